@@ -1,7 +1,7 @@
-"""What an agent is asked and what it says back: the whole interface between protocols and agents.
+"""What is an agent asked, and what does it answer? The whole interface between protocols and agents.
 
-Candidates have names, ``"A"`` and ``"B"``, that never change. Which of them is *shown* first is the placement, and
-only whoever renders or perceives a request looks at it; votes and scores that come back are by name.
+Candidates have names, ``"A"`` and ``"B"``, that never change. Which of them is *shown* first is the
+placement. Only the code that writes or reads a prompt uses the placement; votes and scores are by name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from d3stats._words import cut
 
 __all__ = [
+    "RESPONSE",
     "Agent",
     "Case",
     "Message",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 Size = Literal["typical", "longest"]
-"""What a forecast imagines: the reply that is expected, or the longest that is possible."""
+"""The size of simulated replies of a forecast: the expected one, or the longest possible one."""
 
 More = Callable[..., bool]
 """Whether a further attempt may be made: ``more(bound, spent)``.
@@ -36,13 +37,16 @@ More = Callable[..., bool]
 `bound` is the most tokens that it may cost, `spent` the tokens that the attempts so far did or may have cost.
 """
 
+RESPONSE = "response"
+"""The name of a candidate that is scored by itself."""
+
 BYTES_PER_WORD = 16
 """A message is cut at so many bytes per word that it was allowed: far above any language's average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a debate is about, as agents may know it; the right answer is not in it.
+    """The case of a debate as agents may know it, without the right answer.
 
     Attributes
     ----------
@@ -51,15 +55,24 @@ class Case:
     text : str
         The question as asked.
     answers : tuple of str or None
-        What may be voted for; None when votes are answers in free words. For two candidates their names come
-        first, ``("A", "B")`` or ``("A", "B", "tie")``.
+        What may be voted for; None when votes are answers in free words, or when one response is scored. For two
+        candidates their names come first, ``("A", "B")`` or ``("A", "B", "tie")``.
     candidates : tuple of str
-        The answers that are judged, in the order of their names; empty when the question itself is answered.
+        The answers that are judged, in the order of their names; one where a response is scored by itself; empty when
+        the question itself is answered.
     first : str or None
-        The candidate that is shown first; None when there are no candidates.
+        The candidate that is shown first; None when there are not two.
     names : tuple of str
-        Names of the systems that wrote the candidates and of the LLMs that take part: what nobody may read in
-        another's message.
+        Names of the systems that wrote the candidates and of the LLMs that take part: these names must not
+        appear in a message to another agent.
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="B")
+    >>> case.sides, case.shown
+    (('A', 'B'), ('B', 'A'))
+    >>> Case("d2", "q2", "How was your day?", candidates=("Fine.",)).sides
+    ('response',)
     """
 
     debate: str
@@ -73,6 +86,13 @@ class Case:
     def __post_init__(self) -> None:
         if not self.candidates:
             return
+        if len(self.candidates) == 1:
+            if self.answers is not None or self.first is not None:
+                raise ValueError(
+                    "answers and first must be None for one candidate, which is scored and not voted for; "
+                    f"got answers={self.answers!r}, first={self.first!r}"
+                )
+            return
         if self.answers is None or len(self.candidates) != 2 or len(self.answers) < 2:
             raise ValueError(
                 "candidates must be two, named by the first two answers; "
@@ -84,6 +104,8 @@ class Case:
     @property
     def sides(self) -> tuple[str, ...]:
         """Names of the candidates."""
+        if len(self.candidates) == 1:
+            return (RESPONSE,)
         return () if self.answers is None else self.answers[: len(self.candidates)]
 
     @property
@@ -94,7 +116,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """What is scored: criteria, each from `low` to `high` raw points, for each side."""
+    """The scale of scores: criteria, each from `low` to `high` raw points, for each side.
+
+    Attributes
+    ----------
+    sides : tuple of str
+        Who is scored.
+    criteria : tuple of str
+        What is scored.
+    low, high : int
+        The fewest and the most points of a criterion.
+
+    Examples
+    --------
+    >>> Rubric(("A", "B"), ("clarity", "accuracy")).high
+    10
+    """
 
     sides: tuple[str, ...]
     criteria: tuple[str, ...]
@@ -113,16 +150,22 @@ class Slot:
     open_vote : bool
         Asks for an answer in free, short words.
     may_pass : bool
-        A vote may be withheld on purpose ("go on"); the reply then has no vote and no error.
+        An agent may withhold its vote ("continue"); the reply then has no vote and no error.
     rubric : Rubric or None
         Scores that are asked for.
     lead : bool
-        No vote is asked for: the side with the higher total is the vote; of equal totals, ``"tie"`` where that may
-        be voted for, else none.
+        No vote is asked for; the vote is the side with the higher total of the scores. With equal totals it is
+        ``"tie"`` where that may be voted for, else none.
     listed : int
         Asks for a list of so many short texts (experts to recruit); they come back as the lines of the text.
     words : int
         The most words of the free text; 0 asks for none.
+
+    Examples
+    --------
+    >>> slot = Slot(answers=("A", "B", "tie"), words=50)
+    >>> slot.wants_vote, slot.longest > 50
+    (True, True)
     """
 
     answers: tuple[str, ...] | None = None
@@ -146,7 +189,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What somebody said, as others get to see it.
+    """A message, as other agents see it.
 
     Attributes
     ----------
@@ -158,6 +201,11 @@ class Message:
         The candidate that the speaker defends.
     vote, scores
         Shown only where the protocol shows them.
+
+    Examples
+    --------
+    >>> Message("advocate", 1, "A is right.", side="A").text
+    'A is right.'
     """
 
     speaker: str
@@ -175,14 +223,14 @@ class Request:
     Attributes
     ----------
     case : Case
-    round, rounds : int
-        The current round, from 1, and the most that there can be.
+    round : int
+        The current round, from 1.
     agent : str
         Name in the log, unique among those who speak in this round of the debate: ``"advocate A 1"``.
     role : str
         Role in the log: ``"advocate"``, ``"judge"``, ``"juror"``.
     act : str
-        What is done, one word per kind of task: ``"argue"``, ``"aggregate"``, ``"judge"``, ``"vote"``.
+        The kind of task, in one word: ``"argue"``, ``"aggregate"``, ``"judge"``, ``"vote"``.
     instruction : str
         The role's prompt, in the protocol's words: who the agent is and what to do. It holds nothing that a
         candidate or another agent wrote.
@@ -193,6 +241,19 @@ class Request:
         The candidate that the agent defends.
     first : str or None
         The candidate shown first in this call; None takes the case's.
+    rounds : int
+        The most rounds that there can be.
+    persona : str or None
+        The role in which a juror reads, as its instruction says: ``"trial judge"``; None without one.
+    temperature : float or None
+        The sampling temperature that the protocol's source uses; None where it names none.
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="B")
+    >>> request = Request(case, 1, "juror 1", "juror", "vote", "Vote.", Slot(answers=("A", "B")))
+    >>> request.shown_first, request.slot.wants_vote
+    ('B', True)
     """
 
     case: Case
@@ -206,6 +267,8 @@ class Request:
     side: str | None = None
     first: str | None = None
     rounds: int = 1
+    persona: str | None = None
+    temperature: float | None = None
 
     @property
     def shown_first(self) -> str | None:
@@ -215,18 +278,19 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back.
+    """The answer to a request.
 
     Attributes
     ----------
     text : str or None
-        What was said, as it was said; None when nothing came back.
+        The text as it was received; None when no reply came.
     vote : str or None
-        By name; None when none was asked for, withheld on purpose, or not to be had (then `error` says why).
+        An answer, by name. None when no vote was asked for, the agent withheld it on purpose, or it is missing (then
+        `error` gives the reason).
     scores : dict or None
-        Side, then criterion, then raw points; None alike. Complete or absent, never in part.
+        Raw points by side, then by criterion, complete; None in the same cases as `vote`.
     tokens_in, tokens_out : int or None
-        Of all attempts that were or may have been charged.
+        Prompt and completion tokens of all attempts that were or may have been charged.
     estimated : bool
         Whether any of these tokens is an estimate, because the server gave no count.
     model : str or None
@@ -235,6 +299,12 @@ class Reply:
         Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
     attempts : int
         Calls that were made, repeats after failures and one repair included.
+
+    Examples
+    --------
+    >>> reply = Reply("The second adds up.", vote="B", tokens_in=180, tokens_out=9)
+    >>> reply.vote, reply.error, reply.attempts
+    ('B', None, 1)
     """
 
     text: str | None
@@ -249,9 +319,21 @@ class Reply:
 
 
 class Refused(ValueError):
-    """No request will ever be answered: the key is refused, the model is unknown, nobody is there.
+    """Error: the server will answer no request, because the key is refused or the model or server does not exist.
 
     `tokens` are those, in and out, of earlier attempts at the same request that were or may have been charged.
+
+    Parameters
+    ----------
+    message : str
+        What was refused, and by whom.
+    tokens : tuple of int
+        Tokens in and out of earlier attempts at the same request.
+
+    Examples
+    --------
+    >>> Refused("the key is refused", tokens=(120, 0)).tokens
+    (120, 0)
     """
 
     def __init__(self, message: str = "", *, tokens: tuple[int, int] = (0, 0)) -> None:
@@ -260,12 +342,45 @@ class Refused(ValueError):
 
 
 def always(tokens: int, spent: int = 0, /) -> bool:
-    """Allow any further attempt."""
+    """Allow any further attempt.
+
+    Parameters
+    ----------
+    tokens : int
+        What the attempt may cost.
+    spent : int
+        What earlier attempts have cost.
+
+    Returns
+    -------
+    bool
+        True.
+
+    Examples
+    --------
+    >>> always(1000)
+    True
+    """
     return True
 
 
 class Agent(Protocol):
-    """Anybody who can be asked; a protocol never knows whether it is synthetic, recorded or live."""
+    """Any agent that answers requests; a protocol does not know whether it is synthetic, recorded or live.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> class Contrary:
+    ...     async def act(self, request, /, more=always):
+    ...         return Reply("No.", vote="B", tokens_in=100, tokens_out=2)
+    ...
+    ...     def imagine(self, request, size, /):
+    ...         return Reply("No.", vote="B", tokens_in=100, tokens_out=2)
+    >>> request = Request(Case("d1", "q1", "2 or 3?", ("A", "B")), 1, "juror 1", "juror", "vote", "Vote.")
+    >>> agent = Contrary()
+    >>> asyncio.run(agent.act(request)).vote, agent.imagine(request, "typical").tokens_out
+    ('B', 2)
+    """
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer one request. A failure is a reply with an `error`, not an exception.
@@ -285,7 +400,7 @@ class Agent(Protocol):
         ...
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return a reply of the expected or the longest length, with its tokens; asks nobody.
+        """Return a reply of the expected or the longest length, with its tokens, without a call.
 
         With ``size="longest"`` the tokens bound those of any single attempt from above.
         """

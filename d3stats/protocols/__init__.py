@@ -1,14 +1,15 @@
-"""Debate protocols of the literature: who speaks when, what each agent sees, and when the debate ends.
+"""Who speaks when in a debate, what does each agent see, and when does it end?
 
-Each file of a paper holds its protocols with their prompts; ``play`` has what all protocols share and the engine that
-plays one debate, ``jury`` the judges and jurors, ``recorded`` the agents that repeat a log. A new protocol is a class
-in a file of its own and is found by its name. Protocols know nothing of files, money or time: many debates are run by
-``d3stats.run``. A protocol is written as text by its name and ``key=value`` after a colon, as in
-``chateval:referees=critic+scientist``, and ``protocol_from_text(str(protocol)) == protocol``.
+There is a file per paper, with its protocols and their prompts. ``play`` has what all protocols share and the engine
+that plays one debate. ``jury`` has the judges and jurors, ``recorded`` the agents that repeat a log, and ``readings``
+finds out who reads whom. A new protocol is a class in a file of its own and is found by its name. Many debates are run,
+within a budget, by :mod:`d3stats.run`. A protocol is written as text by its name and ``key=value`` after a
+colon, as in ``chateval:referees=critic+scientist``, and ``protocol_from_text(str(protocol)) == protocol``.
 """
 
 from d3stats._named import Reader, named
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, Speak, drive, play_sync
+from d3stats.protocols.readings import Schematic, schematic
 from d3stats.protocols.recorded import ReplayAgent
 
 __all__ = [
@@ -16,16 +17,22 @@ __all__ = [
     "Outcome",
     "ReplayAgent",
     "RoundOver",
+    "Schematic",
     "Speak",
     "drive",
     "play_sync",
     "protocol_from_text",
     "protocols",
+    "schematic",
 ]
 
 
 def protocols() -> dict[str, type[DebateProtocol]]:
     """Return every protocol by its name: each class of this folder that can be played and has a name.
+
+    Returns
+    -------
+    dict of str to type of DebateProtocol
 
     Examples
     --------
@@ -43,6 +50,10 @@ def protocol_from_text(text: str) -> DebateProtocol:
     text : str
         For example ``"more"``, ``"samre:jurors=3,poll=every_round"``.
 
+    Returns
+    -------
+    DebateProtocol
+
     Raises
     ------
     ValueError
@@ -51,7 +62,7 @@ def protocol_from_text(text: str) -> DebateProtocol:
     Examples
     --------
     >>> protocol_from_text("single_judge:calibrate=True")
-    SingleJudge(max_rounds=1, calibrate=True, words=150)
+    SingleJudge(max_rounds=1, calibrate=True, samples=1, words=150)
     >>> str(protocol_from_text("single_judge"))
     'single_judge'
     """

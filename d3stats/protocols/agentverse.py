@@ -66,15 +66,15 @@ class AgentVerse(DebateProtocol):
     critics : int
         Experts to recruit; the source gives no number.
     recruit : {"once", "every_round"}
-        Whether the assigner speaks in the first round only, or anew in every round, having read the
+        Whether the assigner speaks in the first round only, or again in every round, having read the
         evaluator's last message. The source lets the process "iterate" and does not say which part.
 
     Notes
     -----
-    What the assigner wrote is shown to a critic as a message, the critic's own line alone, and is never
-    part of an instruction. With fewer lines than critics the others work without a description; lines
-    beyond are not read. A missing mark is one that goes on. ``detail["passed_over"]`` counts those who were
-    asked before an answer was found: the evaluator, then the critics from the last to the first.
+    Each critic reads its own line of the assigner's text, as a message and never as part of an instruction.
+    With fewer lines than critics the other critics work without a description; further lines are not read.
+    When a mark is missing, the debate continues. ``detail["passed_over"]`` counts the agents that were asked
+    before an answer was found: the evaluator, then the critics from the last to the first.
 
     Examples
     --------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 from d3stats._check import PositiveInt
-from d3stats.agent import Case, Request, Rubric, Slot
+from d3stats.agent import Case, Rubric, Slot
 from d3stats.protocols.jury import CRITERIA, explained, judge_decides
 from d3stats.protocols.play import OneRound, Outcome, Play, plurality, round_over, speak, total, votes_of
 
@@ -20,6 +21,14 @@ INSTRUCTION = (
 )
 
 
+EVIDENCE = (
+    "You compare two answers to one question. First write down in at most {words} words what speaks for and against "
+    "each of them. Then, from what you have written, score each of them, on every criterion, from 1 to 20:\n"
+    f"{explained()}\n"
+    "Be impartial, and look for small differences that matter."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SingleJudge(OneRound):
     """One judge scores both candidates on D3's six criteria; the higher total wins.
@@ -27,48 +36,68 @@ class SingleJudge(OneRound):
     Parameters
     ----------
     calibrate : bool
-        Ask twice, once with each candidate shown first, and add the points of both: what the place of an
+        Ask in both orders, with each candidate shown first, and add the points of both: what the place of an
         answer is worth then cancels (balanced position calibration, Wang et al. 2023, arXiv 2305.17926). When
-        one of the two calls fails, there is no decision.
+        one order has no scores, there is no decision.
+    samples : int
+        Ask so many times in each order and average the points (multiple evidence calibration of the same work, with
+        which ChatEval, section 3.3, compares itself). With two or more, the judge writes down the evidence before it
+        scores. A sample without scores is left out of the average.
     words : int
         The longest reasons.
 
     Notes
     -----
     Equal points are a tie where that may be voted for, else no decision. D3's baseline is one call (appendix F.3).
+    Samples differ only where the model draws its words: at temperature 0 they are all alike.
 
     Examples
     --------
-    >>> str(SingleJudge(calibrate=True))
-    'single_judge:calibrate=True'
+    >>> str(SingleJudge(calibrate=True, samples=3))
+    'single_judge:calibrate=True,samples=3'
     """
 
     calibrate: bool = False
+    samples: PositiveInt = 1
     words: PositiveInt = 150
 
     name: ClassVar[str] = "single_judge"
-    citation: ClassVar[str] = "the baseline of D3, appendix F.3; position calibration of arXiv 2305.17926"
+    citation: ClassVar[str] = "the baseline of D3, appendix F.3; both calibrations of arXiv 2305.17926"
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
         self.check(case)
         slot = Slot(case.answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=True, words=self.words)
-        instruction = INSTRUCTION.format(words=self.words)
-
-        def judge(agent: str, first: str | None) -> Request:
-            return self.request(case, 1, agent, "judge", "judge", instruction, slot, first=first)
-
-        if self.calibrate:
-            asked = [judge(f"judge, {side} first", side) for side in case.sides]
-        else:
-            asked = [judge("judge", None)]
+        instruction = (INSTRUCTION if self.samples == 1 else EVIDENCE).format(words=self.words)
+        orders: tuple[str | None, ...] = case.sides if self.calibrate else (None,)
+        # In the order of the log's seats, which a rule sees.
+        asked = sorted(
+            (
+                self.request(case, 1, self._name(side, i), "judge", "judge", instruction, slot, first=side)
+                for side in orders
+                for i in range(1, self.samples + 1)
+            ),
+            key=lambda request: request.agent,
+        )
         replies = yield from speak(*asked)
-        totals = [total(reply, case.sides) for reply in replies]
+        given: dict[str | None, list[dict[str, float]]] = {side: [] for side in orders}
+        for request, reply in zip(asked, replies, strict=True):
+            points = total(reply, case.sides)
+            if points is not None:
+                given[request.first].append(points)
         points = None
-        if all(given is not None for given in totals):
-            points = {side: sum(given[side] for given in totals if given) for side in case.sides}
+        if all(given.values()):
+            points = {
+                side: sum(fmean(each[side] for each in sample) for sample in given.values())
+                for side in case.sides
+            }
+        more = {} if self.samples == 1 else {"samples scored": float(sum(map(len, given.values())))}
         yield from round_over(1, votes=votes_of(replies), scores=points, ends="one_round")
-        return judge_decides(points, case, 1, "one_round")
+        return judge_decides(points, case, 1, "one_round", more)
+
+    def _name(self, side: str | None, sample: int) -> str:
+        place = "" if side is None else f", {side} first"
+        return f"judge{place}" if self.samples == 1 else f"judge{place}, sample {sample}"
 
 
 OF_TWO = (
@@ -92,8 +121,8 @@ class Majority(OneRound):
     Notes
     -----
     Self-consistency (Wang et al. 2022, arXiv 2203.11171) when all judges are one LLM. A missing vote counts for
-    nobody. When both sides of a pair lead the decision is ``"tie"`` where that may be voted for; else, when several
-    answers lead, there is none.
+    no answer. When both sides of a pair lead, the decision is ``"tie"`` where that may be voted for. In other cases of
+    several leading answers there is no decision.
 
     Examples
     --------

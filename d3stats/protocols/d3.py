@@ -1,17 +1,21 @@
-"""D3 and the advocates paper before it: MORE (parallel advocates, one round) and SAMRE (rounds), both with juries."""
+"""D3 and the advocates paper before it: MORE (parallel advocates, one round) and SAMRE (rounds), both with juries.
+
+:class:`MoreThenSamre` chooses between the two, debate by debate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from d3stats._check import PositiveInt
+from d3stats._check import NonNegativeFloat, PositiveInt
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
 from d3stats.protocols.jury import CRITERIA, explained, judge_decides, jurors, jury, jury_decides
 from d3stats.protocols.play import (
     DebateProtocol,
     OneRound,
+    Outcome,
     Play,
     RoundOver,
     Speak,
@@ -23,9 +27,9 @@ from d3stats.protocols.play import (
     total,
     votes_of,
 )
-from d3stats.stopping import BudgetedStopping, FixedRounds, SignAgreement, StoppingRule
+from d3stats.stopping import BudgetedStopping, FixedRounds, SignAgreement, StoppingRule, WideGap
 
-__all__ = ["More", "MoreAdvocates", "Samre", "SamreAdvocates"]
+__all__ = ["More", "MoreAdvocates", "MoreThenSamre", "Samre", "SamreAdvocates"]
 
 Memory = Literal["algorithm", "transcript", "latest"]
 
@@ -62,23 +66,23 @@ REASONS = "Then give your reasons in at most {words} words."
 class Court(DebateProtocol):
     """Advocates and a judge, as all four protocols ask them."""
 
-    def advocate(
+    def _advocate(
         self, case: Case, side: str, agent: str, words: int, seen: tuple[Message, ...] = (), number: int = 1
     ) -> Request:
         """Ask for a defence of one side."""
         text, slot = ADVOCATE.format(words=words), Slot(words=words)
         return self.request(case, number, agent, "advocate", "argue", text, slot, seen, side=side)
 
-    def parallel(self, case: Case, each: int, words: int) -> list[Request]:
+    def _parallel(self, case: Case, each: int, words: int) -> list[Request]:
         """Ask so many advocates a side, who hear nobody."""
         numbers = [""] if each == 1 else [f" {i}" for i in range(1, each + 1)]
         return [
-            self.advocate(case, side, f"advocate {side}{number}", words)
+            self._advocate(case, side, f"advocate {side}{number}", words)
             for side in case.shown
             for number in numbers
         ]
 
-    def judge(
+    def _judge(
         self, case: Case, seen: tuple[Message, ...], task: str, words: int, *, lead: bool, number: int = 1
     ) -> Request:
         """Ask for scores of both sides; with `lead` the higher total is also the judge's vote."""
@@ -103,7 +107,7 @@ class Hearing:
     scores : tuple of (dict or None)
         The judge's totals, round by round.
     votes : tuple of (str or None)
-        Of the last round; empty where none were cast.
+        Votes of the last round; empty where none were cast.
     round : int
     reason : str
     """
@@ -135,10 +139,10 @@ class Rounds(Court):
 
     @property
     def polls(self) -> bool:
-        """Whether somebody votes in every round: the jury, or a judge who decides alone."""
+        """Whether there are votes in every round, of the jury or of a judge who decides alone."""
         return self.poll == "every_round" or not self.jurors
 
-    def hear(self, case: Case) -> Generator[Speak | RoundOver, Any, Hearing]:
+    def _hear(self, case: Case) -> Generator[Speak | RoundOver, Any, Hearing]:
         """Play rounds until the stopping rule has had enough."""
         self.check(case)
         record: tuple[Message, ...] = ()
@@ -147,14 +151,14 @@ class Rounds(Court):
         for r in range(1, self.max_rounds + 1):
             before = record
             asked = [
-                self.advocate(
+                self._advocate(
                     case, side, f"advocate {side}", self.defence_words, self._known(record, side), r
                 )
                 for side in case.shown
             ]
             spoken = heard(asked, (yield from speak(*asked)), "advocate")
             told = record + spoken if self.memory == "transcript" else spoken
-            bench = self.judge(case, told, task, 2 * self.feedback_words, lead=not self.jurors, number=r)
+            bench = self._judge(case, told, task, 2 * self.feedback_words, lead=not self.jurors, number=r)
             (reply,) = yield from speak(bench)
             record += spoken + remark(bench, reply)
             scores += (total(reply, case.sides),)
@@ -168,7 +172,7 @@ class Rounds(Court):
                 break
         return Hearing(record, before, scores, votes, r, str(decision.reason))
 
-    def decide(
+    def _decide(
         self,
         case: Case,
         debate: Hearing,
@@ -216,13 +220,13 @@ class More(OneRound, Court):
     Parameters
     ----------
     advocates : int
-        Advocates a side. A single one's defence stands as it is.
+        Advocates a side. The defence of a single advocate is used without a joint defence.
     jurors : int
         0: the judge decides.
     personas : {"curated", "pool", "none"}
         The jurors' roles; see :func:`~d3stats.protocols.jury.jury`.
     persona_seed : int
-        Of the draw from the pool.
+        Seed of the draw from the pool.
     defence_words, aggregate_words, reasons_words, rationale_words : int
         The longest defence, joint defence, judge's reasons and juror's rationale. The first two are D3's.
 
@@ -258,7 +262,7 @@ class More(OneRound, Court):
         self.check(case)
         defences = yield from self._defences(case)
         reasons = REASONS.format(words=self.reasons_words)
-        bench = self.judge(case, defences, reasons, self.reasons_words, lead=not self.jurors)
+        bench = self._judge(case, defences, reasons, self.reasons_words, lead=not self.jurors)
         (reply,) = yield from speak(bench)
         points = total(reply, case.sides)
         if not self.jurors:
@@ -272,7 +276,7 @@ class More(OneRound, Court):
 
     def _defences(self, case: Case) -> Generator[Speak | RoundOver, Any, tuple[Message, ...]]:
         """What the judge reads: one defence a side."""
-        asked = self.parallel(case, self.advocates, self.defence_words)
+        asked = self._parallel(case, self.advocates, self.defence_words)
         spoken = heard(asked, (yield from speak(*asked)), "advocate")
         if self.advocates == 1:
             return spoken
@@ -312,7 +316,7 @@ class Samre(Rounds):
     personas : {"curated", "pool", "none"}
         The jurors' roles; see :func:`~d3stats.protocols.jury.jury`.
     persona_seed : int
-        Of the draw from the pool.
+        Seed of the draw from the pool.
     defence_words, feedback_words, rationale_words : int
         The longest defence, feedback to one side and juror's rationale. The first two are D3's.
 
@@ -347,9 +351,143 @@ class Samre(Rounds):
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
-        debate = yield from self.hear(case)
+        debate = yield from self._hear(case)
         points = summed(debate, case) if self.tie_break == "cumulative" else debate.scores[-1]
-        return (yield from self.decide(case, debate, debate.record, points))
+        return (yield from self._decide(case, debate, debate.record, points))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreThenSamre(DebateProtocol):
+    """MORE first, and SAMRE where the judge's first gap is narrow.
+
+    Round 1 is :class:`More`. Where the gap between the judge's totals is at least `threshold` points, the verdict is
+    that of MORE. Elsewhere SAMRE starts in round 2. Its advocates, judge and jurors read nothing of MORE, so that its
+    verdict is the one that SAMRE alone would give. Run with the stopping rule ``full``, the log holds both protocols
+    for every item, and a replay tries any threshold (:class:`~d3stats.stopping.WideGap`).
+
+    Parameters
+    ----------
+    max_rounds : int
+        MORE's round and SAMRE's; at least 2.
+    threshold : float
+        Points of the judge's total (6 to 120), at least 0. With 0, SAMRE is never played.
+    advocates : int
+        MORE's advocates a side.
+    epsilon, budget
+        SAMRE's stopping rule, see :class:`Samre`. The budget counts MORE's tokens, too.
+    poll : {"end", "every_round"}
+        When SAMRE's jury is asked. A replay under another stopping rule for SAMRE needs ``"every_round"``.
+    jurors, memory, tie_break, personas, persona_seed, defence_words, feedback_words, rationale_words
+        As in :class:`Samre`; jurors, personas and words are MORE's, too.
+
+    Notes
+    -----
+    D3, 5.5, advises this choice for gaps below 25 points and does not say how the two debates are joined; this is a
+    reading. Where the judge of MORE fails there is no gap, and SAMRE is played.
+
+    Raises
+    ------
+    ValueError
+        When `max_rounds` leaves no round for SAMRE.
+
+    Examples
+    --------
+    >>> str(MoreThenSamre(threshold=10))
+    'd3:threshold=10.0'
+    >>> str(MoreThenSamre().rule())
+    'wide_gap:25.0 | budgeted:3.0,min_rounds=3,max_rounds=6'
+    """
+
+    max_rounds: int = 6
+    threshold: NonNegativeFloat = 25.0
+    advocates: PositiveInt = 3
+    epsilon: float = 3.0
+    budget: float | None = None
+    jurors: int = 5
+    poll: Literal["end", "every_round"] = "end"
+    memory: Memory = "algorithm"
+    tie_break: Literal["cumulative", "final"] = "cumulative"
+    personas: Literal["curated", "pool", "none"] = "curated"
+    persona_seed: int = 0
+    defence_words: PositiveInt = 80
+    feedback_words: PositiveInt = 50
+    rationale_words: PositiveInt = 60
+
+    name: ClassVar[str] = "d3"
+    citation: ClassVar[str] = "D3: Debate, Deliberate, Decide, 5.5"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_rounds < 2:
+            raise ValueError(
+                f"max_rounds must be at least 2 for {self.name}, one for MORE and one for SAMRE; "
+                f"got max_rounds={self.max_rounds}"
+            )
+        object.__setattr__(self, "jurors", self._more().jurors)
+        self.rule()
+
+    def _more(self) -> More:
+        return More(advocates=self.advocates, **self._shared("defence_words"))
+
+    def _samre(self) -> Samre:
+        own = {name: getattr(self, name) for name in ("epsilon", "budget", "poll", "memory", "tie_break")}
+        shared = self._shared("defence_words", "feedback_words")
+        return Samre(max_rounds=self.max_rounds - 1, **own, **shared)
+
+    def _shared(self, *names: str) -> dict[str, Any]:
+        return {
+            name: getattr(self, name)
+            for name in ("jurors", "personas", "persona_seed", "rationale_words", *names)
+        }
+
+    @property
+    def polls(self) -> bool:
+        """Whether there are votes in every round of SAMRE."""
+        return self._samre().polls
+
+    def rule(self) -> StoppingRule:
+        """Return the choice after round 1, then D3's budgeted stopping, whose first gap is SAMRE's."""
+        return WideGap(self.threshold) | BudgetedStopping(
+            self.epsilon, window=2, min_rounds=3, budget=self.budget, max_rounds=self.max_rounds
+        )
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        self.check(case)
+        more = self._more().play(case)
+        sent: Any = None
+        while True:
+            try:
+                step = more.send(sent)
+            except StopIteration as over:
+                first: Outcome = over.value
+                break
+            if isinstance(step, RoundOver):
+                # MORE alone would end here; the choice is the rule's.
+                sent = decision = yield replace(step, ends=None)
+            else:
+                sent = yield step
+        if decision.stop:
+            return replace(first, reason=str(decision.reason))
+        samre = self._samre().play(case)
+        sent = None
+        while True:
+            try:
+                step = samre.send(sent)
+            except StopIteration as over:
+                last: Outcome = over.value
+                return replace(last, round=last.round + 1)
+            if isinstance(step, RoundOver):
+                sent = yield replace(step, number=step.number + 1)
+            else:
+                sent = yield replace(step, requests=tuple(map(self._later, step.requests)))
+
+    def _later(self, request: Request) -> Request:
+        """Count the rounds of SAMRE's request, and of what it sees, from MORE's on."""
+        seen = tuple(replace(message, round=message.round + 1) for message in request.seen)
+        # A role of its own: everybody of a role must speak in every round in which one of them does.
+        role = "advocate 2" if request.role == "advocate" else request.role
+        return replace(request, round=request.round + 1, rounds=self.max_rounds, seen=seen, role=role)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,10 +525,10 @@ class MoreAdvocates(OneRound, Court):
     def play(self, case: Case) -> Play:
         """Play one debate."""
         self.check(case)
-        asked = self.parallel(case, self.advocates, self.defence_words)
+        asked = self._parallel(case, self.advocates, self.defence_words)
         spoken = heard(asked, (yield from speak(*asked)), "advocate")
         reasons = REASONS.format(words=self.reasons_words)
-        (reply,) = yield from speak(self.judge(case, spoken, reasons, self.reasons_words, lead=True))
+        (reply,) = yield from speak(self._judge(case, spoken, reasons, self.reasons_words, lead=True))
         points = total(reply, case.sides)
         yield from round_over(1, votes=[preferred(points, case.answers)], scores=points, ends="one_round")
         return judge_decides(points, case, 1, "one_round")
@@ -422,7 +560,7 @@ class SamreAdvocates(Rounds):
     Raises
     ------
     ValueError
-        For ``last_round="unread"`` with a jury that is asked in every round: it has read it.
+        For ``last_round="unread"`` with a jury that is asked in every round, because it has read that round.
 
     Examples
     --------
@@ -443,8 +581,8 @@ class SamreAdvocates(Rounds):
         super().__post_init__()
         if self.last_round == "unread" and self.poll == "every_round":
             raise ValueError(
-                "poll must be 'end' for last_round='unread', a jury asked in every round reads it; "
-                f"got poll={self.poll!r}"
+                "poll must be 'end' for last_round='unread', because a jury that votes in every round "
+                f"reads it; got poll={self.poll!r}"
             )
 
     def rule(self) -> StoppingRule:
@@ -453,10 +591,10 @@ class SamreAdvocates(Rounds):
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
-        debate = yield from self.hear(case)
+        debate = yield from self._hear(case)
         points = summed(debate, case)
         if points is not None:
             played = sum(given is not None for given in debate.scores)
             points = {side: value / played for side, value in points.items()}
         unread = self.last_round == "unread" and debate.reason == SignAgreement.reason
-        return (yield from self.decide(case, debate, debate.before if unread else debate.record, points))
+        return (yield from self._decide(case, debate, debate.before if unread else debate.record, points))

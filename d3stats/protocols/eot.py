@@ -1,17 +1,32 @@
-"""Exchange-of-Thought: two agents solve, read each other and solve again; a third sums up (Yin et al. 2023)."""
+"""Exchange-of-Thought: agents solve, read each other's solutions and solve again (Yin et al. 2023).
+
+``eot`` has two agents and a third that sums up, as in a later comparison; ``eot_network`` has three equal agents and
+the four networks of the original.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
-from d3stats._check import Probability
+from d3stats._check import Probability, choice
 from d3stats.agent import Case, Message, Reply, Request
-from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task
-from d3stats.stopping import ExchangeOfThought, StoppingRule
+from d3stats.protocols.play import (
+    DebateProtocol,
+    Outcome,
+    Play,
+    ballot,
+    plurality,
+    round_over,
+    said,
+    speak,
+    task,
+    votes_of,
+)
+from d3stats.stopping import ExchangeOfThought, StoppingRule, Unanimity
 from d3stats.stopping.words import alike
 
-__all__ = ["EoT"]
+__all__ = ["NETWORKS", "EoT", "EoTNetwork"]
 
 LEAVES = (
     "You attend to every detail (the role of Kitty).",
@@ -39,8 +54,8 @@ class EoT(DebateProtocol):
 
     The synthesizer reads both leaves' solutions in every round; its answer of the last round is the
     decision. The debate ends when the leaves' answers read alike, when both leaves have left, or after the
-    last round. A leaf leaves when its answer reads like its own of the round before: it does not speak
-    again, and its last solution is what others read of it.
+    last round. A leaf leaves when its answer reads like its own of the round before. After that it does not
+    speak again, and the others read its last solution.
 
     Parameters
     ----------
@@ -115,3 +130,90 @@ class EoT(DebateProtocol):
         return self.request(
             case, number, "synthesizer", "synthesizer", "synthesise", instruction, ballot(case, 200), seen
         )
+
+
+Communication = Literal["memory", "report", "relay", "debate"]
+
+NETWORKS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "memory": ((1, 2), (0, 2), (0, 1)),
+    "report": ((1, 2), (0,), (0,)),
+    "relay": ((1,), (2,), (0,)),
+    "debate": ((1, 2), (2,), (1,)),
+}
+"""The seats, from 0, whose solutions each of the three solvers reads: a bus, a star, a ring and a tree."""
+
+TRAITS = (*LEAVES, "You weigh the different ways to a solution against each other (the role of Ben).")
+EXCHANGE = (
+    "You are {name}, a student working on a problem. {trait} {task} Your solution of the last round and those that "
+    "have reached you are shown. Go through your own again in their light, without taking any of them for right; then "
+    "give your solution step by step as you now see it, and end with your answer."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EoTNetwork(DebateProtocol):
+    """Three solvers answer at the same time, round by round, each reading those whom the network connects it with.
+
+    From the second round each reads its own solution of the round before, and those of its neighbours. The debate ends
+    when all three answers are equal, or after the last round; the plurality of the last answers is the decision.
+
+    Parameters
+    ----------
+    max_rounds : int
+        The first round, before anything is read, is counted; the source has five exchanges after it.
+    communication : {"memory", "report", "relay", "debate"}
+        Who reads whom. Memory: each reads both others. Report: the first reads both others, who read the first. Relay:
+        the first reads the second, the second the third, the third the first. Debate: the first reads both others, who
+        read each other.
+
+    Notes
+    -----
+    Networks, rule and decision are those of the released code. The rule counts three equal answers; when one is
+    missing, the debate continues. The confidence that the source shows beside a solution, the share of rounds in which
+    the solver gave its most frequent answer, is not shown here. Three different answers give no decision, where the
+    source takes the first solver's.
+
+    Examples
+    --------
+    >>> str(EoTNetwork(communication="relay").rule()), EoTNetwork().communication
+    ('unanimity:missing=block', 'memory')
+    """
+
+    max_rounds: int = 6
+    communication: Communication = "memory"
+
+    name: ClassVar[str] = "eot_network"
+    citation: ClassVar[str] = "Yin et al. (2023), arXiv 2312.01823, and its released code"
+    candidates: ClassVar[bool | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("communication", self.communication, get_args(Communication))
+
+    def rule(self) -> StoppingRule:
+        """Return agreement of all three."""
+        return Unanimity(missing="block")
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        solutions: list[tuple[Message, ...]] = [(), (), ()]
+        number = 0
+        while True:
+            number += 1
+            asked = [self._solver(case, number, seat, solutions) for seat in range(3)]
+            replies = yield from speak(*asked)
+            solutions = [
+                said(request, reply, request.agent, show=True)
+                for request, reply in zip(asked, replies, strict=True)
+            ]
+            votes = votes_of(replies)
+            decision = yield from round_over(number, votes=votes)
+            if decision.stop:
+                return Outcome(plurality(case, votes), number, str(decision.reason), decision.detail)
+
+    def _solver(self, case: Case, number: int, seat: int, solutions: list[tuple[Message, ...]]) -> Request:
+        name = f"solver {seat + 1}"
+        text = (FIRST if number == 1 else EXCHANGE).format(name=name, trait=TRAITS[seat], task=task(case))
+        read = sorted((seat, *NETWORKS[self.communication][seat]))
+        seen = [message for other in read for message in solutions[other]]
+        return self.request(case, number, name, "solver", "solve", text, ballot(case, 200), seen)

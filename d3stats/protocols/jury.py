@@ -54,7 +54,13 @@ class Persona:
     ----------
     domain, role : str
     lens : str
-        What somebody in that role looks for first.
+        What a juror in that role looks for first.
+
+    Examples
+    --------
+    >>> (one,) = personas(1, domain="medicine")
+    >>> one.role
+    'emergency physician'
     """
 
     domain: str
@@ -71,6 +77,10 @@ def _read() -> dict[str, tuple[Persona, ...]]:
 def curated() -> tuple[Persona, ...]:
     """Return the five roles of D3's own jury.
 
+    Returns
+    -------
+    tuple of Persona
+
     Examples
     --------
     >>> [persona.domain for persona in curated()]
@@ -82,6 +92,10 @@ def curated() -> tuple[Persona, ...]:
 @functools.cache
 def pool() -> tuple[Persona, ...]:
     """Return fifty roles over the nine domains, the domains in turn.
+
+    Returns
+    -------
+    tuple of Persona
 
     Examples
     --------
@@ -105,6 +119,10 @@ def personas(n: int, seed: RngLike = None, *, domain: str | None = None) -> tupl
         Draws them at random, as D3 draws its subsets of five; None takes the first, a different domain each.
     domain : str, optional
         From this domain only.
+
+    Returns
+    -------
+    tuple of Persona
 
     Raises
     ------
@@ -140,7 +158,11 @@ def jury(jurors: int, personas: str = "curated", seed: int = 0) -> tuple[Persona
     personas : {"curated", "pool", "none"}
         D3's five, and after them the pool in its order; or a draw from the pool; or jurors without a role.
     seed : int
-        Of the draw.
+        Seed of the draw.
+
+    Returns
+    -------
+    tuple of (Persona or None)
 
     Raises
     ------
@@ -186,7 +208,7 @@ def jurors(
 ) -> tuple[Request, ...]:
     """Return one request per juror, who reads the anonymised record and no other juror's vote.
 
-    Speakers have neutral names; systems' names are gone from the messages and from the candidates.
+    Speakers have neutral names; the names of systems are removed from the messages and from the candidates.
 
     Parameters
     ----------
@@ -198,12 +220,32 @@ def jurors(
         Their roles.
     words : int
         The longest rationale.
+
+    Returns
+    -------
+    tuple of Request
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> asked = jurors(case, 1, 1, [Message("advocate", 1, "A adds up.", side="A")], [None, None])
+    >>> [request.agent for request in asked], asked[0].slot.answers
+    (['juror 1', 'juror 2'], ('A', 'B'))
     """
     slot = Slot(case.answers, words=words)
     read, seen = anonymous_case(case), anonymise(record, case.names)
     return tuple(
         Request(
-            read, round_, f"juror {j}", "juror", "vote", _instruction(who, words), slot, seen, rounds=rounds
+            read,
+            round_,
+            f"juror {j}",
+            "juror",
+            "vote",
+            _instruction(who, words),
+            slot,
+            seen,
+            rounds=rounds,
+            persona=None if who is None else who.role,
         )
         for j, who in enumerate(panel, start=1)
     )
@@ -216,11 +258,24 @@ def _instruction(who: Persona | None, words: int) -> str:
 
 
 def verdict(votes: Sequence[str | None], points: Mapping[str, float] | None, case: Case) -> str | None:
-    """Return the answer with the most votes; of several, the judge's, if it is one of them; else it is a tie.
+    """Return the answer with the most votes; among several such answers the one that the judge prefers, else a tie.
 
-    A missing vote counts for nobody. Without any vote there is no verdict, whatever the judge's points say: they
-    break a tie of votes that were cast (D3, 2.3). A tie that they leave is
-    :func:`~d3stats.protocols.play.settled` as any other.
+    A missing vote counts for no answer. Without any vote there is no verdict, because the judge's points only break a
+    tie of votes that were cast (D3, 2.3). If the points leave a tie, :func:`~d3stats.protocols.play.settled` says what
+    it means.
+
+    Parameters
+    ----------
+    votes : sequence of (str or None)
+        One per juror.
+    points : mapping of str to float, or None
+        The judge's points of each side.
+    case : Case
+        What is debated.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
@@ -244,7 +299,33 @@ def jury_decides(
     reason: str,
     more: Mapping[str, float] | None = None,
 ) -> Outcome:
-    """Close a debate with the jury's verdict; the reason is ``"no_votes"`` when no juror voted."""
+    """Close a debate with the jury's verdict; the reason is ``"no_votes"`` when no juror voted.
+
+    Parameters
+    ----------
+    votes : sequence of (str or None)
+        One per juror.
+    points : mapping of str to float, or None
+        The judge's points of each side.
+    case : Case
+        What is debated.
+    round_ : int
+        Rounds played.
+    reason : str
+        Why the debate stopped.
+    more : mapping of str to float, optional
+        Further numbers behind the decision.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> jury_decides(["A", "B", "B"], None, case, 1, "round_cap").decision
+    'B'
+    """
     counts = Counter(vote for vote in votes if vote is not None)
     detail = {f"votes {answer}": float(counts[answer]) for answer in case.answers or ()}
     detail["votes missing"] = float(len(votes) - counts.total())
@@ -259,7 +340,33 @@ def judge_decides(
     reason: str,
     more: Mapping[str, float] | None = None,
 ) -> Outcome:
-    """Close a debate with the judge's points alone; the reason is ``"no_scores"`` when there are none."""
+    """Close a debate with the judge's points alone; the reason is ``"no_scores"`` when there are none.
+
+    Parameters
+    ----------
+    points : mapping of str to float, or None
+        The judge's points of each side.
+    case : Case
+        What is debated.
+    round_ : int
+        Rounds played.
+    reason : str
+        Why the debate stopped.
+    more : mapping of str to float, optional
+        Further numbers behind the decision.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> judge_decides({"A": 41.0, "B": 39.0}, case, 1, "round_cap").decision
+    'A'
+    >>> judge_decides(None, case, 1, "round_cap").reason
+    'no_scores'
+    """
     detail = _named(points) | dict(more or {})
     return Outcome(preferred(points, case.answers), round_, reason if points else "no_scores", detail)
 
@@ -276,14 +383,23 @@ MEANING = {
     "reasoning": "does one step follow from the other, with facts behind it?",
     "rebuttal": "are the points of the other side met?",
 }
-"""What each of them asks."""
+"""The question of each criterion."""
 
 CRITERIA = tuple(MEANING)
-"""Their names, in the order of D3."""
+"""The names of the criteria, in the order of D3."""
 
 
 def as_list(names: Sequence[str]) -> str:
     """Write names as a numbered list.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What is listed.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -296,6 +412,15 @@ def as_list(names: Sequence[str]) -> str:
 
 def explained(names: Sequence[str] = CRITERIA) -> str:
     """Write criteria as a numbered list with what each of them asks.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Criteria.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

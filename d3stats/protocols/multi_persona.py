@@ -41,8 +41,8 @@ class MultiPersona(DebateProtocol):
     """An affirmative and a negative side propose answers; the moderator ends the debate by deciding.
 
     In each round the affirmative side speaks, then the negative, then the moderator, each having read all
-    that was said. Before the last round the moderator may pass; in the last it is asked to decide. When it
-    has not decided, the negative side's latest proposal stands, then the affirmative's.
+    messages before. Before the last round the moderator may pass; in the last it is asked to decide. When it
+    has not decided, the negative side's latest proposal is the decision, and without one the affirmative's.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class MultiPersona(DebateProtocol):
 
     Notes
     -----
-    A moderator who fails is one who goes on. The reason is ``"declaration"`` when the moderator decided;
+    When the moderator fails, the debate continues. The reason is ``"declaration"`` when the moderator decided;
     after the last round without it ``"negative_stands"``, ``"affirmative_stands"`` or ``"no_conclusion"``;
-    else that of the stopping rule, with the same fallbacks. ``detail["passed_over"]`` counts those who were
-    asked before an answer was found.
+    else that of the stopping rule, with the same fallbacks. ``detail["passed_over"]`` counts the agents that
+    were asked before an answer was found.
 
     Names are chosen so that the moderator has the last seat of the log, where
     :class:`~d3stats.stopping.Declaration` looks.

@@ -1,10 +1,10 @@
-"""What all protocols share, and the engine that plays one debate.
+"""The parts that all protocols share, and the engine that plays one debate.
 
-A protocol is a generator, written as the algorithm of its paper with a ``yield from`` wherever somebody speaks. It
+A protocol is a generator, written as the algorithm of its paper with a ``yield from`` wherever an agent speaks. It
 yields a :class:`Speak`, requests that may be answered at the same time, and gets the replies; or a
 :class:`RoundOver`, and gets the stopping rule's decision. It returns an :class:`Outcome`. It has no other input and
-no side effect, so the same replies always lead to the same next step: a debate is continued by playing it again
-from its record, and priced by playing it on with imagined replies.
+no side effect, so the same replies always lead to the same next step. A debate is therefore continued by playing it
+again from its record. It is priced by playing the rest of it with simulated replies.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from d3stats._check import integer
@@ -58,7 +59,7 @@ __all__ = [
 ]
 
 HIDDEN = "[model]"
-"""What stands where a name was."""
+"""The text in place of a name."""
 
 _DASH = r"_\-\u2010-\u2015\u2043\u2212"
 _JOINTS = re.compile(rf"[\s.{_DASH}]+")
@@ -71,15 +72,20 @@ _UNSEEN = re.compile(rf"{UNSEEN.pattern}|[\ufe00-\ufe0f]")
 def without_names(text: str, names: tuple[str, ...]) -> str:
     r"""Replace the names of systems in a text by ``"[model]"``.
 
-    Names are whole words and any case; the longest that fits is taken. A space, a dash or some, an underscore, a dot
-    or nothing may stand where the name has one of them, and before a number. Letters of another width or form count
-    as the plain ones, and what cannot be seen as nothing. Of ``"host/name:tag"`` the name alone is looked for, too. A
-    name of one letter is left alone, because candidates have such names.
+    Names match as whole words in upper or lower case; the longest name that fits is taken. A space, dashes, an
+    underscore or a dot in a name matches any other of these or nothing; before a number in a name they may be added.
+    Letters of another width or form count as the plain ones, and invisible characters are skipped. For
+    ``"host/name:tag"`` the name alone is replaced, too. A name of one letter is not replaced, because candidates have
+    such names.
 
     Parameters
     ----------
     text : str
     names : tuple of str
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -110,6 +116,17 @@ def without_names(text: str, names: tuple[str, ...]) -> str:
 def anonymise(messages: Iterable[Message], names: tuple[str, ...]) -> tuple[Message, ...]:
     """Return the messages with neutral speakers and without the names of systems.
 
+    Parameters
+    ----------
+    messages : iterable of Message
+        As they were said.
+    names : tuple of str
+        Names of systems.
+
+    Returns
+    -------
+    tuple of Message
+
     Examples
     --------
     >>> said = Message("advocate", 1, "Claude is right.", side="A")
@@ -126,6 +143,15 @@ def anonymise(messages: Iterable[Message], names: tuple[str, ...]) -> tuple[Mess
 
 def anonymous_case(case: Case) -> Case:
     """Return the case as jurors read it: candidates without the names of systems, the question as asked.
+
+    Parameters
+    ----------
+    case : Case
+        As agents get it.
+
+    Returns
+    -------
+    Case
 
     Examples
     --------
@@ -194,24 +220,42 @@ def _clusters(text: str) -> Iterator[tuple[int, int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Requests that may be answered at the same time."""
+    """Requests that may be answered at the same time.
+
+    Attributes
+    ----------
+    requests : tuple of Request
+        One per agent that is asked.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"))
+    >>> len(Speak((Request(case, 1, "juror 1", "juror", "vote", "Vote."),)).requests)
+    1
+    """
 
     requests: tuple[Request, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RoundOver:
-    """A round is complete: what a stopping rule may look at.
+    """The end of a round, with the votes and scores that a stopping rule may look at.
 
     Attributes
     ----------
     number : int
     votes : tuple of (str or None)
-        One per seat of the panel, in a fixed order; empty where nobody votes.
+        One per seat of the panel, in a fixed order; empty where no agent votes.
     scores : dict of float or None
         Raw points per side, totals; None where nothing is scored or the scores are missing.
     ends : str or None
-        The reason, where the protocol itself ends here whatever the rule says (a judge has decided).
+        The reason, where the protocol itself ends the debate here under any stopping rule (a judge has decided).
+
+    Examples
+    --------
+    >>> RoundOver(1, votes=("A", "B", None)).votes
+    ('A', 'B', None)
     """
 
     number: int
@@ -222,18 +266,23 @@ class RoundOver:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was decided.
+    """The decision of a debate, the number of rounds played and the reason for the end.
 
     Attributes
     ----------
     decision : str or None
-        None when nobody's vote or score could be had, or all were equal and the protocol has no tie-break.
+        None when all votes or scores are missing, or several answers are equal and the protocol has no tie-break.
     round : int
         Rounds played.
     reason : str
         Why it stopped there: the rule's reason, or the protocol's.
     detail : dict of float
         Numbers behind the decision, by name.
+
+    Examples
+    --------
+    >>> Outcome("A", round=2, reason="unanimity").decision
+    'A'
     """
 
     decision: str | None
@@ -243,11 +292,33 @@ class Outcome:
 
 
 Play = Generator[Speak | RoundOver, Any, Outcome]
-"""What ``play`` of a protocol returns."""
+"""The generator that ``play`` of a protocol returns."""
 
 
 def speak(*requests: Request) -> Generator[Speak, tuple[Reply, ...], tuple[Reply, ...]]:
-    """Ask, all at once, and return the replies in the same order."""
+    """Ask, all at once, and return the replies in the same order.
+
+    Parameters
+    ----------
+    *requests : Request
+        Answered at the same time.
+
+    Returns
+    -------
+    tuple of Reply
+
+    Yields
+    ------
+    Speak
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"))
+    >>> step = speak(Request(case, 1, "juror 1", "juror", "vote", "Vote."))
+    >>> next(step).requests[0].agent
+    'juror 1'
+    """
     return (yield Speak(requests))
 
 
@@ -258,7 +329,33 @@ def round_over(
     scores: Mapping[str, float] | None = None,
     ends: str | None = None,
 ) -> Generator[RoundOver, Decision, Decision]:
-    """Close a round and return whether to stop, and why."""
+    """Close a round and return whether to stop, and why.
+
+    Parameters
+    ----------
+    number : int
+        The round.
+    votes : iterable of (str or None)
+        One per seat, in a fixed order.
+    scores : mapping of str to float, optional
+        Raw points per side.
+    ends : str, optional
+        The reason, where the protocol itself ends here.
+
+    Returns
+    -------
+    Decision
+
+    Yields
+    ------
+    RoundOver
+
+    Examples
+    --------
+    >>> step = round_over(2, votes=["A", "A"])
+    >>> next(step).votes
+    ('A', 'A')
+    """
     return (yield RoundOver(number, tuple(votes), scores, ends))
 
 
@@ -272,6 +369,28 @@ def said(
     """Return what others get to read of a reply, with `show` its vote and scores too.
 
     Nothing if nothing came back. The text names no system (``case.names``) and is cut at what was asked for.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked for.
+    reply : Reply
+        What came back.
+    speaker : str
+        The name that others read.
+    show : bool
+        Whether vote and scores are shown.
+
+    Returns
+    -------
+    tuple of Message
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request
+    >>> request = Request(Case("d1", "q1", "2 or 3?", ("A", "B")), 1, "juror 1", "juror", "vote", "Vote.")
+    >>> [message.text for message in said(request, Reply("Two, I think.", vote="A"), "juror 1")]
+    ['Two, I think.']
     """
     if reply.text is None:
         return ()
@@ -284,7 +403,31 @@ def said(
 def heard(
     requests: Sequence[Request], replies: Sequence[Reply], speaker: str | None = None, *, show: bool = False
 ) -> tuple[Message, ...]:
-    """Return what others get to read of one stage, see :func:`said`; by default each speaks under its own name."""
+    """Return what others get to read of one stage, see :func:`said`; by default each speaks under its own name.
+
+    Parameters
+    ----------
+    requests : sequence of Request
+        The requests of one stage.
+    replies : sequence of Reply
+        One per request.
+    speaker : str, optional
+        The name that others read; by default each agent's own.
+    show : bool
+        Whether votes and scores are shown.
+
+    Returns
+    -------
+    tuple of Message
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"))
+    >>> requests = [Request(case, 1, name, "juror", "vote", "Vote.") for name in ("juror 1", "juror 2")]
+    >>> [message.speaker for message in heard(requests, [Reply("Two."), Reply(None, error="timeout")])]
+    ['juror 1']
+    """
     return tuple(
         message
         for request, reply in zip(requests, replies, strict=True)
@@ -293,12 +436,44 @@ def heard(
 
 
 def votes_of(replies: Sequence[Reply]) -> tuple[str | None, ...]:
-    """Return the votes, None where there is none."""
+    """Return the votes, None where there is none.
+
+    Parameters
+    ----------
+    replies : sequence of Reply
+        In the order of the seats.
+
+    Returns
+    -------
+    tuple of (str or None)
+
+    Examples
+    --------
+    >>> votes_of([Reply("Two.", vote="A"), Reply(None, error="timeout")])
+    ('A', None)
+    """
     return tuple(reply.vote for reply in replies)
 
 
 def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
-    """Return each side's points, summed over the criteria; None when there are no scores."""
+    """Return each side's points, summed over the criteria; None when there are no scores.
+
+    Parameters
+    ----------
+    reply : Reply
+        With or without scores.
+    sides : sequence of str
+        Whose points are summed.
+
+    Returns
+    -------
+    dict of str to float, or None
+
+    Examples
+    --------
+    >>> total(Reply("", scores={"A": {"clarity": 4.0, "style": 5.0}, "B": {"clarity": 7.0, "style": 3.0}}), ("A", "B"))
+    {'A': 9.0, 'B': 10.0}
+    """
     if reply.scores is None:
         return None
     return {side: float(sum(reply.scores[side].values())) for side in sides}
@@ -308,7 +483,26 @@ def complete(request: Request, reply: Reply) -> Reply:
     """Add the vote that follows from the scores, where the slot says that it does (``lead``).
 
     A vote in free words gets the form in which a log is read, so that a running rule and a replay count the same
-    votes as equal; a word for a missing value ("none") is a missing vote.
+    votes as equal. A word for a missing value ("none") is a missing vote.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked for.
+    reply : Reply
+        What came back.
+
+    Returns
+    -------
+    Reply
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request, Rubric, Slot
+    >>> slot = Slot(rubric=Rubric(("A", "B"), ("clarity",)), lead=True)
+    >>> request = Request(Case("d1", "q1", "2 or 3?", ("A", "B")), 1, "judge", "judge", "judge", "Score.", slot)
+    >>> complete(request, Reply("B is clearer.", scores={"A": {"clarity": 4.0}, "B": {"clarity": 7.0}})).vote
+    'B'
     """
     slot = request.slot
     if slot.open_vote and reply.vote is not None:
@@ -327,6 +521,19 @@ def settled(leading: Collection[str], sides: Collection[str], answers: Collectio
     One that leads alone is the decision. When both candidates lead, it is ``"tie"`` where that may be voted for.
     Otherwise nothing is decided: without that answer, and when a candidate and ``"tie"`` lead together.
 
+    Parameters
+    ----------
+    leading : collection of str
+        The answers with the most votes or points.
+    sides : collection of str
+        The candidates' names.
+    answers : collection of str, or None
+        What may be voted for.
+
+    Returns
+    -------
+    str or None
+
     Examples
     --------
     >>> settled(["A", "B"], ("A", "B"), ("A", "B", "tie"))
@@ -344,7 +551,26 @@ def settled(leading: Collection[str], sides: Collection[str], answers: Collectio
 def plurality(case: Case, votes: Iterable[str | None], weights: Iterable[float] | None = None) -> str | None:
     """Return the answer with the most votes, or the most weight of votes; ties as :func:`settled` has them.
 
-    A missing vote counts for nobody.
+    A missing vote counts for no answer.
+
+    Parameters
+    ----------
+    case : Case
+        What may be voted for.
+    votes : iterable of (str or None)
+        One per voter.
+    weights : iterable of float, optional
+        One per voter; all 1 by default.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> plurality(case, ["A", "B", "B", None]), plurality(case, ["A", "B"], weights=[2.0, 1.0])
+    ('B', 'A')
     """
     given = list(votes)
     shares = [1.0] * len(given) if weights is None else list(weights)
@@ -356,7 +582,24 @@ def plurality(case: Case, votes: Iterable[str | None], weights: Iterable[float] 
 
 
 def preferred(points: Mapping[str, float] | None, answers: Collection[str] | None) -> str | None:
-    """Return the side with the most points; ties as :func:`settled` has them, None without points."""
+    """Return the side with the most points; ties as :func:`settled` has them, None without points.
+
+    Parameters
+    ----------
+    points : mapping of str to float, or None
+        Points of each side.
+    answers : collection of str, or None
+        What may be voted for.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> preferred({"A": 40.0, "B": 43.0}, ("A", "B")), preferred({"A": 40.0, "B": 40.0}, ("A", "B", "tie"))
+    ('B', 'tie')
+    """
     return None if not points else settled(_leaders(points), points, answers)
 
 
@@ -370,22 +613,41 @@ def _leaders(points: Mapping[str, float]) -> list[str]:
 class DebateProtocol(Value, ABC):
     """A debate protocol.
 
-    A new one is one file in this folder with a frozen dataclass that has `name` and `citation` and writes
-    :meth:`play`; its prompts stand in the same file. It is found by its name.
+    A new protocol is one file in this folder with a frozen dataclass that has `name` and `citation` and defines
+    :meth:`play`; its prompts are in the same file. The protocol is found by its name.
 
     Parameters
     ----------
     max_rounds : int
-        Rounds after which a debate ends whatever the rule says.
+        Rounds after which a debate ends under any stopping rule.
 
     Attributes
     ----------
     name : str
-        How it is called on the command line.
+        Name of the protocol on the command line.
     citation : str
-        Where it is from.
+        The source of the protocol.
     candidates : bool
-        Whether it judges two candidates (True) or answers the question itself (False); None does both.
+        Whether the agents judge two candidates (True) or answer the question themselves (False); None is for both.
+    one_response : bool
+        Whether the protocol also scores a single candidate.
+    temperatures : mapping of str to float
+        By role, the sampling temperature of the source. A live agent sends it unless the user chooses another.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case
+    >>> from d3stats.protocols import protocol_from_text
+    >>> protocol = protocol_from_text("majority:judges=3")
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> protocol.check(case)
+    >>> step = next(protocol.play(case))
+    >>> [request.agent for request in step.requests]
+    ['panelist 1', 'panelist 2', 'panelist 3']
+    >>> protocol.request(case, 1, "judge 1", "judge", "vote", "Vote.").role
+    'judge'
+    >>> protocol.polls, protocol.max_rounds, str(protocol.rule())
+    (True, 1, 'full')
     """
 
     max_rounds: int = 1
@@ -393,6 +655,8 @@ class DebateProtocol(Value, ABC):
     name: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     candidates: ClassVar[bool | None] = True
+    one_response: ClassVar[bool] = False
+    temperatures: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -425,10 +689,17 @@ class DebateProtocol(Value, ABC):
             side,
             first,
             self.max_rounds,
+            temperature=self.temperatures.get(role),
         )
 
     def check(self, case: Case) -> None:
         """Raise ValueError when the protocol cannot be played on this case."""
+        if len(case.candidates) == 1 and not self.one_response:
+            needs = {True: "two", False: "none", None: "two or none"}[self.candidates]
+            raise ValueError(
+                f"candidates must be {needs} for {self.name}; got one for question {case.question!r} "
+                "(a single response is scored by chateval)"
+            )
         if self.candidates is True and not case.candidates:
             raise ValueError(
                 f"candidates must be two for {self.name}, which compares answers; "
@@ -459,7 +730,14 @@ class DebateProtocol(Value, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class OneRound(DebateProtocol):
-    """A protocol that has a single round by its nature."""
+    """A protocol that has a single round by its nature.
+
+    Examples
+    --------
+    >>> from d3stats.protocols.baselines import Majority
+    >>> isinstance(Majority(), OneRound), Majority().max_rounds
+    (True, 1)
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -470,15 +748,34 @@ class OneRound(DebateProtocol):
 class RuleBook:
     """One debate's rule: turns what was said in a round into what the rule may see, and asks it.
 
+    Parameters
+    ----------
+    case : Case
+        What is debated.
+    rule : StoppingRule
+        A rule that decides debate by debate.
+    max_rounds : int
+        Rounds after which the debate ends under any rule.
+
     Raises
     ------
     TypeError
         When the rule decides for a whole batch; a run of many debates follows those.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case
+    >>> from d3stats.stopping import Unanimity
+    >>> book = RuleBook(Case("d1", "q1", "2 or 3?", ("A", "B")), Unanimity(), max_rounds=5)
+    >>> book.decide(RoundOver(1, votes=("A", "B")), []).stop, book.decide(RoundOver(2, votes=("A", "A")), []).reason
+    (False, 'unanimity')
     """
 
     def __init__(self, case: Case, rule: StoppingRule, max_rounds: int) -> None:
         if not isinstance(rule, Rule):
-            raise TypeError(f"rule must decide debate by debate; got {rule}, which needs a whole batch")
+            raise TypeError(
+                f"rule must decide for each debate by itself; got {rule}, which needs a whole batch"
+            )
         self.max_rounds = max_rounds
         self._state = rule.start()
         self._codes: dict[str, int] = {answer: i for i, answer in enumerate(case.answers or ())}
@@ -494,7 +791,27 @@ class RuleBook:
 
 
 def round_seen(step: RoundOver, since: Sequence[tuple[Request, Reply]], codes: dict[str, int]) -> Round:
-    """Return what a rule may see of a round; `codes` gives answers their numbers and learns new ones."""
+    """Return what a rule may see of a round; `codes` gives answers their numbers and learns new ones.
+
+    Parameters
+    ----------
+    step : RoundOver
+        The round.
+    since : sequence of (Request, Reply)
+        What was asked and answered since the round before.
+    codes : dict of str to int
+        Numbers of answers; new ones are added.
+
+    Returns
+    -------
+    Round
+
+    Examples
+    --------
+    >>> codes = {"A": 0, "B": 1}
+    >>> round_seen(RoundOver(1, votes=("A", "C", None)), [], codes).votes, codes["C"]
+    ((0, 2, -1), 2)
+    """
     votes = tuple(MISSING if vote is None else codes.setdefault(vote, len(codes)) for vote in step.votes)
     spent = [(reply.tokens_in, reply.tokens_out) for _, reply in since]
     counts = [count for pair in spent for count in pair if count is not None]
@@ -526,7 +843,32 @@ Settle = Callable[[RoundOver, Sequence[tuple[Request, Reply]]], Awaitable[Decisi
 
 
 async def ask(agent: Agent, request: Request, more: More = always) -> Reply:
-    """Ask an agent, and complete its reply; what is recorded and what a protocol sees come from here."""
+    """Ask an agent, and complete its reply; what is recorded and what a protocol sees come from here.
+
+    Parameters
+    ----------
+    agent : Agent
+        Who is asked.
+    request : Request
+        For what.
+    more : callable
+        Whether a further attempt may be made.
+
+    Returns
+    -------
+    Reply
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from d3stats.agent import Case, Request
+    >>> from d3stats.protocols import ReplayAgent
+    >>> from d3stats.log import Turn
+    >>> agent = ReplayAgent([Turn(debate="d1", round=1, agent="juror 1", vote="A")])
+    >>> request = Request(Case("d1", "q1", "2 or 3?", ("A", "B")), 1, "juror 1", "juror", "vote", "Vote.")
+    >>> asyncio.run(ask(agent, request)).vote
+    'A'
+    """
     return complete(request, await agent.act(request, more))
 
 
@@ -542,6 +884,23 @@ async def drive(play: Play, answer: Answer, settle: Settle) -> Outcome:
     settle : coroutine function
         Gets a round and the requests and replies since the last round; returns the rule's decision. When the
         protocol itself ends here (``ends``) its decision is not asked for.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from d3stats.agent import Case
+    >>> from d3stats.protocols.baselines import Majority
+    >>> async def answer(request):
+    ...     return Reply("Two.", vote="A")
+    >>> async def settle(step, since):
+    ...     return Decision(stop=True, reason="fixed_rounds")
+    >>> case = Case("d1", "q1", "2 or 3?", ("A", "B"), ("two", "three"), first="A")
+    >>> asyncio.run(drive(Majority(judges=3).play(case), answer, settle)).decision
+    'A'
     """
     since: list[tuple[Request, Reply]] = []
     send: Any = None
@@ -589,7 +948,7 @@ def _refuse_twins(step: Speak, since: Sequence[tuple[Request, Reply]]) -> None:
     spoken += [(request.round, request.agent) for request in step.requests]
     if len(set(spoken)) < len(spoken):
         again = next(key for i, key in enumerate(spoken) if key in spoken[:i])
-        raise ValueError(f"an agent must speak once a round; got {again[1]!r} again in round {again[0]}")
+        raise ValueError(f"an agent must have one turn per round; got {again[1]!r} again in round {again[0]}")
 
 
 def play_sync(
@@ -605,8 +964,28 @@ def play_sync(
     ----------
     protocol : DebateProtocol
         Its rule must decide debate by debate.
+    case : Case
+        What is debated.
+    agent : Agent
+        Who answers every request.
     heard : list, optional
         Gets every request and reply, in order.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> from d3stats.protocols import protocol_from_text
+    >>> from d3stats.worlds import Courtroom, synthetic_agent, synthetic_items
+    >>> (item,) = synthetic_items(Courtroom(), n=1, seed=7)
+    >>> heard = []
+    >>> protocol, agent = protocol_from_text("majority:judges=3"), synthetic_agent(Courtroom(), 7)
+    >>> play_sync(protocol, item.case("d1"), agent, heard=heard).round
+    1
+    >>> [reply.vote for request, reply in heard]
+    ['A', 'A', 'A']
     """
     book = RuleBook(case, protocol.rule(), protocol.max_rounds)
 

@@ -13,6 +13,7 @@ from d3stats._check import PositiveInt, choice, integer, nonnegative, number
 from d3stats.agent import Case, Message, Request, Slot
 from d3stats.protocols.play import DebateProtocol, Outcome, Play, plurality, round_over, said, settled, speak
 from d3stats.stopping import StoppingRule, Unanimity
+from d3stats.values import numbers_of
 
 __all__ = ["PeerDiscussion", "PeerRank", "PeerWeights", "peer_weights"]
 
@@ -39,17 +40,17 @@ class PeerDiscussion(DebateProtocol):
     max_rounds : int
         The reviews and then the rounds of the talk; the paper's 4 turns are two of them, so 3.
     undecided : {"none", "last_speaker"}
-        What is decided when they still differ: nothing (one vote for each candidate is ``"tie"`` where that may be
-        voted for), or reviewer 2's vote, who spoke last.
+        The decision when they still differ. With "none" there is none, or ``"tie"`` where that may be voted for and
+        each candidate has one vote. With "last_speaker" it is the vote of reviewer 2, who spoke last.
 
     Notes
     -----
-    The paper's aim is an agreed preference, and its released code always lets four turns pass. Here the
-    debate ends with the first round after which both votes are there and equal, the reviews included:
-    nothing is left to discuss. Agreement is looked at after both have spoken, so that a log has both in
-    every round. A reviewer who failed has not agreed. The paper discusses each pair with either reviewer
-    leading and each answer first; that is two runs in both orders. The reviewers have a role each
-    ("reviewer 1", "reviewer 2"), so that they may be two models.
+    The paper's aim is an agreed preference, and its released code always plays four turns. Here the debate
+    ends with the first round, the reviews included, after which both votes are there and equal, because then
+    the reviewers agree. Agreement is checked after both have spoken, so that a log has both in every round. A
+    reviewer whose reply is missing has not agreed. The paper discusses each pair with either reviewer leading
+    and each answer first; that is two runs in both orders. The reviewers have a role each ("reviewer 1",
+    "reviewer 2"), so that they may be two models.
 
     Examples
     --------
@@ -210,13 +211,20 @@ class PeerWeights:
     Attributes
     ----------
     table : DataFrame
-        ``model, win_rate, weight``, best first; the weight is missing (NaN) for a model that reviews nobody.
+        ``model, win_rate, weight``, best first; the weight is missing (NaN) for a model that reviews no model.
     n_iter : int
         Times that the win rates were computed.
     converged : bool
         Whether the last iteration moved no weight by more than the tolerance.
     scale : str
         How win rates became weights.
+
+    Examples
+    --------
+    >>> rows = [("x", "x", "y", 1.0), ("y", "x", "y", 0.0), ("y", "x", "y", 1.0), ("x", "x", "y", 1.0)]
+    >>> found = peer_weights(pd.DataFrame(rows, columns=["reviewer", "model", "opponent", "score"]), scale="share")
+    >>> found.converged, [round(weight, 3) for weight in found.weights(["y", "x"])]
+    (True, [0.0, 1.0])
     """
 
     table: pd.DataFrame
@@ -230,7 +238,7 @@ class PeerWeights:
         Raises
         ------
         ValueError
-            When one of them has reviewed nobody.
+            When one of them has no weight, because it has reviewed no model.
         """
         known = self.table.set_index("model")["weight"].dropna()
         for reviewer in reviewers:
@@ -281,9 +289,9 @@ def peer_weights(
     -----
     With "minmax" the map from weights to weights is not continuous where the order of the reviewers
     changes, so it need not settle; ``converged`` says whether it did. When all win rates are equal, so are
-    the weights. The released code weighs a review by the reviewer's weight and counts every review as one,
-    which is the same when all reviewers review equally often; here the weights are also in the denominator,
-    so a win rate is never above 1.
+    the weights. The released code weighs a review by the reviewer's weight and counts every review as one.
+    Here the weights are also in the denominator, so a win rate is never above 1. The two are the same when all
+    reviewers review equally often.
 
     References
     ----------
@@ -339,7 +347,7 @@ def _tables(reviews: pd.DataFrame) -> tuple[list[str], list[str], Floats, Floats
     names = reviews[["reviewer", "model", "opponent"]]
     if names.isna().to_numpy().any():
         raise ValueError("reviews must name who reviewed whom in every row; got missing values")
-    score = pd.to_numeric(reviews["score"]).to_numpy(dtype=np.float64, na_value=np.nan)
+    score = numbers_of("score", reviews["score"])
     bad = ~np.isin(score, (0.0, 0.5, 1.0))
     if bad.any():
         row = int(np.argmax(bad))

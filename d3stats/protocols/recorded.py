@@ -19,14 +19,26 @@ __all__ = ["NotRecorded", "ReplayAgent", "as_reply"]
 
 
 class NotRecorded(LookupError):
-    """A turn that is asked for is not in the record: the debate that is played is not the one that was logged."""
+    """A turn that is asked for is not in the record: the debate that is played is not the one that was logged.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request
+    >>> from d3stats.log import Turn
+    >>> agent = ReplayAgent([Turn(debate="d1", round=1, agent="juror 1", vote="A")])
+    >>> try:
+    ...     agent.reply(Request(Case("d1", "q1", "2 or 3?"), 2, "juror 1", "juror", "vote", "Vote."))
+    ... except NotRecorded as error:
+    ...     print(error)
+    round 2 of debate 'd1' must be recorded; got no turn of 'juror 1'
+    """
 
 
 class ReplayAgent:
     """Answers each request with the recorded turn of the same debate, round and agent.
 
-    What the agent sees is not compared with what it saw: a protocol that asks the same agents in the same rounds gets
-    the same answers.
+    Requests are not compared with those of the recorded run, so any protocol that asks the same agents in the same
+    rounds gets the same answers.
 
     Parameters
     ----------
@@ -51,6 +63,11 @@ class ReplayAgent:
     >>> agent.reply(Request(case, 2, "juror 1", "juror", "vote", "Vote."))
     Traceback (most recent call last):
     d3stats.protocols.recorded.NotRecorded: round 2 of debate 'd1' must be recorded; got no turn of 'juror 1'
+    >>> import asyncio
+    >>> asyncio.run(agent.act(Request(case, 1, "juror 1", "juror", "vote", "Vote."))).vote
+    'A'
+    >>> agent.imagine(Request(case, 1, "juror 1", "juror", "vote", "Vote."), "longest").text
+    'B is wrong.'
     """
 
     def __init__(self, source: str | Path | Iterable[AnyRecord], *, strict: bool = True) -> None:
@@ -85,7 +102,7 @@ class ReplayAgent:
         return self.reply(request)
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return the recorded reply, whatever the size: it is known. One that is not recorded is empty."""
+        """Return the recorded reply, which is known and does not depend on `size`; an empty one if not recorded."""
         turn = self._turns.get((request.case.debate, request.round, request.agent))
         if turn is None:
             return Reply(None, tokens_in=0, tokens_out=0, error="not_recorded", attempts=0)
@@ -93,7 +110,23 @@ class ReplayAgent:
 
 
 def as_reply(turn: Turn) -> Reply:
-    """Return the reply that a turn records."""
+    """Return the reply that a turn records.
+
+    Parameters
+    ----------
+    turn : Turn
+        A turn of a log.
+
+    Returns
+    -------
+    Reply
+
+    Examples
+    --------
+    >>> from d3stats.log import Turn
+    >>> as_reply(Turn(debate="d1", round=1, agent="juror 1", vote="A", tokens_out=12)).tokens_out
+    12
+    """
     return Reply(
         text=turn.text,
         vote=turn.vote,

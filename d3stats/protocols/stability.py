@@ -1,7 +1,8 @@
-"""A panel that votes, reads what everybody said, and votes again until it is stable (Hu et al. 2025)."""
+"""A panel that votes, reads all statements, and votes again until it is stable (Hu et al. 2025)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -44,16 +45,16 @@ class Stability(DebateProtocol):
     sees : {"history", "last_round"}
         Whether a panelist reads all rounds so far or the last one; its own statements are among them.
     camp : {"right", "first", "largest", "none"}
-        Whose votes the batch rule counts. "right" is the paper's rule and needs the right answers; a run
-        without labels takes "largest" (blind to which camp is the largest) or "first" (for pairs); "none"
-        leaves unanimity alone, so that each debate decides for itself.
+        Whose votes the batch rule counts. "right" is the paper's rule and needs the right answers. A run
+        without labels takes "largest" (which does not detect a change of the largest camp) or "first" (for
+        pairs). With "none" unanimity is the only rule, so that each debate decides for itself.
 
     Notes
     -----
     The paper's adaptive stop compares the distributions of *correct* votes of two rounds over a batch of
-    debates, which a deployed panel does not have. :class:`~d3stats.stopping.KSStability` says what each
-    camp is blind to. Equal leading camps are no decision, except both sides of a pair where ``"tie"`` may
-    be voted for.
+    debates, which a deployed panel does not have. :class:`~d3stats.stopping.KSStability` says which changes
+    each camp does not detect. Equal leading camps give no decision, except ``"tie"`` for both sides of a
+    pair where that may be voted for.
 
     Examples
     --------
@@ -68,6 +69,7 @@ class Stability(DebateProtocol):
     sees: Literal["history", "last_round"] = "history"
     camp: Literal["right", "first", "largest", "none"] = "right"
 
+    temperatures: ClassVar[Mapping[str, float]] = {"panelist": 1.0}
     name: ClassVar[str] = "stability"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697"
     candidates: ClassVar[bool | None] = None

@@ -1,7 +1,7 @@
-"""From a list of items to a log of debates: what will it cost, does the budget hold, and what if it is killed?
+"""From a list of items to a log of debates: what will a run cost, does the budget hold, and can it be resumed?
 
-Who may live here: what is debated, the forecast, the budget, the journal and the run of many debates. How one debate
-is played is in ``d3stats.protocols``.
+:func:`forecast` answers before anything is spent. :func:`debate` plays the debates and writes their log; the same call
+resumes a run that was interrupted. The protocols of single debates are in :mod:`d3stats.protocols`.
 """
 
 from d3stats.run.forecast import forecast

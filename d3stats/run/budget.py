@@ -1,9 +1,10 @@
 """A budget that is never exceeded: a call starts only if its worst-case cost still fits.
 
-A :class:`Bank` holds the budget of a run. Each debate has a :class:`Purse`, what is reserved for its next round and its
-end, and each call a :class:`Hold`, its worst-case cost, taken from the purse. A call that ends gives back what it did
-not use. A debate begins beside others only when all its rounds fit beside theirs, so it rarely runs short. A debate
-whose next round does not fit waits until others give back; when all debates wait, one of them is refused.
+A :class:`Bank` holds the budget of a run. Each debate has a :class:`Purse`, the amount reserved for its next round and
+its end. Each call has a :class:`Hold`, its worst-case cost, which is taken from the :class:`Purse`. A call that ends
+gives back what it did not use. A debate starts beside others only when all its rounds fit beside theirs, so it rarely
+runs short. A debate whose next round does not fit waits until others give back; when all debates wait, one of them is
+refused.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ FREE = Cost()
 
 @dataclass(frozen=True)
 class Tariff:
-    """What tokens cost by model.
+    """The prices of tokens by model.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class _Waiting:
 
 
 class Bank:
-    """What there is to spend.
+    """The budget of a run: the amounts spent, set aside and left.
 
     Parameters
     ----------
@@ -138,14 +139,14 @@ class Bank:
     held : Cost
         What is set aside.
     later : Cost
-        What the debates that have begun can cost beyond that; not set aside, but no other debate begins on it.
+        What the debates that have started can cost beyond that. It is not set aside, but no other debate starts on it.
     open : int
-        Debates that have begun and not ended.
+        Debates that have started and not ended.
     active : int
-        Of these and of those that want to begin, how many do not wait.
+        Number of these, and of those that want to start, that do not wait.
     growth : float
-        How many times the bound of its first round a debate wanted that was refused: another one that begins on
-        less would be cut short like it.
+        How many times the bound of its first round a refused debate asked for. Another debate that starts with less
+        would be cut short, too.
     """
 
     def __init__(self, tokens: int | None = None, dollars: float | None = None, spent: Cost = FREE) -> None:
@@ -167,12 +168,12 @@ class Bank:
 
     @property
     def left(self) -> Cost:
-        """What is neither spent nor set aside; 0 where there is no limit."""
+        """The amount that is neither spent nor set aside; 0 where there is no limit."""
         used = self.spent + self.held
         return Cost((self.tokens or used.tokens) - used.tokens, (self.pico or used.pico) - used.pico)
 
     def to_begin(self, need: Cost) -> Cost:
-        """What must be left for a debate to begin alone whose first round and end need so much."""
+        """Return what must be left for a debate to start alone, if its first round and end need `need`."""
         return Cost(math.ceil(need.tokens * self.growth), math.ceil(need.pico * self.growth))
 
     def fits(self, need: Cost) -> bool:
@@ -198,7 +199,7 @@ class Bank:
         begins: bool | None = None,
         growth: float = 1.0,
     ) -> bool:
-        """Set aside, waiting for others to give back; False when everybody waits and it still does not fit.
+        """Set aside, waiting for others to give back; False when all debates wait and it still does not fit.
 
         Debates that are running come first.
 
@@ -208,7 +209,7 @@ class Bank:
         later : Cost
             What the rest of a debate that begins can cost.
         running : bool
-            Whether the debate has a record that must be closed: it need not fit in its whole course.
+            Whether the debate has a record that must be closed. Such a debate need not fit in its whole course.
         begins : bool, optional
             Whether it is not counted as open yet; when it is not running by default.
         growth : float
@@ -280,7 +281,7 @@ class Bank:
         self.active += debates
 
     def pause(self, debates: int = 1) -> None:
-        """Count debates as not playing; when nobody plays, one of those who wait for the bank is refused."""
+        """Count debates as not playing; when no debate plays, one of those that wait for the bank is refused."""
         self.active -= debates
         self._serve()
 
@@ -314,7 +315,7 @@ class Bank:
 
 
 class Purse:
-    """What is set aside for one debate: its next round and its end; and what the rest of its course can cost."""
+    """The amount set aside for one debate (its next round and its end), and what its further rounds can cost."""
 
     def __init__(self, bank: Bank) -> None:
         self.bank, self.left, self.later = bank, FREE, FREE
@@ -322,16 +323,16 @@ class Purse:
         self._first = FREE
 
     async def fill(self, need: Cost, later: Cost = FREE, *, running: bool) -> bool:
-        """Make the purse hold this much; False, and nothing changes, when that cannot be had.
+        """Set aside so much for the debate; False, without any change, when the bank does not have it.
 
         Parameters
         ----------
         need : Cost
-            Of the next round and the end after it.
+            Need of the next round and the end after it.
         later : Cost
-            Of what could follow.
+            Need of all that could follow.
         running : bool
-            Whether the debate has begun.
+            Whether the debate has started.
         """
         lacking = need.beyond(self.left)
         if not self.open:
@@ -352,7 +353,7 @@ class Purse:
         return True
 
     def hold(self, bound: Cost) -> Hold | None:
-        """Set a call's bound aside: from the purse, and what it lacks from the bank; None when it does not fit."""
+        """Set a call's bound aside, first from this amount, then from the bank; None when it does not fit."""
         own = self.left.least(bound)
         if not self.bank.take(bound - own):
             return None
@@ -367,7 +368,7 @@ class Purse:
 
 
 class Hold:
-    """What is set aside for one call and its further attempts."""
+    """The amount set aside for one call and its further attempts."""
 
     def __init__(self, bank: Bank, amount: Cost) -> None:
         self.bank, self.amount = bank, amount

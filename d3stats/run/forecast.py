@@ -1,6 +1,6 @@
 """What does a run cost, and can it be played at all? A dry run answers without calling any model.
 
-Each debate is played with imagined replies, typical ones or the longest that an agent can give. That gives the
+Each debate is played with simulated replies, typical ones or the longest that an agent can give. That gives the
 forecast of a run, the bounds that the budget sets aside, and the checks made before anything is spent.
 """
 
@@ -35,7 +35,7 @@ Said = tuple[Request, Reply]
 
 @dataclass(frozen=True)
 class Cast:
-    """Who plays which role.
+    """The agents of a run by role.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class Cast:
 
 
 def imagined(agent: Agent, request: Request, size: Size) -> Reply:
-    """Return an agent's imagined reply with everything in it that was asked for.
+    """Return an agent's simulated reply with everything in it that was asked for.
 
-    A vote that may be withheld is withheld: that goes on longest.
+    A vote that may be withheld is withheld, because the debate then takes longest.
     """
     slot = request.slot
     reply = agent.imagine(request, size)
@@ -117,7 +117,7 @@ def ahead(
     said: Mapping[Key, Reply] | None = None,
     continued: int | None = None,
 ) -> Iterator[Said | RoundOver]:
-    """Yield the calls that a debate has ahead of it, with imagined replies, and the ends of its rounds.
+    """Yield the calls that a debate has ahead of it, with simulated replies, and the ends of its rounds.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def ahead(
     said : mapping, optional
         Replies that are there already, by round and agent.
     continued : int, optional
-        The debate goes on after so many rounds and is stopped after the next one; by default it is played to its
+        The debate continues after so many rounds and is stopped after the next one; by default it is played to its
         last round.
     """
     said, continued = said or {}, protocol.max_rounds - 1 if continued is None else continued
@@ -166,14 +166,15 @@ def check_rule(
     Parameters
     ----------
     cases : sequence of Case
-        Of all debates: rounds of the first are imagined, and of the others where the first has no token counts.
+        Cases of all debates. Rounds of the first debate are simulated, and of the others if the first has no
+        token counts.
 
     Raises
     ------
     ValueError
-        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round, or
-        refuses its rounds (a panel of another size, scores of one side where two are compared), or holds tokens against
-        a budget and no agent counts any.
+        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round. Also
+        when the rule refuses its rounds (a panel of another size, scores of one side where two are compared), or has a
+        budget of tokens and no agent counts any.
     """
     reads = rule.reads
     if "labels" in reads and not labelled:
@@ -208,8 +209,10 @@ def check_rule(
             unknown = any(decision.reason == TOKENS_UNKNOWN for decision in decisions)
             if unknown and not any(_counts_tokens(protocol, case, cast) for case in cases):
                 raise ValueError(
-                    f"agents must count their tokens for the rule {part}, which holds them against a budget; got no "
-                    "count from any agent (give the imagined replies tokens_in and tokens_out, or take another rule)"
+                    f"agents must count their tokens for the rule {part}, which compares them with a "
+                    "budget; got no "
+                    "count from any agent (set tokens_in and tokens_out of the replies of `imagine`, or take another "
+                    "rule)"
                 )
 
 
@@ -225,7 +228,7 @@ LONGEST_ITEMS = 10
 
 
 class Asked:
-    """What a run is asked to do: who plays which debates by which protocol and rule, within which limits.
+    """The request of a run: who plays which debates by which protocol and rule, within which limits.
 
     Parameters
     ----------
@@ -244,8 +247,8 @@ class Asked:
     Raises
     ------
     ValueError
-        When the items do not suit the protocol, the rule has nothing to look at, an agent is for a role that nobody
-        has, a price is missing, or a limit is no limit.
+        When the items do not suit the protocol, the rule has nothing to look at, a price is missing, or a limit is
+        invalid. Also when an agent is for a role that the protocol does not have.
     """
 
     def __init__(
@@ -323,7 +326,7 @@ class Asked:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a journal says of the run."""
+        """The settings of the run, as the journal records them."""
         agents = self.cast.all.values()
         return {
             "protocol": str(self.protocol),
@@ -364,14 +367,14 @@ class Asked:
             asked, usual = f"max_usd must be at least {least.dollars:.6f}", f"{typical.dollars:.6f}"
             got = f"max_usd={self.max_usd}"
         raise ValueError(
-            f"{asked} for one debate to begin and end, whatever is said in it "
-            f"(a typical debate with all its rounds costs about {usual}); got {got}"
+            f"{asked} so that one debate can start and end with any replies (a typical debate with all its "
+            f"rounds costs about {usual}); got {got}"
         )
 
     def check_windows(self, done: Container[str] = ()) -> None:
         """Refuse calls that can be longer than the context window of their model, where it is known.
 
-        The longest items are looked at: what others say is bounded by the protocol, whatever the item.
+        Only the longest items are checked, because the protocol bounds the length of messages on every item.
 
         Parameters
         ----------
@@ -399,11 +402,12 @@ class Asked:
         typical = self.calls(planned, "typical")
         usual = max(_tokens(reply) for other, reply in typical if other.role == request.role)
         raise ValueError(
-            f"the context window of {self.cast.model(request.role)!r} must hold the longest call, {tokens:,} tokens "
-            f"when every byte is one and about {usual:,} as a rule ({request.agent} in round {request.round}); got "
-            f"{window:,}: give the server a larger one (slots share llama-server's -c), ask for fewer rounds, shorter "
-            "items or less with --tokens-per-word and --reasoning-tokens, or skip this check (--window 0, in Python "
-            "window=0)"
+            f"the context window of {self.cast.model(request.role)!r} must hold the longest call, "
+            f"{tokens:,} tokens if every byte is a token, and about {usual:,} as a rule ({request.agent} "
+            f"in round {request.round}); got "
+            f"{window:,}. Use a larger window (slots share llama-server's -c), fewer rounds, shorter "
+            "items, smaller --tokens-per-word and --reasoning-tokens, or skip this check (--window 0, in "
+            "Python window=0)"
         )
 
 
@@ -415,9 +419,12 @@ def _check_items(planned: Sequence[Planned], protocol: DebateProtocol) -> None:
     if not planned:
         raise ValueError("items must hold at least one item; got none")
     for debate in planned:
-        if protocol.candidates is not None and protocol.candidates != bool(debate.item.candidates):
-            needs = "two candidates" if protocol.candidates else "no candidates"
-            got = "two" if debate.item.candidates else "none"
+        n = len(debate.item.candidates)
+        takes = {True: (2,), False: (0,), None: (0, 2)}[protocol.candidates]
+        takes += (1,) if protocol.one_response else ()
+        if n not in takes:
+            words = {0: "no candidates", 1: "one candidate", 2: "two candidates"}
+            needs, got = " or ".join(words[k] for k in sorted(takes, reverse=True)), ("none", "one", "two")[n]
             raise ValueError(
                 f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}"
             )
@@ -454,7 +461,7 @@ def _described(agent: Agent) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What debates cost that stop after so many rounds; sums over all debates.
+    """The cost of debates that stop after so many rounds, as sums over all debates.
 
     Attributes
     ----------
@@ -487,7 +494,7 @@ class Forecast:
     ----------
     debates : int
     measured : int
-        How many of them were played with imagined replies; the sums are scaled up from these.
+        How many of them were played with simulated replies; the sums are scaled up from these.
     shortest, full : Outlook
         Typical replies, when every debate stops after its first round, and when none stops before the last.
     bound : Outlook
@@ -531,10 +538,13 @@ def forecast(
     Parameters
     ----------
     protocol, items, agents, orders, repeats, seed, rule, budget_tokens, max_usd, prices
-        As for :func:`d3stats.run.run.run_debates`. Rule and limits change no number; they are looked at as the
-        run would.
+        As for :func:`d3stats.run.run.run_debates`. Rule and limits change no number; they are checked as in a run.
     measure : int
-        How many debates are played with imagined replies at most, drawn evenly over the list with `seed`.
+        How many debates are played with simulated replies at most, drawn evenly over the list with `seed`.
+
+    Returns
+    -------
+    Forecast
 
     Raises
     ------

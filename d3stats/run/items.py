@@ -1,4 +1,4 @@
-"""What is debated: a question with two candidate answers, or a question alone.
+"""The items that are debated: a question with two candidate answers, or a question alone.
 
 Items come from a table (any file that a log can be in, JSON, or a data frame) or from one of the public files that
 the importers know (see :func:`read_items`). The right answer stays with the item; a :class:`~d3stats.agent.Case`,
@@ -45,15 +45,18 @@ __all__ = [
 ]
 
 Identical = Literal["refuse", "keep"]
-"""What to do with two candidates of the same text, over which a debate can find nothing; or with an empty one."""
+"""The treatment of two candidates of the same text, between which a debate cannot decide, or of an empty one."""
 
-FORMATS = ("table", "log", "pandalm", "llmbar", "eot", "gsm-nested", "critic-actor")
+FORMATS = (
+    *("table", "log", "pandalm", "llmbar", "eot", "gsm-nested", "critic-actor"),
+    *("alignbench", "auto-j", "judgebench", "truthfulqa"),
+)
 """Shapes of a source, for ``read_items(..., format=)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebateItem:
-    """One thing to debate.
+    """An item to debate: a question, and two answers to judge if there are candidates.
 
     Attributes
     ----------
@@ -62,24 +65,27 @@ class DebateItem:
     text : str
         The question as asked.
     candidates : tuple of str
-        The two answers that are judged, named by the first two of `answers`; empty when the question itself is
-        to be answered.
+        The two answers that are judged, named by the first two of `answers`; one response, which is scored by
+        itself; empty when the question itself is to be answered.
     answers : tuple of str or None
-        What may be voted for; ``("A", "B")`` by default when there are candidates, else None: free words.
+        What may be voted for; ``("A", "B")`` by default when there are two candidates, else None: free words.
     label : str or None
-        The right answer, by name; None when it is not known. It is never shown to an agent.
+        The right answer, by name; None when it is not known. It is never shown to an agent. A single response has
+        none.
     cluster : str or None
         What is resampled together; None means the question.
     models : tuple of str
         The systems that wrote the candidates, so that their names can be kept from jurors; empty when unknown.
     allow_empty : bool
         Whether a candidate may be empty: a system that said nothing.
+    category : str or None
+        The kind of question, such as ``"coding"``; it goes into the log and changes nothing else.
 
     Raises
     ------
     ValueError
-        When the text or a candidate is empty, there is a number of candidates other than none or two, an answer
-        occurs twice, or the label is not among the answers.
+        When the text or a candidate is empty, there are more than two candidates, an answer occurs twice, the label
+        is not among the answers, or a single response has answers or a label.
 
     Examples
     --------
@@ -88,6 +94,9 @@ class DebateItem:
     (('A', 'B'), 'A')
     >>> DebateItem("", "What is 2 + 2?", label="4").question
     'q:38d46ad36188'
+    >>> record = item.item("q1/AB", "A", protocol="samre")
+    >>> record.debate, record.label, record.first
+    ('q1/AB', 'A', 'A')
     """
 
     question: str
@@ -98,11 +107,12 @@ class DebateItem:
     cluster: str | None = None
     models: tuple[str, ...] = field(default=(), compare=False)
     allow_empty: bool = field(default=False, compare=False, repr=False)
+    category: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("candidates", "models"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if self.answers is None and self.candidates:
+        if self.answers is None and len(self.candidates) == 2:
             object.__setattr__(self, "answers", ("A", "B"))
         elif self.answers is not None:
             object.__setattr__(self, "answers", tuple(self.answers))
@@ -121,6 +131,7 @@ class DebateItem:
         answers = self.answers
         object.__setattr__(self, "question", name_text(self.question) or self.question)
         object.__setattr__(self, "cluster", name_text(self.cluster))
+        object.__setattr__(self, "category", name_text(self.category))
         if self.label is not None and self.label.strip():
             object.__setattr__(self, "label", canonical_text(self.label, keep=answers or ()))
         if answers is not None:
@@ -128,9 +139,15 @@ class DebateItem:
             object.__setattr__(self, "answers", forms)
 
     def _check_candidates(self) -> None:
-        if len(self.candidates) not in (0, 2):
+        if len(self.candidates) > 2:
             raise ValueError(
-                f"candidates must be two or none; got {len(self.candidates)} for question {self.question!r}"
+                "candidates must be two, one response or none; "
+                f"got {len(self.candidates)} for question {self.question!r}"
+            )
+        if len(self.candidates) == 1 and not (self.answers is None and self.label is None):
+            raise ValueError(
+                "answers and label must be None for one response, which is scored and not voted for; got "
+                f"answers={self.answers!r}, label={self.label!r} for question {self.question!r}"
             )
         for i, text in enumerate(self.candidates):
             if not text.strip() and not self.allow_empty:
@@ -166,7 +183,7 @@ class DebateItem:
     @property
     def identical(self) -> bool:
         """Whether the two candidates are the same text, white space aside."""
-        return len({" ".join(text.split()) for text in self.candidates}) == 1
+        return len(self.candidates) == 2 and len({" ".join(text.split()) for text in self.candidates}) == 1
 
     @property
     def size(self) -> int:
@@ -192,6 +209,10 @@ class DebateItem:
             if first is not None:
                 raise ValueError(f"first must be None without candidates; got first={first!r}")
             return Case(debate, self.question, self.text, self.answers)
+        if len(self.candidates) == 1:
+            if first is not None:
+                raise ValueError(f"first must be None for one response; got first={first!r}")
+            return Case(debate, self.question, self.text, None, self.candidates, None, self.models)
         assert self.answers is not None
         shown = self.answers[0] if first is None else first
         return Case(debate, self.question, self.text, self.answers, self.candidates, shown, self.models)
@@ -218,6 +239,7 @@ class DebateItem:
             text=self.text,
             candidates=self.candidates or None,
             first=self.case(debate, first).first,
+            category=self.category,
         )
 
 
@@ -225,7 +247,7 @@ def item_id(text: str, candidates: Sequence[str] = ()) -> str:
     """Name an item by its texts, so that the same item has the same name in every file."""
     parts = [" ".join(part.split()) for part in (text, *candidates)]
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", errors="replace")).hexdigest()
-    return f"{'pair' if candidates else 'q'}:{digest[:12]}"
+    return f"{('q', 'response', 'pair')[len(candidates)]}:{digest[:12]}"
 
 
 def read_items(
@@ -238,11 +260,11 @@ def read_items(
     limit: int | None = None,
     encoding: str | None = None,
 ) -> list[DebateItem]:
-    r"""Read what is to be debated.
+    r"""Read the items that are to be debated.
 
     A table has one row per item: CSV (also with ``;``), TSV, JSON lines, a ``.json`` list of objects, XLSX, Parquet,
-    each as a log is read, or a data frame. Columns are found by name, whatever the case, ``_`` or spaces; others are
-    not read:
+    each as a log is read, or a data frame. Columns are found by name, in upper or lower case, with ``_`` or spaces;
+    others are not read:
 
     ==========  ==========================================================================================
     what        columns, the first that is there
@@ -251,28 +273,32 @@ def read_items(
     candidates  answer_a & answer_b, response_a & response_b, output_1 & output_2, and the like with
                 response, answer, output, candidate, conversation, and _a & _b, 1 & 2, _1 & _2;
                 or one column candidates
+    response    response, in a table without these, label or answers: a single response, to be scored
     label       label, winner, preference, preferred, gold, or a flag per outcome: winner_model_a,
-                winner_model_b, winner_tie; model_a_score, model_b_score. Of a question without candidates:
+                winner_model_b, winner_tie; model_a_score, model_b_score; for a question without candidates
                 label, answer, gold, target, correct_answer
     answers     answers, options, choices: what may be voted for, a list or JSON or a|b|c
     id          id, question_id, item, idx, qid
     models      model_a & model_b, model_1 & model_2
-    cluster     cluster, category, topic, group
+    cluster     cluster, topic, group
+    category    category
     ==========  ==========================================================================================
 
     A label of candidates is ``A``, ``B``, ``tie``, ``model_a``, ``response_b``, ``1``, ``2`` and the like, or a
-    model's name. An empty cell is no label. Rows of the same texts are judgments of one item: its label is what
-    most of them say, None when two are said equally often. Without an id an item is named by a hash of its texts.
-    Pairs of one question are not independent: when no cluster is given, a hash of the question is theirs.
+    model's name. An empty cell is no label. Rows of the same texts are judgments of one item. Its label is the
+    most frequent one, and None when two are equally frequent. Without an id an item is named by a hash of its texts.
+    Pairs of one question are not independent; when no cluster is given, the cluster is a hash of the question.
 
-    Public files are known by what is in them: PandaLM (label: the majority of three annotators), LLMBar, the
-    samples of Exchange-of-Thought, GSM8K debates, and a debate log that kept its texts.
+    Public files are recognised by their content: PandaLM (label: the majority of three annotators), LLMBar,
+    JudgeBench, AUTO-J's pairs, AlignBench, the samples of Exchange-of-Thought, GSM8K debates, and a debate log that
+    kept its texts. TruthfulQA's CSV is a table of questions; ``format="truthfulqa"`` reads pairs of a right and a
+    wrong answer.
 
     Parameters
     ----------
     source : path, DataFrame, or iterable of DebateItem
     format : str, optional
-        One of :data:`FORMATS`, when the content is not to decide.
+        One of ``d3stats.run.items.FORMATS``; by default the format is recognised by the content.
     identical : {"refuse", "keep"}
         What to do with an item whose candidates are the same text, white space aside.
     empty : {"refuse", "keep"}
@@ -281,15 +307,19 @@ def read_items(
         Whether ``"tie"`` may be voted for. By default when the label of some item is a tie; with False such an
         item has no label.
     limit : int, optional
-        Only so many items, the first; what is wrong with others in a table is not looked at.
+        Read only so many items, the first ones; later rows of a table are not checked.
     encoding : str, optional
-        Of a text file; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
+
+    Returns
+    -------
+    list of DebateItem
 
     Raises
     ------
     ValueError
         When a column is missing, a text or an answer is empty, candidates are identical, a label is not among the
-        answers, or one id stands for different contents; names the row and the question.
+        answers, or one id has different contents. The error names the row and the question.
     FileNotFoundError
         When there is no such file.
 
@@ -320,20 +350,18 @@ def read_items(
     for where, item in found:
         known = items.setdefault(item.question, item)
         if known != item:
-            names = ("text", "candidates", "answers", "label", "cluster")
+            names = ("text", "candidates", "answers", "label", "cluster", "category")
             name = next(name for name in names if getattr(known, name) != getattr(item, name))
             raise ValueError(
-                f"a question must stand for one content; got {item.question!r} again with other {name} in {where} "
-                "(what pairs of one question share is their cluster)"
+                f"a question must have one content; got {item.question!r} again with other {name} in {where} "
+                "(use the column cluster to group pairs of one question)"
             )
     if not items:
         raise ValueError("source must hold at least one item; got none")
     return list(items.values())
 
 
-_EMPTY = (
-    'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it all the same)'
-)
+_EMPTY = 'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it anyway)'
 _IDENTICAL = (
     'candidates must differ; got the same text twice (identical="keep", --identical keep, '
     "debates it all the same)"
@@ -357,7 +385,7 @@ ORDERS = ("seeded", "both", "first")
 class Planned:
     """One debate that is to be played: its name in the log, its item, and the candidate shown first.
 
-    `names` are those of the LLMs that take part, which nobody may read in another's message.
+    `names` are those of the LLMs that take part, which are removed from the messages that an agent reads.
     """
 
     debate: str
@@ -367,7 +395,7 @@ class Planned:
 
     @property
     def case(self) -> Case:
-        """What the agents get."""
+        """The case that the agents get."""
         case = self.item.case(self.debate, self.first)
         return replace(case, names=case.names + self.names) if self.names else case
 
@@ -408,9 +436,9 @@ def placements(
     integer("seed", seed, minimum=0)
     integer("repeats", repeats, minimum=1)
     for item in items:
-        if orders == "both" and not item.candidates:
+        if orders == "both" and len(item.candidates) < 2:
             raise ValueError(
-                f"orders must be 'seeded' for questions without candidates; got orders='both' "
+                f"orders must be 'seeded' for questions without two candidates; got orders='both' "
                 f"and question {item.question!r}"
             )
         for number in range(1, repeats + 1):
@@ -440,7 +468,7 @@ def _shown_first(
 
 Row = Mapping[str, str | None]
 Found = list[tuple[str, DebateItem]]
-"""Items, each with the place where it stands, in words."""
+"""Items, each with its place in the source, in words."""
 
 _TEXT = ("question", "prompt", "instruction", "query", "questiontext", "text", "input")
 _WORDS = ("response", "answer", "output", "candidate", "conversation")
@@ -450,7 +478,7 @@ _WINNER = ("label", "winner", "preference", "preferred", "gold")
 _RIGHT = ("label", "answer", *other_names("label"))
 _OPTIONS = ("answers", "options", "choices")
 _ID = ("id", "questionid", "item", "idx", *(name for name in other_names("question") if name.endswith("id")))
-_CLUSTER = ("cluster", "category", "topic", "group")
+_CLUSTER = ("cluster", "topic", "group")
 _FLAGS = ("winnermodela", "winnermodelb", "winnertie")
 _SCORES = ("modelascore", "modelbscore")
 
@@ -532,7 +560,8 @@ class _Columns:
         own = {"text", "question", "candidates"} <= set(names)
         if {"text", "question"} <= set(names) and not own:
             raise ValueError(
-                f"{source} must have one column that asks; got both question and text (an identifier is called id)"
+                f"{source} must have one column with the question; got both question and text (name "
+                "identifiers id)"
             )
         self.text = names["text"] if own else self._first(_TEXT)
         self.id = names["question"] if own else self._first(_ID)
@@ -541,7 +570,10 @@ class _Columns:
         has_pair = self.pair is not None or self.listed is not None
         self.label = self._first(_WINNER if has_pair else _RIGHT)
         self.options = self._first(_OPTIONS)
+        scored = not has_pair and self.label is None and self.options is None
+        self.response = names.get("response") if scored else None
         self.cluster = self._first(_CLUSTER)
+        self.category = names.get("category")
         self.models = next(((names[a], names[b]) for a, b in _MODELS if a in names and b in names), None)
         half = next((pair for pair in _PAIRS if (pair[0] in names) != (pair[1] in names)), None)
         if self.text is None or (half is not None and not has_pair):
@@ -553,7 +585,7 @@ class _Columns:
             )
         self.turns = {
             name
-            for name in (self.text, *(self.pair or ()))
+            for name in (self.text, *(self.pair or ()), *([self.response] if self.response else ()))
             if all(row[name] is None or _is_turns(row[name]) for row in rows)
         }
 
@@ -567,18 +599,19 @@ class _Columns:
         if plain(self.text) == "instruction" and "input" in self.names:
             text = f"{text}\n{self._said(row, self.names['input'])}".rstrip("\n")
         candidates, models = self._candidates(row), self._models(row)
-        name, cluster, label, options = (
-            self._cell(row, column) for column in (self.id, self.cluster, self.label, self.options)
+        name, cluster, label, options, category = (
+            self._cell(row, column)
+            for column in (self.id, self.cluster, self.label, self.options, self.category)
         )
         name, answers = name or "", None if options is None else _list(options) or _split(options)
         if not candidates:
-            return DebateItem(name, text, (), answers, label, cluster), None
+            return DebateItem(name, text, (), answers, label, cluster, category=category), None
         if cluster is None and not name:
             cluster = item_id(text)
         if answers is not None and answers[:2] != ("A", "B"):
-            return DebateItem(name, text, candidates, answers, label, cluster, models, True), None
-        item = DebateItem(name, text, candidates, None, None, cluster, models, True)
-        return item, self._outcome(row, label, models)
+            return DebateItem(name, text, candidates, answers, label, cluster, models, True, category), None
+        item = DebateItem(name, text, candidates, None, None, cluster, models, True, category)
+        return item, None if len(candidates) == 1 else self._outcome(row, label, models)
 
     def _cell(self, row: Row, column: str | None) -> str | None:
         value = None if column is None else row[column]
@@ -590,9 +623,14 @@ class _Columns:
     def _candidates(self, row: Row) -> tuple[str, ...]:
         if self.pair is not None:
             return tuple(self._said(row, column) for column in self.pair)
+        if self.response is not None:
+            return (self._said(row, self.response),)
         return tuple(map(flat_text, _parsed(self._cell(row, self.listed)) or ()))
 
     def _models(self, row: Row) -> tuple[str, ...]:
+        if self.response is not None:
+            system = self._cell(row, self.names.get("model"))
+            return () if system is None else (system,)
         if self.models is None:
             return _list(self._cell(row, self.names.get("models")))
         names = [self._cell(row, column) for column in self.models]
@@ -757,6 +795,9 @@ def _shape_of(first: Mapping[str, Any]) -> str:
         ("pandalm", {"annotator1", "response1"}),
         ("llmbar", {"output_1", "results"}),
         ("eot", {"question", "response_list"}),
+        ("alignbench", {"question_id", "subcategory", "reference"}),
+        ("judgebench", {"pair_id", "response_A", "response_B"}),
+        ("auto-j", {"scenario", "response 1", "response 2"}),
     ):
         if needed <= set(first) and (name != "log" or first["type"] in ("log", "item")):
             return name
@@ -789,7 +830,7 @@ def _of_records(
         known = found.setdefault(item.question, (where, item, outcome))
         if known[1:] != (item, outcome):
             raise ValueError(
-                f"an item must have one label and cluster; got others for {item.question!r} in {where}, "
+                f"an item must have one label, cluster and category; got others for {item.question!r} in {where}, "
                 f"first in {known[0]}"
             )
         named.setdefault(item.question, record.question)
@@ -809,7 +850,9 @@ def _named(item: DebateItem, question: str) -> DebateItem:
 def _of_item(record: Item, *, by_debate: bool) -> tuple[DebateItem, str | None]:
     assert record.text is not None
     if not record.candidates:
-        item = DebateItem("", record.text, (), record.answers, record.label, record.cluster)
+        item = DebateItem(
+            "", record.text, (), record.answers, record.label, record.cluster, category=record.category
+        )
         return item, None
     names = dict(zip(record.answers or (), ("A", "B", "tie"), strict=False))
     pair = DebateItem(
@@ -818,5 +861,6 @@ def _of_item(record: Item, *, by_debate: bool) -> tuple[DebateItem, str | None]:
         record.candidates,
         cluster=record.cluster or record.question,
         allow_empty=True,
+        category=record.category,
     )
     return pair, None if record.label is None else names.get(record.label)

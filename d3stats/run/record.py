@@ -1,9 +1,9 @@
 """The record of a run: the log, the journal beside it, and how a run is resumed from both.
 
-The log holds what was said, the journal what a run was asked to do and every call that it began and ended. A killed
-run is resumed from them: a call with a turn is never made again; a call that was begun and has neither an end nor a
-turn was in flight, is charged at its bound, and may be made again. Each line is one JSON object, handed to the system
-as it is written, so that it survives a killed process; a last line that breaks off is dropped.
+The log holds the turns, the journal the settings of the run and the start and end of every call. A killed run is
+resumed from them. A call with a turn is never made again. A call that has a start, but neither an end nor a turn, was
+in flight; it is charged at its bound and may be made again. Each line is one JSON object, handed to the system as it is
+written, so that it survives a killed process. A last line that breaks off is dropped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 FORMAT = "d3stats debate 1"
 
 FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
-"""Settings that a run must keep when it goes on."""
+"""Settings that a run must keep when it is resumed."""
 
 Call = Callable[[dict[str, Any], dict[str, Any]], None]
 """Gets the lines that begin and end a call."""
@@ -55,13 +55,13 @@ def check_log(log: Path) -> None:
     if log.suffix not in (".jsonl", ".ndjson"):
         raise ValueError(f"log must end in .jsonl or .ndjson; got log={str(log)!r}")
     if not log.absolute().parent.is_dir():
-        raise ValueError(f"log must lie in a folder that exists; got log={str(log)!r}")
+        raise ValueError(f"the folder of the log must exist; got log={str(log)!r}")
     if log.is_dir():
         raise ValueError(f"log must be a file; got the folder log={str(log)!r}")
 
 
 def is_unused(log: str | Path) -> bool:
-    """Whether nothing was asked yet in the run that a log and its journal are of: there is nothing to keep."""
+    """Whether the run of a log and its journal has not asked anything yet, so that there is nothing to keep."""
     path, journal = Path(log), journal_path(log)
     if path.is_file() and path.stat().st_size > 0:
         with path.open("rb") as file:
@@ -131,7 +131,7 @@ class Journal:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a line."""
-        assert self._file is not None, "a journal is written within its context"
+        assert self._file is not None, "a journal must be opened in a with block before it is written"
         self._file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode() + b"\n")
         self._file.flush()
 
@@ -147,7 +147,7 @@ class Journal:
         Parameters
         ----------
         call : function
-            Gets every call that was begun, and its end.
+            Gets every call that was started, and its end.
         stop : function
             Gets debate, round and reason of every stop that no rule repeats by itself.
         settle : function
@@ -155,7 +155,7 @@ class Journal:
         other : function
             Gets every other line.
         """
-        assert self._file is not None, "a journal is read within its context"
+        assert self._file is not None, "a journal must be opened in a with block before it is read"
         begun: dict[tuple[str, int, str], dict[str, Any]] = {}
         self._file.seek(0)
         for number, line in enumerate(self._file, start=1):
@@ -213,7 +213,8 @@ class Journal:
                 what, was, now = _difference(name, was, now)
                 raise ValueError(
                     f"{what} must be as in the run that {self.path.name} belongs to; "
-                    f"got {_short(now)}, was {_short(was)} (write another log, or repeat the command as it was)"
+                    f"got {_short(now)}, was {_short(was)} (write another log, or repeat the original "
+                    "command)"
                 )
 
 
@@ -252,7 +253,9 @@ def _lock(file: IO[bytes], path: Path) -> None:
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise ValueError(f"{path} must be written by one run at a time; another has it open") from None
+        raise ValueError(
+            f"{path} must be written by one run at a time; another process has it open"
+        ) from None
 
 
 def as_turn(request: Request, reply: Reply) -> Turn:
@@ -275,12 +278,13 @@ def as_turn(request: Request, reply: Reply) -> Turn:
         model=reply.model,
         text=reply.text,
         error=reply.error,
+        persona=request.persona,
     )
 
 
 @dataclass
 class Past:
-    """What is in a log and its journal.
+    """The contents of a log and its journal.
 
     Attributes
     ----------
@@ -358,7 +362,7 @@ class Past:
 
 
 def resume(journal: Journal, asked: Asked) -> Past:
-    """Read the log and the journal of a run that goes on: what was said, decided and paid for.
+    """Read the log and the journal of a run that is resumed: its turns, decisions and costs.
 
     With a rule for a whole batch the turns of closed debates are kept too.
 
@@ -389,5 +393,5 @@ def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) ->
     was, got = (str(getattr(one, name))[:60] for one in (record, now))
     raise ValueError(
         f"{name} of debate {record.debate!r} must be as in {log.name}, {was!r}; got {got!r} "
-        "(write another log, or repeat the command as it was)"
+        "(write another log, or repeat the original command)"
     )

@@ -1,4 +1,4 @@
-"""What a run of debates has done so far, and in the end."""
+"""The state of a run of debates, while it is played and at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Observer", "RunReport"]
 
 @dataclass
 class RunReport:
-    """Counts of a run; those of earlier runs of the same log are in them, where nothing else is said.
+    """Counts of a run, which include earlier runs of the same log unless a field names this run.
 
     Attributes
     ----------
@@ -26,29 +26,29 @@ class RunReport:
     planned : int
         Debates that were asked for.
     closed : int
-        Of these, how many have a verdict.
+        Number of these with a verdict.
     new : int
-        How many of them got it in this run.
+        How many of them got their verdict in this run.
     playing : int
         Debates that are being played at the moment.
     unfinished : int
-        Debates that have begun and have no verdict, because the run was interrupted.
+        Debates that have started and have no verdict, because the run was interrupted.
     not_begun : tuple of str
-        Debates that the budget left out, or an interruption.
+        Debates that did not start because of the budget or an interruption.
     rounds : int
         Rounds that were completed in this run.
     stops : Counter of str
         Closed debates by the reason of their stop.
     calls, attempts : int
-        Calls that were begun, and attempts at them: repeats after failures and repairs included.
+        Calls that were started, and attempts at them: repeats after failures and repairs included.
     in_flight : int
         Calls that are being made at the moment.
     repeated : int
         Calls that were in flight when a run was killed, charged at their bound.
     tokens_in, tokens_out : int
-        Of all turns in the log.
+        Prompt and completion tokens of all turns in the log.
     charged : int
-        Tokens that count against the budget: those of the turns, and the bounds of what has none.
+        Tokens that count against the budget: those of the turns, and the bounds of calls without a count.
     dollars : float or None
         What was charged; None without prices.
     missing : Counter of str
@@ -58,28 +58,39 @@ class RunReport:
     votes_missing : Counter of str
         Those of them without one, by error.
     words : dict of str
-        What servers said last for each kind of error, or what was wrong with the last reply.
+        The last message of a server for each kind of error, or the defect of the last reply.
     dropped : tuple of str
         Parameters that servers did not take, and that calls were made without.
     structured : str or None
         How votes and scores are asked for: ``"json_schema"``, ``"json_object with the schema"``, ``"json_object"`` or
         ``"text"``; of several agents each form once. None until a first reply was read.
     waiting : str or None
-        What is waited for at the moment, when a server is gone or loads its model.
+        What the run waits for at the moment, when a server does not answer or loads its model.
     estimated : int
         Turns of this run whose tokens are an estimate.
     overdrawn : int
-        Calls that cost more than the bound of their agent; a budget can then not be promised.
+        Calls that cost more than the bound of their agent; with such calls a budget cannot be guaranteed.
     tokens_left, tokens_to_begin : int or None
-        What the budget had left when no debate could begin, and what would have had to be set aside for one; None
-        when that did not happen.
+        Tokens left in the budget when no further debate could start, and tokens that the next debate needed. None
+        when this did not happen.
     dollars_left, dollars_to_begin : float or None
-        Alike.
+        The same in dollars.
     stopped : str or None
         Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``, ``"overdrawn"`` (a call
-        cost more than its bound while there was a budget), ``"unreached"`` (calls reached nobody, and their debates
-        were left open); None when it did not.
+        cost more than its bound while there was a budget), ``"unreached"`` (calls reached no server, and their debates
+        were left open). None when all were played.
     seconds : float
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from d3stats.log import Turn
+    >>> report = RunReport(pathlib.Path("debates.jsonl"), planned=1)
+    >>> report.add(Turn(debate="d1", round=1, agent="juror 1", error="timeout"), votes=True)
+    >>> report.votes, dict(report.votes_missing), len(report.warnings)
+    (1, {'timeout': 1}, 0)
+    >>> report.to_dict()["planned"]
+    1
     """
 
     log: Path
@@ -132,7 +143,7 @@ class RunReport:
 
     @property
     def warnings(self) -> list[str]:
-        """What must be read before any number of the report: that many votes are missing, and why."""
+        """The sentences to read before any number of the report: that many votes are missing, and why."""
         missing = self.missing_votes
         return missing.sentences() if missing.said_first else []
 

@@ -1,8 +1,8 @@
-"""Run many debates: bounded concurrency, a budget that holds, and a log that a killed run goes on from.
+"""Run many debates: bounded concurrency, a budget that holds, and a log that a killed run resumes from.
 
 A debate is a generator (see :mod:`d3stats.protocols.play`), so it is continued by playing it again from its recorded
-turns: what was recorded is answered from the record, what was not is asked. Every turn is on disk before anybody
-uses it.
+turns: what was recorded is answered from the record, what was not is asked. Every turn is on disk before it
+is used.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ DEAD = 20
 """After so many calls in a row that brought nothing that can be read, the run stops."""
 
 PATIENCE = 300.0
-"""Seconds that a server which is gone, or loads its model, is waited for."""
+"""Seconds to wait for a server that does not answer or loads its model."""
 
 LONGEST_PAUSE = 2.0
-"""Seconds between two tries to reach a server that is gone."""
+"""The most seconds between two tries to reach a server that does not answer."""
 
 NOBODY = ("unreachable", "loading", "connection")
-"""Errors of a call whose last attempt was heard by nobody, or of which nothing came back."""
+"""Errors of a call whose last attempt reached no server or got no reply."""
 
 LOST = 3
-"""A call that was sent and lost so often is what breaks its server: it is recorded as missing."""
+"""A call that was sent and lost so often breaks its server, and is recorded as missing."""
 
 OWN = ("budget", "refused_content")
 """Errors that say nothing about how a server writes its replies."""
@@ -73,14 +73,14 @@ BUDGET = "budget"
 """The reason of a debate that was stopped because its next round did not fit the budget."""
 
 OVERDRAWN = "overdrawn"
-"""Why a run with a budget ends when a call has cost more than its bound."""
+"""The reason for the end of a run with a budget when a call has cost more than its bound."""
 
 UNREACHED = "unreached"
-"""Why a run ends whose calls reached nobody: their debates are left open."""
+"""The reason for the end of a run whose calls reached no server; their debates are left open."""
 
 
 class Attempts:
-    """What one call holds, on disk before it is spent.
+    """The amount that one call has set aside, recorded on disk before it is spent.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Attempts:
     hold : Hold
         The bound of one attempt.
     longest : Reply
-        An imagined reply with the tokens of that bound.
+        A simulated reply with the tokens of that bound.
 
     Attributes
     ----------
@@ -191,19 +191,19 @@ class Calls:
     Parameters
     ----------
     asked, bank, journal, writer, report
-        Of the run.
+        Parts of the run.
     concurrency : int
         Calls at a time.
     halt : asyncio.Event, optional
         Once set, no call begins and none is repeated.
     observer : function, optional
     wait : float
-        Seconds that a server which is gone or loading is waited for.
+        Seconds to wait for a server that does not answer or loads its model.
 
     Attributes
     ----------
     unreached : int
-        Debates that were left open because a call of theirs reached nobody, while others were answered.
+        Debates that were left open because one of their calls reached no server, while others were answered.
     """
 
     def __init__(
@@ -282,7 +282,11 @@ class Calls:
             return self._record(request, Reply(None, tokens_in=0, tokens_out=0, error="budget", attempts=0))
         key = (request.case.debate, request.round, request.agent)
         attempts = Attempts(self, key, self.asked.cast.model(request.role), hold, longest)
-        self.journal.write({"begun": key, "role": request.role, "bound": attempts.held})
+        begun = {"begun": key, "role": request.role, "bound": attempts.held}
+        sent = getattr(agent, "temperature_of", None)
+        if sent is not None and (temperature := sent(request)) is not None:
+            begun["temperature"] = temperature
+        self.journal.write(begun)
         self.report.calls += 1
         self.report.in_flight += 1
         began = time.monotonic()
@@ -363,9 +367,9 @@ class Calls:
         if unread >= DEAD and self.fatal is None:
             name = getattr(agent, "model", None) or type(agent).__name__
             self.fatal = Refused(
-                f"a reply of {name!r} must be one that can be read; got {unread} in a row that could not, the last "
-                f"one {reply.error!r}{self._last_words(reply.error)}: they are recorded as missing "
-                f"({ADVICE.get(str(reply.error), 'look into the log of the server')}, and write another log)"
+                f"a reply of {name!r} must be readable; got {unread} unreadable ones in a row, the last "
+                f"{reply.error!r}{self._last_words(reply.error)}; they are recorded as missing "
+                f"({ADVICE.get(str(reply.error), 'check the log of the server')}, and write another log)"
             )
 
     def _last_words(self, error: str | None) -> str:
@@ -384,9 +388,9 @@ class Calls:
         gone = 0.0 if server.since is None else now - server.since
         if gone >= self.wait or (self.asked.batched and now - tried.since >= self.wait):
             self.fatal = self.fatal or Refused(
-                f"{name} must answer; got no reply to a call for {max(gone, now - tried.since):.0f} s ({words}): "
-                "nothing of these calls is recorded, and the same command goes on (--wait SECONDS, in Python wait=, "
-                "waits longer)"
+                f"{name} must answer; got no reply to a call for {max(gone, now - tried.since):.0f} s "
+                f"({words}); these calls are not recorded, and the same command resumes the run (for a "
+                "longer wait give --wait SECONDS, in Python wait=)"
             )
             raise Halted
         if now - tried.since >= self.wait:
@@ -423,9 +427,9 @@ class Lockstep:
     rule : StoppingRule
         A batch rule or a combination with one.
     planned : sequence of Planned
-        The debates of the batch, one row each, whether they will begin or not.
+        The debates of the batch, one row each, whether they will start or not.
     bank : Bank
-        Is told who waits, so that nobody waits for money of those who wait here.
+        Gets the number of debates that wait here, so that no other debate waits for their money.
     """
 
     def __init__(self, rule: StoppingRule, planned: Sequence[Planned], bank: Bank) -> None:
@@ -514,11 +518,11 @@ class Stage:
     Parameters
     ----------
     calls : Calls
-        Of the run.
+        Calls of the run.
     past : Past
         What is in the log already.
     name : str
-        Of the run, in the log.
+        Name of the run, in the log.
     """
 
     def __init__(self, calls: Calls, past: Past, name: str) -> None:
@@ -765,7 +769,7 @@ async def run_debates(
     halt: asyncio.Event | None = None,
     wait: float = PATIENCE,
 ) -> RunReport:
-    """Play debates and write their log; the same call goes on with what an earlier one has left.
+    """Play debates and write their log; the same call resumes an earlier one.
 
     Parameters
     ----------
@@ -775,20 +779,20 @@ async def run_debates(
     agents : Agent or mapping of str to Agent
         Who plays: one for all roles, or by role, with ``"default"`` for the others.
     log : path
-        Ends in ``.jsonl``. Beside it lies a journal of calls, ``<stem>.calls.jsonl``; both are needed to go on.
+        Ends in ``.jsonl``. Beside it is a journal of calls, ``<stem>.calls.jsonl``; both are needed to resume the run.
     rule : StoppingRule, optional
         The protocol's own by default. With a rule for a whole batch all debates play round by round together.
     seed : int
-        Of the places of the candidates.
+        Seed of the order in which the two candidates are shown.
     orders, repeats
-        See :func:`d3stats.run.items.placements`.
+        See ``d3stats.run.items.placements``.
     concurrency : int
         Calls at a time, at most; as many debates are open at once.
     budget_tokens : int, optional
-        Tokens, prompt and completion, of all runs of this log together. Never exceeded as long as no attempt
-        costs more than its agent's bound.
+        Tokens, prompt and completion, of all runs of this log together. The budget is never exceeded as long as no
+        attempt costs more than its agent's bound.
     max_usd : float, optional
-        Dollars alike; needs `prices`.
+        The same budget in dollars; needs `prices`.
     prices : PriceTable, optional
         Must name the models of all agents when `max_usd` is given.
     name : str, optional
@@ -796,10 +800,10 @@ async def run_debates(
     observer : function of RunReport, optional
         Called after every turn and every verdict.
     halt : asyncio.Event, optional
-        Once it is set no call begins; those in flight end and are recorded.
+        Once it is set no call starts; those in flight end and are recorded.
     wait : float
-        Seconds that a server which is gone, or still loads its model, is waited for. Its calls leave no missing votes:
-        their debates are left open, and the same call goes on with them.
+        Seconds to wait for a server that does not answer, or still loads its model. Its calls leave no missing votes,
+        because their debates are left open, and a later call of this function continues them.
 
     Returns
     -------
@@ -808,19 +812,32 @@ async def run_debates(
     Raises
     ------
     ValueError
-        Before anything is spent: when settings differ from those of the run that the log is of, the rule has
-        nothing to look at, a price is missing, the budget is below one debate, or a call can be longer than the context
+        Before anything is spent. When settings differ from those of the run that wrote the log, the rule has nothing to
+        look at, a price is missing, or the budget is below one debate. Also when a call can be longer than the context
         window of its model (:attr:`LiveAgent.window <d3stats.run.live.LiveAgent>`).
     Refused
-        When no call will ever be answered; the log can be gone on with.
+        When no call will ever be answered; the run can be resumed from the log.
 
     Notes
     -----
-    A call's bound is set aside before it begins. A debate begins beside others when the bound of its whole course
-    fits beside theirs, and alone when its first round and its end (a jury, say) fit; it goes on to another round
-    when that round and the end fit. One that does not fit waits for others to end. When all wait, one of them stops
-    with the reason ``"budget"`` and is decided by what has been said. So every debate that has begun gets a
-    verdict. When a call costs more than its bound, a run with a budget begins nothing more.
+    A call's bound is set aside before the call starts. A debate starts beside others when the bound of all its rounds
+    fits beside theirs, and alone when its first round and its end (a jury, say) fit. It continues to another round
+    when that round and the end fit. A debate that does not fit waits for others to end. When all wait, one of them
+    stops with the reason ``"budget"`` and is decided by the rounds played so far. Every debate that has started
+    therefore gets a verdict. When a call costs more than its bound, a run with a budget starts no further call.
+
+    Examples
+    --------
+    >>> import asyncio, tempfile, pathlib
+    >>> from d3stats.protocols import protocol_from_text
+    >>> from d3stats.worlds import Courtroom, synthetic_agent, synthetic_items
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.jsonl"
+    >>> court = Courtroom()
+    >>> protocol, drawn = protocol_from_text("majority:judges=3"), synthetic_items(court, 4, seed=7)
+    >>> items = [DebateItem(each.question, each.text, each.candidates, label=each.label) for each in drawn]
+    >>> report = asyncio.run(run_debates(protocol, items, synthetic_agent(court, 7), path, concurrency=2))
+    >>> report.closed, report.calls, report.stopped
+    (4, 12, None)
     """
     asked = Asked(
         protocol,
@@ -847,7 +864,38 @@ def debate(
     log: str | Path,
     **settings: Any,
 ) -> RunReport:
-    """Run debates in the foreground: :func:`run_debates` for callers without an event loop."""
+    """Run debates in the foreground: :func:`run_debates` for callers without an event loop.
+
+    Parameters
+    ----------
+    protocol : DebateProtocol
+        Who speaks when.
+    items : iterable of DebateItem
+        What is debated.
+    agents : Agent or mapping of str to Agent
+        Who plays.
+    log : path
+        Ends in ``.jsonl``.
+    **settings
+        Further parameters of :func:`run_debates`.
+
+    Returns
+    -------
+    RunReport
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from d3stats.protocols import protocol_from_text
+    >>> from d3stats.worlds import Courtroom, synthetic_agent, synthetic_items
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.jsonl"
+    >>> court = Courtroom()
+    >>> protocol, drawn = protocol_from_text("samre:jurors=3"), synthetic_items(court, 4, seed=7)
+    >>> items = [DebateItem(each.question, each.text, each.candidates, label=each.label) for each in drawn]
+    >>> report = debate(protocol, items, synthetic_agent(court, 7), path)
+    >>> report.planned, report.closed, sum(report.stops.values())
+    (4, 4, 4)
+    """
     return asyncio.run(run_debates(protocol, items, agents, log, **settings))
 
 
@@ -871,7 +919,7 @@ async def _play(
         asked.check_windows()
     elif not _has(journal_path(log)):
         raise ValueError(
-            f"log must be new or lie beside its journal {journal_path(log).name}; got {log} without it"
+            f"log must be new or have its journal {journal_path(log).name}; got {log} without it"
         )
     with ExitStack() as stack:
         try:
@@ -885,9 +933,9 @@ async def _play(
         bank = asked.bank(past.spent)
         if bank.limited and past.report.overdrawn:
             raise ValueError(
-                f"a budget must be one that can be kept; got {past.report.overdrawn} calls in {log.name} that cost "
-                "more than their bound (go on without a budget, or write another log with more reasoning_tokens or "
-                "tokens_per_word)"
+                f"a budget must be reliable; got {past.report.overdrawn} calls in {log.name} that cost "
+                "more than their bound (resume without a budget, or write another log with more "
+                "reasoning_tokens or tokens_per_word)"
             )
         if bank.limited and not past.report.calls:
             asked.check_budget()

@@ -1,4 +1,4 @@
-"""Synthetic worlds: parameters, samplers, exact laws and synthetic agents, one file per family.
+"""From which worlds with known parameters can debates be drawn?
 
 A world is a frozen value that checks itself and documents its equations, units and source.
 ``simulate(world, n_debates, n_rounds, rng)`` draws :class:`~d3stats.trajectories.Trajectories`, ``count_process(world,
@@ -10,7 +10,15 @@ from d3stats.models.beliefs.latent import belief_after
 from d3stats.worlds.assembly import Assembly
 from d3stats.worlds.base import PanelWorld, World, from_table
 from d3stats.worlds.conformity import Conformity, conformity_process, sample_conformity
-from d3stats.worlds.courtroom import Category, Courtroom, courtroom_items, courtroom_tokens, sample_courtroom
+from d3stats.worlds.court_jury import JuryLaw, jury_law
+from d3stats.worlds.courtroom import (
+    Category,
+    Courtroom,
+    JurorPersona,
+    courtroom_items,
+    courtroom_tokens,
+    sample_courtroom,
+)
 from d3stats.worlds.draw import BLOCK, count_process, simulate
 from d3stats.worlds.latent_concept import LatentConcept, latent_concept_process, sample_latent_concept
 from d3stats.worlds.mixture_panel import (
@@ -20,6 +28,7 @@ from d3stats.worlds.mixture_panel import (
     sample_mixture_panel,
 )
 from d3stats.worlds.referees import Referees, sample_referees
+from d3stats.worlds.responses import Responses, human_scores
 from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
 from d3stats.worlds.tokens import Lengths, PriceTable, round_tokens, sample_tokens
 from d3stats.worlds.voter import DirichletCompound, Voter, sample_dirichlet, sample_voter, voter_process
@@ -31,12 +40,15 @@ __all__ = [
     "Conformity",
     "Courtroom",
     "DirichletCompound",
+    "JurorPersona",
+    "JuryLaw",
     "LatentConcept",
     "Lengths",
     "MixturePanel",
     "PanelWorld",
     "PriceTable",
     "Referees",
+    "Responses",
     "SyntheticItem",
     "Voter",
     "World",
@@ -46,6 +58,8 @@ __all__ = [
     "courtroom_items",
     "courtroom_tokens",
     "from_table",
+    "human_scores",
+    "jury_law",
     "latent_concept_process",
     "mixture_panel_process",
     "mixtures_by_round",

@@ -1,7 +1,7 @@
 """The compiled loop of the conformity panel: one debate after another, each vote one comparison of 32 bits.
 
-Compiled because numpy would write and read ten arrays of the size of the votes for each round; here a debate
-stays in registers and only votes are written (tests/benchmarks compares it with drawing the uniforms alone).
+The loop is compiled because numpy would write and read ten arrays of the size of the votes for each round. Here a
+debate stays in registers and only votes are written (tests/benchmarks compares it with drawing the uniforms alone).
 Random bits come from xoshiro256++ (Blackman and Vigna, 2021). Importing this module loads numba; only
 :mod:`d3stats.worlds.conformity` does so, when debates are drawn.
 """

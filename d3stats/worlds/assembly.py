@@ -1,4 +1,4 @@
-"""Everybody who may be asked to judge two answers, with the same eyes: one world for all debate protocols."""
+"""One world for all debate protocols: agents of every role read two answers with the same errors."""
 
 from __future__ import annotations
 
@@ -28,40 +28,42 @@ __all__ = ["Assembly", "AssemblyAgent"]
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly(World):
-    """Items and advocates of a courtroom, and agents who read a pair equally well whatever their role.
+    """Items and advocates of a courtroom, and agents who read a pair equally well in every role.
 
-    It exists to compare protocols: a judge, a juror, a panelist, a referee, a moderator, a leaf, a synthesizer, a
-    solver, a critic, an evaluator and a reviewer all read a pair with the same errors, so protocols differ only in
-    who is asked, who hears whom, and how it is decided. Points are raw points of a judge's total of 6 to 120, Z is
-    a fresh standard normal variable each time it is written, and all that is not defined here is the `court`'s:
-    the quality gap q, the label, the length ratio L, the bias b toward A, the arguments' strengths X(s, r).
+    This world serves to compare protocols. Agents of all roles (judge, juror, panelist, referee, moderator, leaf,
+    synthesizer, solver, critic, evaluator, reviewer) read a pair with the same errors. Protocols therefore differ only
+    in who is asked, who hears whom, and how it is decided. Points are raw points of a judge's total of 6 to 120. Each
+    written Z is a new standard normal variable. The `court` defines the rest: the quality gap q, the label, the length
+    ratio L, the bias b toward A, the arguments' strengths X(s, r).
 
-    * Revelation: whoever has read r rounds of argument sees the gap
+    * Revelation: an agent that has read r rounds of argument sees the gap
 
       g(r) = q (1 - hidden decay^r),
 
-      so the bare answers hide the share `hidden`. (In a :class:`~d3stats.worlds.Courtroom`, where everybody has
-      heard an argument, the first round hides it: g(r) here is that world's g(r + 1).) With
+      so the answers without arguments hide the share `hidden`. (In a :class:`~d3stats.worlds.Courtroom`, where all
+      agents have heard an argument, the first round hides it, so g(r) here is that world's g(r + 1).) With
       ``reveals="argument"`` only advocates reveal; with ``reveals="talk"`` the rounds of any message count.
-    * Argument misleads as well: the strengths add d(r) = X(A, r) - X(B, r), where a side that said nothing has the
-      strength 0. A judge goes by the arguments of its round, everybody else by the mean of g(r) + d(r) over the rounds
-      of argument that it reads (as in the courtroom); without an argument it is g(0).
-    * Reading: x(j) = g + d + b + juror_shared Z + juror_persona (sqrt(1 - diversity) Z + sqrt(diversity) Z(j))
-      + juror_noise Z. The first two Z belong to the item, as one LLM misreads one question alike each time; Z(j) to
-      the item and the agent j in all its calls; the last is drawn in every call. The total error is the same for
-      every `diversity`: it only says how much of it the others share.
-    * Talk: who hears others' readings h(i) says y = (1 - w) x + w mean h(i), with w = conformity, over the latest
-      word of each; who hears nobody says y = x. Judges, jurors and reviewers are asked for their own view and hear
-      arguments only. A vote is A when y > 0. A summary passes on the mean of what it read.
-    * Marks: on a judge's rubric, criteria of 1 to 20, as in the courtroom:
-      clip(round(base + (X(A) + X(B) +- y) / 12 + noise (sqrt(halo) Z + sqrt(1 - halo) Z)), 1, ceiling), + for A.
-      On any other rubric of m criteria, clip(round(level +- y / (2 m points_per_mark) + mark_noise Z), low, high),
-      with the level as far up the scale as `base` is between 1 and 20. The higher total is the vote. Where other
-      agents' answers are marked and not the candidates, each has the mark of the side that it leaned to in the rounds
-      before.
-    * Multi-Persona: the negative is there to disagree: from its y, `contrariness` is taken in the direction of the
-      affirmative's latest word. The moderator passes while abs(y) < `decide_at`, unless it has to decide.
-    * AgentVerse: the evaluator finds the solution correct with probability expit((s y - accept_at) / accept_scale),
+    * Argument misleads as well. The strengths add d(r) = X(A, r) - X(B, r), where a side that said nothing has the
+      strength 0. A judge uses the arguments of its round. All other agents use the mean of g(r) + d(r) over the rounds
+      of argument that they read (as in the courtroom), and g(0) without an argument.
+    * Reading: agent j reads x(j) =
+      ``g + d + b + juror_shared Z + juror_persona (sqrt(1 - diversity) Z + sqrt(diversity) Z(j)) + juror_noise Z``.
+      The first two Z belong to the item, as one LLM misreads one question alike each time. Z(j) belongs to the item and
+      the agent j in all its calls, and the last Z is drawn in every call. The total error is the same for every
+      `diversity`, which sets how much of the error is shared with the other agents.
+    * Talk: an agent that hears others' readings h(i) says ``y = (1 - w) x + w mean h(i)``, with w = conformity, over
+      the latest message of each. Without others' readings it says ``y = x``. Judges, jurors and reviewers are asked for
+      their own view and hear arguments only. A vote is A when y > 0. A summary passes on the mean of what it read.
+    * Marks: on a judge's rubric, criteria of 1 to 20, as in the courtroom (+ for A), a mark is
+      ``clip(round(base + (X(A) + X(B) +- y) / 12 + noise (sqrt(halo) Z + sqrt(1 - halo) Z)), 1, ceiling)``.
+      On any other rubric of m criteria it is
+      ``clip(round(level +- y / (2 m points_per_mark) + mark_noise Z), low, high)``, with the level as far up the scale
+      as `base` is between 1 and 20. The higher total is the vote. Where other agents' answers are marked and not the
+      candidates, each has the mark of the side that it leaned to in the rounds before.
+    * Multi-Persona: the task of the negative side is to disagree. From its y, `contrariness` is subtracted in the
+      direction of the affirmative's latest message. The moderator passes while ``abs(y) < decide_at``, unless it has to
+      decide.
+    * AgentVerse: the evaluator finds the solution correct with probability ``expit((s y - accept_at) / accept_scale)``,
       with s = 1 for a solver who leans to A, -1 for B, and y the evaluator's reading, which hears solver and critics.
     * Runs: as in the courtroom, with ``court.run``.
 
@@ -69,14 +71,14 @@ class Assembly(World):
     is seen, each as long as it was when written. Messages have between (1 - slack) and 1 times their longest
     length.
 
-    Of the court, `panel`, `protocol`, `first`, `advocates`, `poll` and `memory` are not read: the protocol says
-    them.
+    The court's `panel`, `protocol`, `first`, `advocates`, `poll` and `memory` are not used, because the
+    protocol says them.
 
     Parameters
     ----------
     court : Courtroom
         Items, biases, advocates, marks, lengths, and the reading errors ``juror_shared, juror_persona,
-        juror_noise``, which here are everybody's.
+        juror_noise``, which here apply to all agents.
     reveals : {"argument", "talk"}
     diversity : float
         Share of the variance of the persistent own error that agents do not have in common, between 0 and 1.
@@ -119,16 +121,22 @@ class Assembly(World):
     expert_words: NonNegativeFloat = 25.0
 
     name: ClassVar[str] = "assembly"
-    citation: ClassVar[str] = "this library's; items and advocates as in D3, talk as in ChatEval (2023)"
+    citation: ClassVar[str] = "this library's; items and advocates as in D3, discussion as in ChatEval (2023)"
 
     def __post_init__(self) -> None:
         if not isinstance(self.court, Courtroom):
             raise TypeError(f"court must be a Courtroom; got court={self.court!r}")
+        if self.court.personas or self.court.plain_diversity < 1:
+            raise ValueError(
+                "court of an assembly must have neither personas nor plain_diversity, because an assembly "
+                f"does not use them; give the assembly diversity; got {len(self.court.personas)} personas, "
+                f"plain_diversity={self.court.plain_diversity:g}"
+            )
         super().__post_init__()
 
     @property
     def run(self) -> int:
-        """Number of the repeat: the same items, every call made anew."""
+        """Number of the repeat: the same items, with new calls."""
         return self.court.run
 
     def shown(self, rounds: int) -> float:
@@ -143,17 +151,17 @@ TALK = (
     *("solve", "synthesise", "criticise", "evaluate", "discuss"),
 )
 
-_ASKED_TWICE = re.compile(r", \S+ first$")
+_ASKED_TWICE = re.compile(r"(?:, \S+ first)?(?:, sample \d+)?$")
 
 JUDGES_TOP = 20
 """A rubric that goes up to here is a judge's; its marks are the courtroom's."""
 
 
 class AssemblyAgent(BenchAgent[Assembly]):
-    """Everybody in a debate of an assembly; the law is in :class:`~d3stats.worlds.Assembly`.
+    """An agent that plays all roles in a debate of an assembly; :class:`~d3stats.worlds.Assembly` defines its law.
 
-    An agent asked twice, "judge, A first" and "judge, B first", is one and the same, and misreads a question in the
-    same way both times.
+    An agent asked several times ("judge, A first", "judge, B first", "judge, A first, sample 2") is one and the same,
+    and misreads a question in the same way each time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every world has: checked parameters, what a calibration may vary, and a name in study files."""
+"""The base of all worlds: checked parameters, those that a calibration may vary, and a name in study files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Group(NamedTuple):
-    """What a calibration varies under one name; a vector makes several parameters.
+    """Parameters that a calibration varies under one name; a vector makes several parameters.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def letters(n_answers: int) -> tuple[str, ...]:
 class World(Value):
     """A frozen set of parameters from which debates can be drawn.
 
-    A family says in its own file what others ask of it: the attributes and methods below, and what it registers for
+    A new family defines in its own file the attributes and methods below, and the functions that it registers for
     :func:`~d3stats.simulate`, :func:`~d3stats.worlds.count_process` and :func:`~d3stats.worlds.synthetic_agent`.
 
     Attributes
@@ -127,7 +127,18 @@ class World(Value):
     citation : str
         Where its equations are from.
     free : tuple of str
-        The groups that a calibration varies unless it is told others.
+        The groups of parameters that a calibration varies by default.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> world = Voter(panel=5)
+    >>> world.answers, world.seats, world.points
+    (('A', 'B'), 5, None)
+    >>> list(world.groups()), list(world.scalars("accuracy"))
+    (['accuracy', 'precision'], ['accuracy'])
+    >>> world.untold(("accuracy",), labelled=False)
+    []
     """
 
     name: ClassVar[str] = ""
@@ -136,12 +147,12 @@ class World(Value):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What may be voted for."""
+        """The answers that may be voted for."""
         return ("A", "B")
 
     @property
     def seats(self) -> int:
-        """How many seats a debate has in a log."""
+        """The number of seats that a debate has in a log."""
         return int(getattr(self, "panel", 0))
 
     @property
@@ -173,6 +184,12 @@ class PanelWorld(World):
         Seats on the panel.
     lengths : Lengths or None
         What the tokens of a round are made of; None records no tokens.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> Voter(panel=3, lengths=None).panel, isinstance(Voter(), PanelWorld)
+    (3, True)
     """
 
     panel: PositiveInt = 7
@@ -192,6 +209,10 @@ def from_table(table: Mapping[str, Any]) -> World:
     table : mapping
         ``name`` says which world; every other key is a parameter of it. A parameter that is itself a value
         with parameters, such as ``lengths``, is a table again, or false for None.
+
+    Returns
+    -------
+    World
 
     Raises
     ------

@@ -66,14 +66,14 @@ class Conformity(PanelWorld):
     agents of one LLM share an error u_i on the item. Two answers, one of them right. In log-odds:
 
     - round 1: agent j is right with probability ``expit(a_j + theta_i + u_i)``;
-    - round t + 1: with probability s (`stubbornness`) it repeats its vote; otherwise it decides again and is
+    - round t + 1: with probability s (`stubbornness`) it repeats its vote. Otherwise it decides again and is
       right with probability ``expit(a_j + theta_i + u_i + c (2 S_t / n - 1))``, where S_t of n votes were
       right in round t, its own included, and c is the `conformity`.
 
-    u_i is Normal(0, `shared_sd`) put on the points of a Gauss-Hermite rule, which keeps the Normal's first
-    ``2 shared_points - 1`` moments. So an item's class is finite, and with equal skills and one LLM the number
-    of right votes is exactly a Markov chain within a class:
-    S_{t+1} = Binomial(S_t, s + (1 - s) q) + Binomial(n - S_t, (1 - s) q), with q the chance above.
+    The shared error u_i is Normal(0, `shared_sd`) put on the points of a Gauss-Hermite rule, which keeps the Normal's
+    first ``2 shared_points - 1`` moments. There are therefore finitely many classes of items. With equal skills and one
+    LLM the number of right votes is exactly a Markov chain within a class, with q the chance above:
+    ``S_{t+1} = Binomial(S_t, s + (1 - s) q) + Binomial(n - S_t, (1 - s) q)``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Conformity(PanelWorld):
     shared_points : int
         Points of the shared error's rule, at most 31.
     llms : sequence of str
-        Which LLM sits in each seat; empty when one LLM takes all seats.
+        The LLM of each seat; empty when one LLM takes all seats.
 
     Notes
     -----
@@ -157,9 +157,9 @@ class Conformity(PanelWorld):
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
         if {"skill", "easiness"} <= set(free):
-            return ["skill and easiness enter as a sum: votes show the sum alone"]
+            return ["skill and easiness enter as a sum, so votes show only the sum"]
         if "weights" not in free:
-            return ["how many classes of difficulty there are is assumed: few seats hardly show it"]
+            return ["the number of classes of difficulty is assumed, because few seats say little about it"]
         return []
 
 
@@ -186,7 +186,7 @@ class Chances:
     again : ndarray, shape (D, Q, K, panel + 1, 2)
         P(right next), by the number of right votes now and by whether one's own is among them.
     llm, skill : ndarray of int, shape (panel,)
-        Which LLM and which skill sits in a seat.
+        The LLM and the skill of each seat.
     """
 
     difficulty: Floats
@@ -321,7 +321,27 @@ def threads_for(n_blocks: int) -> int:
 
 @sample.register
 def sample_conformity(world: Conformity, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
-    """Draw debates of the conformity panel with a generator seeded by `rng`."""
+    """Draw debates of the conformity panel with a generator seeded by `rng`.
+
+    Parameters
+    ----------
+    world : Conformity
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Examples
+    --------
+    >>> sample_conformity(Conformity(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
+    (2, 4, 3)
+    """
     states = np.empty((-(-n_debates // BLOCK), 4), dtype=np.uint64)
     states[:] = rng.integers(0, 2**64, size=states.shape, dtype=np.uint64)
     votes = np.empty((n_debates, n_rounds, world.panel), dtype=np.int32)
@@ -343,14 +363,32 @@ def _range_of_conformity(world: Conformity, n_debates: int, n_rounds: int, seed:
 def conformity_process(world: Conformity, n_rounds: int) -> CountProcess:
     """Return the exact law of the count, by truth, difficulty and shared error.
 
+    Parameters
+    ----------
+    world : Conformity
+        The parameters.
+    n_rounds : int
+        Rounds of a debate played to its full depth.
+
+    Returns
+    -------
+    CountProcess
+
     Raises
     ------
     TypeError
         When seats differ in skill, or in the LLM and its error: the count is then not a Markov chain.
+
+    Examples
+    --------
+    >>> conformity_process(Conformity(panel=3), n_rounds=4)
+    CountProcess(30 classes, panel of 3, 4 rounds)
     """
     of, n = chances(world), world.panel
     if of.opening.shape[2] > 1:
-        raise TypeError("world must have one skill for all seats, or its count is not Markov; got several")
+        raise TypeError(
+            "world must have one skill for all seats, because its count is not Markov otherwise; got several"
+        )
     if of.llm.max() > 0 and world.shared_sd > 0:
         raise TypeError("world must have one LLM in all seats, or no shared error, to be Markov; got several")
     start = binomial_rows(np.array([n]), of.opening.reshape(-1, 1))

@@ -22,7 +22,7 @@ from d3stats._check import (
     number,
     within,
 )
-from d3stats.agent import Message, Reply, Request, Rubric
+from d3stats.agent import Message, Refused, Reply, Request, Rubric
 from d3stats.trajectories import MISSING
 from d3stats.worlds.base import Group, World, scalar
 from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate
@@ -48,6 +48,7 @@ __all__ = [
     "CourtItem",
     "Courtroom",
     "Heard",
+    "JurorPersona",
     "court_item",
     "courtroom_items",
     "courtroom_tokens",
@@ -75,6 +76,11 @@ class Category(NamedTuple):
         Size of the quality gap, raw points of the judge's total of 6 to 120.
     spread : float
         How much debates differ in it, raw points.
+
+    Examples
+    --------
+    >>> Courtroom(categories=[Category("easy", 1.0, 12.0, 4.0), Category("hard", 2.0, 2.0, 4.0)]).categories[1].name
+    'hard'
     """
 
     name: str
@@ -115,51 +121,101 @@ def _category(row: Any, i: int) -> Category:
     return Category(str(name), *checked)
 
 
+class JurorPersona(NamedTuple):
+    """A role of a juror, with the points by which the better answer looks better to a juror in this role.
+
+    Attributes
+    ----------
+    name : str
+        The role, as a protocol names it: ``"professor of ethics"``.
+    skill : float
+        Main effect, in points toward the better answer; below 0 the role misleads.
+    by_category : tuple of float
+        Points that are added to `skill` in each category, in the order of the world's categories; empty for none.
+
+    Examples
+    --------
+    >>> JurorPersona("professor of ethics", skill=2.0).by_category
+    ()
+    """
+
+    name: str
+    skill: float = 0.0
+    by_category: tuple[float, ...] = ()
+
+
+def _checked_personas(name: str, rows: Sequence[Any]) -> tuple[JurorPersona, ...]:
+    if isinstance(rows, str):
+        raise ValueError(f"{name} must be rows of ({', '.join(JurorPersona._fields)}); got {rows!r}")
+    checked = tuple(_persona(row, i) for i, row in enumerate(rows))
+    if len({row.name for row in checked}) < len(checked):
+        raise ValueError(f"{name} must have distinct names; got {[row.name for row in checked]}")
+    return checked
+
+
+def _persona(row: Any, i: int) -> JurorPersona:
+    try:
+        if isinstance(row, str):
+            raise TypeError
+        given = JurorPersona(**row) if isinstance(row, Mapping) else JurorPersona(*row)
+        by_category = tuple(number("by_category", x) for x in given.by_category)
+    except TypeError:
+        wanted = ", ".join(JurorPersona._fields)
+        raise ValueError(f"personas must be rows of ({wanted}); got {row!r} at row {i}") from None
+    return JurorPersona(str(given.name), number("skill", given.skill), by_category)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Courtroom(World):
     """Advocates of two answers, a judge who scores six criteria, and jurors who decide.
 
     Points are raw points of the judge's total, six criteria of 1 to 20 each, so 6 to 120; only `base`,
-    `ceiling` and `noise` are per criterion. Round r counts from 1, s is the answer (A or B), Z a fresh
-    standard normal variable each time it is written.
+    `ceiling` and `noise` are per criterion. Round r counts from 1, and s is the answer (A or B). Each written Z is a
+    new standard normal variable.
 
-    * Item: the quality gap q = +-abs(gap + spread Z) of its category, A the better one in half of the
-      debates. The label is A when q + label_noise Z > 0. Log length ratio L = log(words A / words B)
-      = length_sd Z. In a share `own_family` of the debates, answer A is of the family of the judge's LLM.
-    * Argument: what is left to find shrinks with feedback, so round r shows the gap
-      g(r) = q (1 - hidden decay^(r-1)), and both sides gain improvement (1 - decay^(r-1)) / (1 - decay) by
-      it (each round's gain is `decay` times the last one's). Advocate j of answer s has the strength
-      skill + u(s) advocate_sd (sqrt(c) Z(s) + sqrt(1 - c) Z(s, j, r)), with c = advocate_correlation and
-      u = upside for the better answer, 1 for the other: the k advocates of an answer are correlated, and so
-      are its rounds. The k strengths become one by A_tau = sum of p(j) x(j) with p the softmax of x / tau,
-      tau = temperature; 0 takes the strongest (max). X(s, r) is that plus the gain.
+    * Item: the quality gap is ``q = +-abs(gap + spread Z)`` with the numbers of its category; A is the better answer in
+      half of the debates. The label is A when ``q + label_noise Z > 0``. The log length ratio is
+      ``L = log(words A / words B) = length_sd Z``. In a share `own_family` of the debates, answer A is of the family of
+      the judge's LLM.
+    * Argument: feedback shows more of the gap in each round, so that round r shows the gap
+      ``g(r) = q (1 - hidden decay^(r-1))``. Both sides gain ``improvement (1 - decay^(r-1)) / (1 - decay)`` by it (each
+      round's gain is `decay` times the last one's). Advocate j of answer s has the strength
+      ``skill + u(s) advocate_sd (sqrt(c) Z(s) + sqrt(1 - c) Z(s, j, r))``, with c = advocate_correlation and
+      u = upside for the better answer, 1 for the other. The k advocates of an answer are therefore correlated, and so
+      are its rounds. A wording of the prompts may suit one answer better than the other. In all rounds and runs it adds
+      ``prompt_sd (sqrt(a) Z(s, w) + sqrt(1 - a) Z(s, j, w))`` to the strength, with w = wording and a = prompt_alike.
+      The k strengths x(j) become one, ``A_tau = sum of p(j) x(j)``, with p the softmax of x / tau and
+      tau = temperature; 0 takes the strongest (max). X(s, r) is that strength plus the gain.
     * Reading bias, toward A, of judge and jurors alike: b = position_bias (with the opposite sign when B is
       shown first) + verbosity_bias L + self_preference (when A is of the judge's family).
-    * Judge: criterion c of answer s in round r is
-      clip(round(base + (X(s, r) +- (g(r) + b) / 2) / 6 + noise (sqrt(halo) Z(s, r) + sqrt(1 - halo) Z)), 1,
-      ceiling), + for A. A score of the log is the sum of the six.
-    * Jurors: juror j, who has read everything up to round r, votes A when the mean over these rounds of
-      g + X(A) - X(B), plus b + juror_shared Z + juror_persona Z(j) + juror_noise Z(j, r), is above 0.
-      The first error is one draw for all jurors of a debate, so their errors correlate; the second is how
-      the persona sees this question. Jurors are exchangeable.
-    * Runs: Z(s) and the first two errors of the jurors belong to the item, as one LLM misreads one question
-      alike each time; every other error is drawn anew in another run.
+    * Judge: a criterion of answer s in round r has the mark ``clip(round(x), 1, ceiling)`` with (+ for A)
+      ``x = base + (X(s, r) +- (g(r) + b) / 2) / 6 + noise (sqrt(halo) Z(s, r) + sqrt(1 - halo) Z)``.
+      A score of the log is the sum of the six.
+    * Jurors: juror j has read all messages up to round r. Let m be the mean of ``g + X(A) - X(B)`` over these rounds.
+      The juror votes A when
+      ``m + b + juror_shared Z + juror_persona (sqrt(1 - d) Z' + sqrt(d) Z(j)) + juror_noise Z(j, r)``, plus e(j) toward
+      the better answer, is above 0. The errors Z and Z' are one draw for all jurors of a debate, so the jurors' errors
+      correlate; Z(j) is how this juror sees this question. The share d is persona_diversity for a juror with a persona
+      and plain_diversity for one without; it changes no juror's own accuracy. The effect of a persona is
+      ``e(j) = skill + by_category[category of the item]``, and 0 without one. Jurors without personas are exchangeable.
+    * Runs: Z(s), the effect of a wording and the jurors' errors Z, Z' and Z(j) belong to the item, as one LLM misreads
+      one question alike each time. All other errors are drawn again in another run.
 
-    Votes are drawn after each round, as if the jury were asked then, so that a debate stopped in any round
-    has its verdict: the majority of the jurors, and on a tie the answer with the higher sum of the judge's
-    scores so far (D3 section 2.3; a comment in its algorithm 2 says the last score). A jury of odd size
-    cannot tie. One of even size has one more seat, "tie-break", empty unless the jurors are tied: it then
-    holds the judge's answer, and stays empty when the judge's sums are equal too, where D3 says nothing and a
-    plurality falls back on the lowest seat. Do not count its missing votes as wrong, and take no share of the
-    panel: ``supermajority:1.0`` asks for a vote of this seat too and never fires (a replay's notes say so).
+    Votes are drawn after each round, as if the jury were asked then, so that a debate has a verdict in any round in
+    which it is stopped. The verdict is the majority of the jurors. On a tie it is the answer with the higher sum of the
+    judge's scores so far (D3 section 2.3; a comment in its algorithm 2 says the last score). A jury of odd size
+    cannot tie. A jury of even size has one more seat, "tie-break". This seat is empty unless the jurors are tied; it
+    then holds the judge's answer. It stays empty when the judge's sums are equal too; D3 does not cover this case, and
+    a plurality then takes the lowest seat. Do not count its missing votes as wrong, and do not use rules that need a
+    share of the panel. ``supermajority:1.0`` asks for a vote of this seat too and never fires (a replay's notes report
+    this).
 
-    Tokens are words x 4/3 and count every call's prompt, which repeats the question, both answers and the
-    transcript so far, and its answer. With ``memory="latest"`` only jurors read the whole transcript:
-    advocates read their own side's defences, the other's last one and the last feedback, the judge the two
-    defences of the round, as the prompts of appendix F have it. With ``poll="end"`` the jury is asked
-    once, after the last round: round r carries what a jury after r costs beyond a jury after r - 1, so that
-    the sum of rounds 1 to r is the cost of a debate that stops at r. A rule that looks at votes needs
-    ``poll="every_round"``.
+    Tokens are words x 4/3. They count every call's answer and its prompt, which repeats the question, both answers and
+    the transcript so far. With ``memory="latest"`` only jurors read the whole transcript. Advocates then read their own
+    side's defences, the other's last one and the last feedback. The judge reads the two defences of the round, as in
+    the prompts of appendix F. With ``poll="end"`` the jury is asked once, after the last round. The tokens of round r
+    are then the cost of a jury after r minus that of a jury after r - 1. The sum of rounds 1 to r is therefore the cost
+    of a debate that stops at r. A rule that looks at votes needs ``poll="every_round"``.
 
     Parameters
     ----------
@@ -172,7 +228,9 @@ class Courtroom(World):
     first : {"A", "B"}
         The answer that judge and jurors read first. The same seed gives the same debates either way.
     run : int
-        Number of a repeat: the same seed gives the same items, and every call is made anew.
+        Number of a repeat: the same seed gives the same items, and every call is drawn again.
+    wording : int
+        Number of a paraphrase of the advocates' prompts; it matters where `prompt_sd` is above 0.
     advocates : int
         Advocates per answer, k.
     skill, improvement, advocate_sd, upside : float
@@ -182,7 +240,10 @@ class Courtroom(World):
     decay, advocate_correlation : float
         Between 0 and 1; decay below 1.
     temperature : float
-        Of the softmax, in points.
+        Temperature of the softmax, in points.
+    prompt_sd, prompt_alike : float
+        Points that an argument gains or loses by the wording of its prompt: prompt sensitivity. Share of its variance
+        that all advocates of an answer have in common, as one paraphrase for all has it; 0 is a paraphrase each.
     base, ceiling, noise, halo : float
         The judge's level, top mark (at most 20) and error per criterion; share of the error's variance that
         the six criteria of an answer have in common.
@@ -192,6 +253,12 @@ class Courtroom(World):
         As above; `label_noise` in points.
     juror_shared, juror_persona, juror_noise : float
         Points.
+    personas : sequence of JurorPersona
+        One per juror, or none; also given as (name, skill, by_category) or as a mapping with these keys. Agents go by
+        the name of the persona that a protocol gives a juror.
+    persona_diversity, plain_diversity : float
+        Share of the variance of `juror_persona` that is a juror's own, between 0 and 1, for jurors with a persona and
+        without one.
     poll : {"end", "every_round"}
         When the jury is paid for.
     memory : {"transcript", "latest"}
@@ -206,8 +273,8 @@ class Courtroom(World):
 
     Notes
     -----
-    The defaults are near D3's aggregates without being fitted to them. Stopping when the signed gap moved by
-    less than 3 points since the round before, at most 5 rounds (D3 states no tolerance), in 20,000 debates:
+    The defaults are near D3's aggregates without being fitted to them. The table is for 20,000 debates that stop when
+    the signed gap moved by less than 3 points since the round before, after at most 5 rounds (D3 states no tolerance).
 
     ===========================================  =========  =====
     quantity                                     default    D3
@@ -216,7 +283,7 @@ class Courtroom(World):
     mean rounds                                  2.69       2.71
     tokens saved (with ``memory="latest"``)      .50 (.43)  .40
     accuracy when stopped                        .864       .863
-    verdicts changed by going on to round 5      .043       .06
+    verdicts changed by playing to round 5       .043       .06
     accuracy of MORE with 3 advocates            .850       .851
     pairs of jurors that agree                   .895       .895
     verdicts kept in a run with the other order  .935       .948
@@ -224,10 +291,10 @@ class Courtroom(World):
     tokens of a stopped debate                   14,700     4,650
     ===========================================  =========  =====
 
-    The last two rows of D3 fit no such world. Where pairs of jurors agree in 89.5 % of the cases (G.3), at
-    most 7 % of the votes of a jury of five are in the minority, so its majority beats the average juror by at
-    most .07, not by the .103 of Table 3. And five jurors who each read what the paper's single judge reads
-    (850 tokens) take 4,250 of the 4,650, which leaves no room for the transcript and the calls that made it.
+    The last two rows of D3 fit no such world. Where pairs of jurors agree in 89.5 % of the cases (G.3), at most 7 % of
+    the votes of a jury of five are in the minority. The majority is then better than the average juror by at most .07,
+    not by the .103 of Table 3. Five jurors who each read what the paper's single judge reads (850 tokens) take 4,250 of
+    the 4,650 tokens. The rest is too small for the transcript and the calls that made it.
 
     Examples
     --------
@@ -242,6 +309,7 @@ class Courtroom(World):
     categories: Annotated[Sequence[Category], _checked] = CATEGORIES
     first: Literal["A", "B"] = "A"
     run: NonNegativeInt = 0
+    wording: NonNegativeInt = 0
 
     advocates: PositiveInt = 1
     skill: Finite = 0.0
@@ -252,6 +320,8 @@ class Courtroom(World):
     upside: NonNegativeFloat = 1.0
     advocate_correlation: Probability = 0.9
     temperature: NonNegativeFloat = 0.0
+    prompt_sd: NonNegativeFloat = 0.0
+    prompt_alike: Probability = 1.0
 
     base: Annotated[float, partial(within, low=1, high=20)] = 14.0
     ceiling: Annotated[int, partial(integer, minimum=2, maximum=20)] = 20
@@ -267,6 +337,9 @@ class Courtroom(World):
     juror_shared: NonNegativeFloat = 1.5
     juror_persona: NonNegativeFloat = 2.2
     juror_noise: NonNegativeFloat = 1.5
+    personas: Annotated[Sequence[JurorPersona], _checked_personas] = ()
+    persona_diversity: Probability = 1.0
+    plain_diversity: Probability = 1.0
 
     poll: Literal["end", "every_round"] = "end"
     memory: Literal["transcript", "latest"] = "transcript"
@@ -290,6 +363,33 @@ class Courtroom(World):
         super().__post_init__()
         if self.decay == 1:
             raise ValueError("decay must be < 1; got decay=1")
+        if self.personas and len(self.personas) != self.panel:
+            raise ValueError(
+                f"personas must be none or one per juror ({self.panel}); got {len(self.personas)}; give "
+                f"the world panel={len(self.personas)}"
+            )
+        for persona in self.personas:
+            if len(persona.by_category) not in (0, len(self.categories)):
+                raise ValueError(
+                    f"by_category must have one number per category ({len(self.categories)}) or none; got "
+                    f"{len(persona.by_category)} for {persona.name!r}"
+                )
+
+    def persona_effects(self) -> Floats:
+        """Return each juror's points toward the better answer, shape (jurors, categories); 0 without personas.
+
+        Examples
+        --------
+        >>> two = [("law", 1, 5, 2), ("math", 1, 3, 2)]
+        >>> Courtroom(panel=1, categories=two, personas=[("judge", 1, [2, 0])]).persona_effects().tolist()
+        [[3.0, 1.0]]
+        """
+        effects = np.zeros((self.panel, len(self.categories)))
+        for row, persona in zip(effects, self.personas, strict=False):
+            row += persona.skill
+            if persona.by_category:
+                row += persona.by_category
+        return effects
 
     @property
     def seats(self) -> int:
@@ -313,8 +413,8 @@ class Courtroom(World):
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
         return [
-            "verbosity_bias, self_preference, length_sd and own_family need lengths and families of answers, "
-            "which the log does not hold: they act as position_bias and noise do",
+            "verbosity_bias, self_preference, length_sd and own_family need lengths and families of "
+            "answers, which the log does not have; here they act like position_bias and noise",
             "skill and base enter the scores as a sum",
         ]
 
@@ -380,7 +480,7 @@ def court_tokens(
 
 
 class Items(NamedTuple):
-    """What is given before anybody speaks; arrays of one value per debate."""
+    """The properties of items before the first message, as arrays of one value per debate."""
 
     category: NDArray[np.int64]
     quality_gap: Floats
@@ -393,6 +493,20 @@ class Items(NamedTuple):
 @sample.register
 def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw debates of advocates before a judge and jurors.
+
+    Parameters
+    ----------
+    world : Courtroom
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
 
     Raises
     ------
@@ -416,10 +530,11 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     side = standing.standard_normal((n_debates, 2))
     # Of two equal answers the sign of zero says which one the item was drawn to favour.
     a_is_better = ~np.signbit(items.quality_gap)
-    strength = _arguments(world, side, a_is_better, n_rounds, arguing)
+    strength = _arguments(world, side, a_is_better, n_rounds, arguing, _wordings(world, items))
     scores = _judge(world, shown + bias[:, None], strength, judging)
     seen = shown + strength[:, :, 0] - strength[:, :, 1]
-    votes = _jury(world, seen, bias, standing, voting)
+    lift = world.persona_effects().T[items.category] * np.where(a_is_better, 1.0, -1.0)[:, None]
+    votes = _jury(world, seen, bias, standing, voting, lift)
     seats = tuple(f"juror {j + 1}" for j in range(world.panel))
     if world.panel % 2 == 0:
         votes = np.concatenate([votes, _tie_break(votes, scores)[:, :, None]], axis=2)
@@ -429,7 +544,7 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:
-    """Return what the debates of :func:`~d3stats.simulate` with the same seed are about.
+    """Return the items that the debates of :func:`~d3stats.simulate` with the same seed are about.
 
     Parameters
     ----------
@@ -473,7 +588,7 @@ def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, fi
 def courtroom_tokens(
     world: Courtroom, n_debates: int, n_rounds: int, rng: RngLike = None, *, first: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return the tokens of the debates of :func:`~d3stats.simulate`, prompts and messages apart.
+    """Return the tokens of the debates of :func:`~d3stats.simulate`, prompts and messages separately.
 
     Parameters
     ----------
@@ -500,6 +615,17 @@ def _streams(world: Courtroom, items: Items) -> list[np.random.Generator]:
     # that differs in one kind keeps the others.
     calls = np.random.default_rng([items.seed, 1 + world.run])
     return [np.random.default_rng([items.seed, 0]), *calls.spawn(4)]
+
+
+def _wordings(world: Courtroom, items: Items) -> Floats | float:
+    """Return what the wording of its prompt adds to each advocate's argument, shape (debates, 1, 2, advocates)."""
+    if world.prompt_sd == 0:
+        return 0.0
+    rng = np.random.default_rng([items.seed, 0, 1 + world.wording])
+    alike = rng.standard_normal((len(items.category), 1, 2, 1))
+    own = rng.standard_normal((len(items.category), 1, 2, world.advocates))
+    found: Floats = worded(world, alike, own)
+    return found
 
 
 def draw_items(world: Courtroom, n: int, rng: np.random.Generator) -> Items:
@@ -544,14 +670,25 @@ def argued(world: Courtroom, scale: Any, side: Any, own: Any) -> Any:
     return world.skill + scale * world.advocate_sd * error
 
 
+def worded(world: Courtroom, alike: Any, own: Any) -> Any:
+    """Return what the wording of a prompt adds to an argument, in points, from its two effects."""
+    return world.prompt_sd * (math.sqrt(world.prompt_alike) * alike + math.sqrt(1 - world.prompt_alike) * own)
+
+
 def _arguments(
-    world: Courtroom, side: Floats, a_is_better: NDArray[np.bool_], n_rounds: int, rng: np.random.Generator
+    world: Courtroom,
+    side: Floats,
+    a_is_better: NDArray[np.bool_],
+    n_rounds: int,
+    rng: np.random.Generator,
+    wording: Floats | float = 0.0,
 ) -> Floats:
     """Return the strength of each side's defence, shape (debates, rounds, 2), in points of the total."""
     better = np.stack([a_is_better, ~a_is_better], axis=1)[:, None, :, None]
     own = rng.standard_normal((len(a_is_better), n_rounds, 2, world.advocates))
     error_scale = np.where(better, world.upside, 1.0)
-    strength = aggregate(argued(world, error_scale, side[:, None, :, None], own), world.temperature)
+    strength = argued(world, error_scale, side[:, None, :, None], own) + wording
+    strength = aggregate(strength, world.temperature)
     total: Floats = strength + gain(world, np.arange(n_rounds))[:, None]
     return total
 
@@ -595,14 +732,33 @@ def marks(world: Courtroom, merit: Any, halo: Any, own: Any) -> Floats:
 
 
 def _jury(
-    world: Courtroom, seen: Floats, bias: Floats, standing: np.random.Generator, rng: np.random.Generator
+    world: Courtroom,
+    seen: Floats,
+    bias: Floats,
+    standing: np.random.Generator,
+    rng: np.random.Generator,
+    lift: Floats | None = None,
 ) -> NDArray[np.int32]:
-    """Return the jurors' votes, shape (debates, rounds, jurors): 0 for A, 1 for B."""
+    """Return the jurors' votes, shape (debates, rounds, jurors): 0 for A, 1 for B.
+
+    `lift` is what each juror's persona adds toward A, shape (debates, jurors).
+    """
     n, n_rounds = seen.shape
     read = np.cumsum(seen, axis=1) / np.arange(1, n_rounds + 1) + bias[:, None]
-    shared, persona = standing.standard_normal((n, 1, 1)), standing.standard_normal((n, 1, world.panel))
-    error = juror_error(world, shared, persona, rng.standard_normal((n, n_rounds, world.panel)))
-    return np.where(read[:, :, None] + error > 0, 0, 1).astype(np.int32)
+    shared, own = standing.standard_normal((n, 1, 1)), standing.standard_normal((n, 1, world.panel))
+    diversity = world.persona_diversity if world.personas else world.plain_diversity
+    if diversity < 1:
+        own = standing_error(diversity, standing.standard_normal((n, 1, 1)), own)
+    error = juror_error(world, shared, own, rng.standard_normal((n, n_rounds, world.panel)))
+    toward_a = read[:, :, None] + error
+    if lift is not None:
+        toward_a = toward_a + lift[:, None, :]
+    return np.where(toward_a > 0, 0, 1).astype(np.int32)
+
+
+def standing_error(diversity: float, alike: Any, own: Any) -> Any:
+    """Return a juror's error on a question; `diversity` is the share of its variance that is not common to all."""
+    return math.sqrt(1 - diversity) * alike + math.sqrt(diversity) * own
 
 
 def juror_error(world: Courtroom, shared: Any, persona: Any, noise: Any) -> Any:
@@ -619,14 +775,14 @@ def _tie_break(votes: NDArray[np.int32], scores: Floats) -> NDArray[np.int32]:
 
 
 class Heard(NamedTuple):
-    """What a round's defences come to: strength and rounds of feedback built on, for A and for B."""
+    """The joint effect of a round's defences: strength and rounds of feedback used, for A and for B."""
 
     strength: tuple[float, float]
     feedback: tuple[float, float]
 
 
 SILENCE = Heard((0.0, 0.0), (0.0, 0.0))
-"""Nobody argued: the answers stand as they are, and no more of the gap shows than before any feedback."""
+"""No advocate argued, so that only the answers count, and the gap shows as much as before any feedback."""
 
 
 def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: float) -> dict[int, Heard]:
@@ -684,7 +840,7 @@ class CourtItem(NamedTuple):
     own_family : bool
     label : str
     words : float
-        Of a prompt that holds the role, the question and both answers.
+        Number of words of a prompt that holds the role, the question and both answers.
     """
 
     category: str
@@ -747,11 +903,16 @@ class BenchAgent(SyntheticAgent[W]):
         if request.side is None:
             raise ValueError(f"side must be given to an advocate; got side=None for {request.agent!r}")
         court, item = self.court, self.item(request.case.question)
-        heard = max((m.round for m in request.seen if "reasons" in told(m.text).facts), default=0)
+        feedback = [m.round for m in request.seen if "reasons" in told(m.text).facts]
+        # Counted from the first round that the advocate knows: its own debate may begin after another protocol's.
+        heard = max(feedback) - min(m.round for m in request.seen) + 1 if feedback else 0
         at = request.case.sides.index(request.side)
         side = self.standing("side", request.case.question, str(at))
         scale = court.upside if item.better[at] else 1.0
         strength = argued(court, scale, side, stream.normal()) + gain(court, heard)
+        if court.prompt_sd:
+            names = ("prompt", request.case.question, str(at), str(court.wording))
+            strength += worded(court, self.standing(*names), self.standing(*names, request.agent))
         return self.say(request, stream, {"strength": strength, "heard": heard})
 
     def _aggregate(self, request: Request, stream: Stream) -> Reply:
@@ -790,13 +951,14 @@ class BenchAgent(SyntheticAgent[W]):
 
 
 class CourtAgent(BenchAgent[Courtroom]):
-    """Everybody in a courtroom.
+    """An agent that plays all roles of a courtroom.
 
     - argue: the strength is skill + u advocate_sd (sqrt(c) Z(s) + sqrt(1 - c) Z) plus the gain of as many rounds of
       feedback as the last one that the advocate sees.
     - aggregate: the softmax of the strengths that the aggregator sees.
     - judge: marks by the defences of this round that the judge sees.
-    - vote: the mean reading over all rounds that the juror sees. ``answer``, of a judge who only votes, is the same.
+    - vote: the mean reading over all rounds that the juror sees, with the effect of the persona that the protocol gives
+      the juror. ``answer``, of a judge who only votes, is the same.
 
     Parameters
     ----------
@@ -807,6 +969,11 @@ class CourtAgent(BenchAgent[Courtroom]):
     """
 
     acts: ClassVar[tuple[str, ...]] = ("argue", "aggregate", "judge", "vote", "answer")
+
+    def __init__(self, world: Courtroom, seed: int = 0) -> None:
+        super().__init__(world, seed)
+        effects = world.persona_effects()
+        self._effects = {p.name: (p, row) for p, row in zip(world.personas, effects, strict=False)}
 
     def _answer(self, request: Request, stream: Stream) -> Reply:
         if request.act in ("vote", "answer"):
@@ -834,12 +1001,36 @@ class CourtAgent(BenchAgent[Courtroom]):
         return self.say(request, stream, scores=scores)
 
     def _vote(self, request: Request, stream: Stream) -> Reply:
-        question = request.case.question
-        standing = self.standing("jury", question), self.standing("juror", question, request.agent)
-        error = juror_error(self.world, *standing, stream.normal())
+        question, persona = request.case.question, self._persona(request)
+        own = self.standing("juror", question, request.agent if persona is None else persona.name)
+        diversity = self.world.plain_diversity if persona is None else self.world.persona_diversity
+        if diversity < 1:
+            own = standing_error(diversity, self.standing("jurors alike", question), own)
+        error = juror_error(self.world, self.standing("jury", question), own, stream.normal())
         a, b = request.case.sides
         lean = self.reading(request, list(self.heard(request).values())) + error
+        if persona is not None:
+            lean += self._lift(request, persona)
         return self.say(request, stream, vote=a if lean > 0 else b)
+
+    def _persona(self, request: Request) -> JurorPersona | None:
+        """Return the world's persona of this juror, None where the world has none or the juror is a plain one."""
+        if not self.world.personas or request.persona is None:
+            return None
+        if request.persona not in self._effects:
+            known = ", ".join(map(repr, list(self._effects)[:8]))
+            raise Refused(
+                f"persona must be one of the world's ({known}{', ...' if len(self._effects) > 8 else ''}); "
+                f"got persona={request.persona!r} for {request.agent!r}"
+            )
+        return self._effects[request.persona][0]
+
+    def _lift(self, request: Request, persona: JurorPersona) -> float:
+        """Return what the persona adds toward A, in points."""
+        item = self.item(request.case.question)
+        at = next(i for i, c in enumerate(self.world.categories) if c.name == item.category)
+        points = float(self._effects[persona.name][1][at])
+        return points if item.better[0] else -points
 
 
 def _gap(world: Courtroom, item: CourtItem, heard: Heard) -> float:
@@ -857,6 +1048,6 @@ def court_items(world: Courtroom, n: int, seed: int = 0, *, first: int = 0) -> l
 
     def state(question: str) -> tuple[str, str]:
         item = court_item(world, streams, question)
-        return item.label, f" of the category {item.category}"
+        return item.label, item.category
 
     return item_range(n, first, state, ("A", "B"), pairs=True)

@@ -1,8 +1,8 @@
-"""How a world becomes debates: fixed blocks, each with its own stream of random numbers.
+"""Debates are drawn from a world in fixed blocks, each with its own stream of random numbers.
 
-Debate i lies in block ``i // BLOCK``, and a block draws from the seed's child of that number. So the same
-seed gives the same debates whatever range is asked for: a sweep may cut them into chunks of any size and
-give the chunks to any number of workers.
+Debate i is in block ``i // BLOCK``, and a block draws from the seed's child of that number. The same seed therefore
+gives the same debates for every range that is asked for. A sweep may cut them into chunks of any size and give the
+chunks to any number of workers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BLOCK = 1024
 
 
 class Drawn(NamedTuple):
-    """What a sampler returns for one block, as plain arrays.
+    """The debates of one block, as a sampler returns them: plain arrays.
 
     Attributes
     ----------
@@ -79,6 +79,17 @@ def sample(world: World, n_debates: int, n_rounds: int, rng: np.random.Generator
 @singledispatch
 def count_process(world: World, n_rounds: int) -> CountProcess:
     """Return the exact law of the number of votes for A, for a world whose count is a Markov chain.
+
+    Parameters
+    ----------
+    world : World
+        The parameters.
+    n_rounds : int
+        Rounds of a debate played to its full depth.
+
+    Returns
+    -------
+    CountProcess
 
     Raises
     ------

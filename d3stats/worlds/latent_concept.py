@@ -25,17 +25,17 @@ __all__ = ["LatentConcept", "latent_concept_process", "sample_latent_concept"]
 class LatentConcept(PanelWorld):
     """A panel that shares a belief over latent concepts and updates it with every response heard.
 
-    One of m concepts is true; concept k yields response k with probability `clarity` and each other response
-    with probability (1 - clarity) / (m - 1), so P(z | k) has as many responses as concepts, and the response
-    of the true concept is the right answer. All agents begin with the belief `prior` in the truth; the other
-    concepts share the rest. In every round the agents speak in turn. Each votes by the posterior predictive
+    One of m concepts is true. Concept k yields response k with probability `clarity` and each other response
+    with probability ``(1 - clarity) / (m - 1)``. So ``P(z | k)`` has as many responses as concepts, and the
+    response of the true concept is the right answer. All agents start with the belief `prior` in the truth; the
+    other concepts share the rest. In every round the agents speak in turn. Each votes by the posterior predictive
     ``P(z) = sum_k pi(k) P(z | k)``; then all hear one response z and update by Bayes' rule,
     ``pi'(k) = pi(k) P(z | k) / P(z)``.
 
     - ``evidence="fresh"``: the response heard is a new argument, drawn under the true concept and independent
       given it. The belief in the truth then rises on average.
-    - ``evidence="self"``: the response heard is the vote itself. The belief in the truth is a martingale:
-      talking to themselves, agents become sure and not right.
+    - ``evidence="self"``: the response heard is the vote itself. The belief in the truth is a martingale. Agents
+      become certain, but they are right no more often than before.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class LatentConcept(PanelWorld):
     Notes
     -----
     With one response heard, prior 1/2 and clarity .8, the mean belief is .68 with fresh evidence and .5 with
-    one's own. The vote that is its own evidence is an exchangeable sequence: it has the law of votes drawn
-    under one concept, itself drawn from the prior (de Finetti, 1937), which is why the count is Markov then.
+    ``evidence="self"``. Votes that are their own evidence are an exchangeable sequence. Such a sequence has the law of
+    votes drawn under one concept, which is drawn from the prior (de Finetti, 1937). Their count is therefore Markov.
 
     Examples
     --------
@@ -81,14 +81,38 @@ class LatentConcept(PanelWorld):
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
         fresh = self.evidence == "fresh"
-        return ["the arguments themselves are not in the log: belief is read off votes"] if fresh else []
+        return (
+            ["the arguments themselves are not in the log, so beliefs are estimated from votes"]
+            if fresh
+            else []
+        )
 
 
 @sample.register
 def sample_latent_concept(
     world: LatentConcept, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named."""
+    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named.
+
+    Parameters
+    ----------
+    world : LatentConcept
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Examples
+    --------
+    >>> sample_latent_concept(LatentConcept(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
+    (2, 4, 3)
+    """
     m, gain = world.n_concepts, log_gain(world)
     log_belief = np.zeros((n_debates, m))
     log_belief[:, 0] = log_prior(world)
@@ -129,10 +153,27 @@ def _under_the_truth(world: LatentConcept, n_debates: int, rng: np.random.Genera
 def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
     """Return the exact law of the count for two concepts and self-generated evidence.
 
+    Parameters
+    ----------
+    world : LatentConcept
+        The parameters.
+    n_rounds : int
+        Rounds of a debate played to its full depth.
+
+    Returns
+    -------
+    CountProcess
+
     Raises
     ------
     TypeError
-        For fresh evidence, where beliefs hang on what was heard and not on votes; or more than two answers.
+        For fresh evidence, because beliefs then depend on the responses heard and not on votes. Also for more than two
+        answers.
+
+    Examples
+    --------
+    >>> latent_concept_process(LatentConcept(panel=3, evidence="self"), n_rounds=4)
+    CountProcess(4 classes, panel of 3, 4 rounds)
     """
     if world.evidence != "self":
         raise TypeError(
@@ -153,12 +194,12 @@ def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
 
 
 class LatentConceptAgent(PanelAgent[LatentConcept]):
-    """A Bayesian who updates on each response that it sees.
+    """A Bayesian agent that updates on each response that it sees.
 
-    A response stands in a message: the vote, where the panel hears itself; else a fresh argument that the message
-    brings along (``argues 2``, for the second answer). Where a round is asked for at once, a seat works out from their
-    streams what the seats before it say in this round, as the world's agents speak in turn; of earlier rounds it knows
-    what it sees.
+    The response is part of a message. With ``evidence="self"`` it is the vote; else it is a fresh argument (``argues
+    2``, for the second answer). The world's agents speak in turn. When all seats of a round are asked at once, a seat
+    therefore computes the responses of the seats before it from their random streams. For earlier rounds it reads the
+    messages.
     """
 
     def _item(self, question: str) -> None:

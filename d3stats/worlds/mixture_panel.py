@@ -42,21 +42,21 @@ class MixturePanel(PanelWorld):
     """A panel whose number of right votes follows a Beta-Binomial mixture in every round.
 
     In round t a debate has ability p_t from the mixture ``sum_k w_tk Beta(m_tk r_tk, (1 - m_tk) r_tk)``, and
-    each agent is right with probability p_t, given p_t independently. The rounds of a debate hang together by
-    a Gaussian copula: its component and its quantile within the component are each ``Phi(z_t)`` with
-    ``z_t = sqrt(h) z + sqrt(1 - h) e_t``, z and e_t standard Normal, for h the `persistence`. So the law of
-    each round is exactly the mixture, whatever h. With h = 1 a debate keeps its component and quantile; with
-    h = 0 rounds are independent.
+    each agent is right with probability p_t, given p_t independently. The rounds of a debate are
+    correlated by a Gaussian copula: its component and its quantile within the component are each ``Phi(z_t)`` with
+    ``z_t = sqrt(h) z + sqrt(1 - h) e_t``, z and e_t standard Normal, for h the `persistence`. The law of each round is
+    exactly the mixture, for every h. With h = 1 a debate keeps its component and quantile; with h = 0 rounds are
+    independent.
 
-    The mixture of round t is given by rows, or by a first row and a drift per round, or both: drifts add
+    The mixture of round t is given by rows, or by a first row and a drift per round, or both. A drift adds
     ``(t - 1)`` times to the log weights (then normalised), to the log-odds of the means, and to the log
     precisions.
 
     Parameters
     ----------
     weights, means, precisions : sequence of K numbers, or one such sequence per round
-        Means strictly between 0 and 1, precisions (alpha + beta) above 0. The last row stands for all later
-        rounds; one row stands for all.
+        Means strictly between 0 and 1, precisions (alpha + beta) above 0. The last row holds for all later
+        rounds; a single row holds for all rounds.
     weight_drift, mean_drift, precision_drift : sequence of K numbers, optional
         Per round.
     persistence : float
@@ -128,9 +128,7 @@ class MixturePanel(PanelWorld):
         return groups
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
-        return [
-            "how the rounds of a debate depend on one another is this world's copula, seen in pairs of rounds"
-        ]
+        return ["the dependence between rounds is this world's copula, fitted to pairs of rounds"]
 
 
 def _row(world: MixturePanel, name: str) -> tuple[float, ...]:
@@ -155,6 +153,17 @@ def _drift(name: str, size: int, n: int) -> Group:
 
 def mixtures_by_round(world: MixturePanel, n_rounds: int) -> BetaBinomialMixture:
     """Return the mixture of each round, a batch of shape (n_rounds, components).
+
+    Parameters
+    ----------
+    world : MixturePanel
+        The parameters.
+    n_rounds : int
+        Rounds of a debate.
+
+    Returns
+    -------
+    BetaBinomialMixture
 
     Examples
     --------
@@ -183,7 +192,27 @@ def _with_drift(scale: np.ufunc, rows: object, drift: tuple[float, ...], n_round
 def sample_mixture_panel(
     world: MixturePanel, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of the mixture panel."""
+    """Draw debates of the mixture panel.
+
+    Parameters
+    ----------
+    world : MixturePanel
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Examples
+    --------
+    >>> sample_mixture_panel(MixturePanel(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
+    (2, 4, 3)
+    """
     law = mixtures_by_round(world, n_rounds)
     which = _persistent(world.persistence, n_debates, n_rounds, rng)
     quantile = _persistent(world.persistence, n_debates, n_rounds, rng)
@@ -224,14 +253,30 @@ def mixture_panel_process(world: MixturePanel, n_rounds: int) -> CountProcess:
     """Return the exact law of the count when a debate keeps all or nothing between rounds.
 
     With persistence 0 rounds are independent. With persistence 1 and no drift they are independent given the
-    ability p, and the probability of a path of counts is a polynomial in p of degree panel * n_rounds: a
+    ability p, and the probability of a path of counts is a polynomial in p of degree panel * n_rounds. A
     Gauss-Jacobi rule with (panel * n_rounds + 1) / 2 points or more per component integrates it exactly, so
     its points are the classes.
+
+    Parameters
+    ----------
+    world : MixturePanel
+        The parameters.
+    n_rounds : int
+        Rounds of a debate played to its full depth.
+
+    Returns
+    -------
+    CountProcess
 
     Raises
     ------
     TypeError
         For other persistence, or persistence 1 with drift: no finite number of classes gives that law.
+
+    Examples
+    --------
+    >>> mixture_panel_process(MixturePanel(panel=3, persistence=0.0), n_rounds=4)
+    CountProcess(2 classes, panel of 3, 4 rounds)
     """
     n = world.panel
     if world.persistence == 0:
@@ -282,7 +327,7 @@ def beta_rule(alpha: float, beta: float, size: int) -> tuple[Floats, Floats]:
 
 
 class MixtureAgent(PanelAgent[MixturePanel]):
-    """Right with the ability that the debate has in this round; hears nobody."""
+    """An agent that is right with the ability of the debate in this round, and reads no messages."""
 
     def __init__(self, world: MixturePanel, seed: int = 0) -> None:
         super().__init__(world, seed)

@@ -1,7 +1,7 @@
-"""What all panelists share, one call at a time: they count the votes in the messages that they see.
+"""The base of all panelists, which answer one call at a time and count the votes in the messages that they see.
 
-Equations are the batch simulators' code. What belongs to an item (ability, difficulty, shared error, which answer is
-right) is drawn from the question's stream.
+Equations are those of the code that simulates batches. The properties of an item (ability, difficulty, shared error,
+right answer) are drawn from the question's stream.
 """
 
 from __future__ import annotations
@@ -122,4 +122,4 @@ _NOTHING = Lengths(system=0, question=0, message_words=0, verdict_words=0)
 def panel_items(world: PanelWorld, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
     """Return questions that the panel answers itself."""
     streams, answers = Streams(seed), world.answers
-    return item_range(n, first, lambda q: (answers[_label_of(world, streams, q)], ""), answers, pairs=False)
+    return item_range(n, first, lambda q: (answers[_label_of(world, streams, q)], None), answers, pairs=False)

@@ -47,16 +47,15 @@ class Referees(World):
       +-tie_margin, else the side it points to.
     * Opinion: o(j) = q + b + lean(j) + shared_sd Z + role_sd Z(j), with b = position_bias, or minus that when
       B is shown first. The first error is one draw for the whole team, as all referees are one LLM.
-    * What is said: x(j, t) = (1 - w) o(j) + w h(j, t) + talk_noise Z, with w = conformity and h what the
-      referee has heard; before anything is heard, w = 0. The scores are
+    * Message: x(j, t) = (1 - w) o(j) + w h(j, t) + talk_noise Z, with w = conformity and h(j, t) what the
+      referee has heard; before the referee has heard a message, w = 0. The scores are
       clip(round(base + level_sd Z(j) +- x(j, t) / 2), 1, 10), + for A.
-    * What is heard, as differences of the scores given:
-      ``"one_by_one"``: the mean of every other referee's latest word, of this turn from the seats before j
-      and of the last turn from the seats after, so the first voice anchors the rest;
-      ``"simultaneous"``: the mean of the others' words of the last turn;
-      ``"simultaneous_with_summarizer"``: the mean of all words of all turns before, plus summary_noise Z,
-      one draw that the whole team reads.
-    * Runs: the opinions and levels belong to the item; what is said is drawn anew in another run.
+    * Hearing: h(j, t) is a mean of differences of scores that referees gave. With ``"one_by_one"`` it is the mean
+      of every other referee's latest message: of this turn from the seats before j, of the last turn from the seats
+      after. The first referee therefore influences the rest most. With ``"simultaneous"`` it is the mean of the
+      others' messages of the last turn. With ``"simultaneous_with_summarizer"`` it is the mean of all messages of
+      all turns before, plus summary_noise Z, one draw that the whole team reads.
+    * Runs: the opinions and levels belong to the item; messages are drawn again in another run.
 
     A vote is the answer with the higher score. Equal scores are a vote for the third answer, "tie", not a
     missing vote: the referee has spoken, and human annotators may say the same. The log's scores are the
@@ -74,13 +73,16 @@ class Referees(World):
     first : {"A", "B"}
         The answer that is read first. The same seed gives the same debates either way.
     run : int
-        Number of a repeat: the same seed gives the same items, and every call is made anew.
+        Number of a repeat: the same seed gives the same items, and every call is drawn again.
     gap_sd, label_noise, tie_margin, shared_sd, role_sd, talk_noise, level_sd, summary_noise : float
         Points.
     position_bias : float
         Points toward the answer read first.
     lean : sequence of float
         Points toward A of each role, in the order of speaking; empty for none.
+    roles : sequence of str
+        The role of each referee, in the order of speaking; empty for a role of its own for each. Referees of one
+        role share Z(j), of the opinion and of the level; the talk noise of each call is their own.
     conformity : float
         Weight of what is heard, between 0 and 1.
     base : float
@@ -115,6 +117,7 @@ class Referees(World):
     tie_margin: NonNegativeFloat = 0.4
     position_bias: Finite = 0.3
     lean: Sequence[float] = ()
+    roles: Sequence[str] = ()
     shared_sd: NonNegativeFloat = 0.9
     role_sd: NonNegativeFloat = 1.2
     talk_noise: NonNegativeFloat = 0.5
@@ -139,10 +142,21 @@ class Referees(World):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "lean", vector("lean", self.lean, self.panel, "referee"))
+        roles = self.roles
+        if isinstance(roles, str) or not all(isinstance(role, str) and role for role in roles):
+            raise ValueError(f"roles must be a list of names, one per referee; got roles={roles!r}")
+        object.__setattr__(self, "roles", tuple(roles))
+        if len(self.roles) not in (0, self.panel):
+            raise ValueError(f"roles must have one name per referee ({self.panel}); got {len(self.roles)}")
 
     @property
     def answers(self) -> tuple[str, ...]:
         return ("A", "B", "tie")
+
+    @property
+    def readers(self) -> tuple[int, ...]:
+        """The first seat, from 0, of each referee's role."""
+        return tuple(self.roles.index(role) for role in self.roles) or tuple(range(self.panel))
 
     @property
     def points(self) -> tuple[int, int]:
@@ -163,7 +177,7 @@ class Referees(World):
         return groups
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
-        note = "without labels gap_sd and shared_sd are not told apart: both make a team lean together"
+        note = "without labels gap_sd and shared_sd cannot be separated, because both shift a whole team"
         return [] if labelled else [note]
 
 
@@ -171,10 +185,19 @@ class Referees(World):
 def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw discussions of a team of referees; a round is a turn.
 
-    Raises
-    ------
-    ValueError
-        When asked for fewer than two turns: the protocol has at least two, so that words are answered.
+    Parameters
+    ----------
+    world : Referees
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
 
     Examples
     --------
@@ -184,15 +207,13 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
     >>> talks.answers, talks.scores.shape
     (('A', 'B', 'tie'), (100, 2, 2))
     """
-    if n_rounds < 2:
-        raise ValueError(f"n_rounds must be >= 2 for a team of referees; got n_rounds={n_rounds}")
     quality, label = draw_pairs(world, n_debates, rng)
     # Whatever depends on the team has streams of its own, so that every team of a seed sees the same items.
     seed = int(rng.integers(2**63))
     standing = np.random.default_rng([seed, 0])
     talking, writing = np.random.default_rng([seed, 1 + world.run]).spawn(2)
     opinion = _opinions(world, quality, standing)
-    level = world.base + world.level_sd * standing.standard_normal((n_debates, world.panel))
+    level = world.base + world.level_sd * standing.standard_normal((n_debates, world.panel))[:, world.readers]
     given = _talk(world, opinion, level, n_rounds, talking)
     difference = given[..., 0] - given[..., 1]
     votes = np.where(difference > 0, A, np.where(difference < 0, B, TIE)).astype(np.int32)
@@ -214,7 +235,7 @@ def _opinions(world: Referees, quality: Floats, rng: np.random.Generator) -> Flo
     """Return what each referee thinks A is better by, before a word is said; shape (debates, referees)."""
     n = len(quality)
     lean = np.asarray(world.lean) if world.lean else np.zeros(world.panel)
-    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, world.panel))
+    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, world.panel))[:, world.readers]
     opinions: Floats = opinion(world, quality[:, None], lean, shared, own, world.first)
     return opinions
 
@@ -362,7 +383,7 @@ class RefereeAgent(SyntheticAgent[Referees]):
                 "slot of a referee must ask for scores of the candidates in world 'referees', which has no law for "
                 f"other votes and marks; got {request.slot}"
             )
-        role, level = self._errors("referee", case.question, request.agent)
+        role, level = self._errors("referee", case.question, self._reader(request.agent))
         team = self._errors("team", case.question)[0]
         lean = world.lean[seat_of(request.agent) - 1] if world.lean else 0.0
         first = "A" if request.shown_first == case.sides[0] else "B"
@@ -375,6 +396,18 @@ class RefereeAgent(SyntheticAgent[Referees]):
             side: dict.fromkeys(rubric.criteria, float(x)) for side, x in zip(case.sides, points, strict=True)
         }
         return self.say(request, stream, scores=scores)
+
+    def _reader(self, agent: str) -> str:
+        """Return the name of the first referee with the agent's role, whose errors it has."""
+        if not self.world.roles:
+            return agent
+        seat = seat_of(agent)
+        if seat > self.world.panel:
+            raise Refused(
+                f"roles of world 'referees' must have one name per referee of the protocol; got "
+                f"{self.world.panel} and {agent!r}"
+            )
+        return f"referee {self.world.readers[seat - 1] + 1}"
 
     def _lengths(self, request: Request) -> tuple[float, ...]:
         return (self.world.reply_words if request.act == "referee" else self.world.summary_words,)
@@ -392,4 +425,6 @@ synthetic_agent.register(Referees, RefereeAgent)
 def referee_items(world: Referees, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
     """Return pairs of answers to compare; a tie may be the right verdict."""
     streams = Streams(seed)
-    return item_range(n, first, lambda q: (draw_pair(world, streams, q).label, ""), world.answers, pairs=True)
+    return item_range(
+        n, first, lambda q: (draw_pair(world, streams, q).label, None), world.answers, pairs=True
+    )

@@ -1,4 +1,4 @@
-"""What synthetic agents share: the shape of an agent and of an item, and how both are had from a world."""
+"""The base of synthetic agents and items, and the functions that make both from a world."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ LONGEST_TEXT = 80
 
 
 class Told(NamedTuple):
-    """What an agent reads out of a message: numbers by name, and how many words others have to read."""
+    """The content of a message for an agent: numbers by name, and how many words others have to read."""
 
     facts: Mapping[str, float]
     words: float
@@ -189,48 +189,64 @@ class SyntheticItem:
         Its number in the stream of items, from 1.
     text : str
     candidates : tuple of str
-        Two, or none where the question itself is answered.
-    answers : tuple of str
-    label : str
-        The right answer.
+        Two; one response that is scored by itself; or none where the question itself is answered.
+    answers : tuple of str or None
+        None for a response.
+    label : str or None
+        The right answer; None for a response.
     cluster : str or None
     models : tuple of str
+    category : str or None
+        The kind of question, where the world has kinds.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Courtroom
+    >>> (item,) = synthetic_items(Courtroom(), 1, seed=3)
+    >>> item.question, item.answers, item.case("d1").first, item.case("d1", first="B").first
+    ('1', ('A', 'B'), 'A', 'B')
     """
 
     question: str
     text: str
     candidates: tuple[str, ...]
-    answers: tuple[str, ...]
-    label: str
+    answers: tuple[str, ...] | None
+    label: str | None
     cluster: str | None = None
     models: tuple[str, ...] = ()
+    category: str | None = None
 
     def case(self, debate: str, first: str | None = None) -> Case:
         """Return what agents may know of it; `first` is the candidate shown first, by default the first."""
-        if self.candidates and first is None:
+        if len(self.candidates) == 1:
+            return Case(debate, self.question, self.text, None, self.candidates)
+        if self.candidates and self.answers and first is None:
             first = self.answers[0]
         return Case(debate, self.question, self.text, self.answers, self.candidates, first)
 
 
 @singledispatch
 def synthetic_agent(world: World, seed: int = 0) -> Agent:
-    """Return an agent that answers, for everybody in a debate, as a world has it.
+    """Return an agent that answers, in all roles of a debate, by the law of a world.
 
-    Played through the protocol that the world describes, it has the law of
-    :func:`d3stats.simulate`. Every number that it draws is named by the seed, the debate, the agent and
-    the round, or by the question where it belongs to the item; so replies depend neither on the order in which
-    they are asked for nor on how many are asked at once.
+    Played through the protocol that the world describes, the agent has the law of :func:`d3stats.simulate`. Each
+    of its random numbers is determined by the seed, the debate, the agent and the round, or by the question where
+    it belongs to the item. Replies therefore depend neither on their order nor on how many are asked for at once.
 
     Parameters
     ----------
     world : World
     seed : int
-        Items of :func:`synthetic_items` with the same seed have their state in it.
+        Take the seed of :func:`synthetic_items`, from which the agent knows the state of the items.
+
+    Returns
+    -------
+    Agent
 
     Raises
     ------
     TypeError
-        When agents of this world cannot be had.
+        When the world has no agents.
 
     Examples
     --------
@@ -243,7 +259,7 @@ def synthetic_agent(world: World, seed: int = 0) -> Agent:
     >>> outcome.decision in ("A", "B", None)
     True
     """
-    raise TypeError(f"world must be one that agents can live in; got {type(world).__name__}")
+    raise TypeError(f"world must support synthetic agents; got {type(world).__name__}")
 
 
 @singledispatch
@@ -269,28 +285,34 @@ def synthetic_items(world: World, n: int, seed: int = 0, *, first: int = 0) -> l
     >>> [item.question for item in synthetic_items(Voter(), 2, seed=1, first=4)]
     ['5', '6']
     """
-    raise TypeError(f"world must be one that items can be drawn from; got {type(world).__name__}")
+    raise TypeError(f"world must support synthetic items; got {type(world).__name__}")
 
 
 def item_range(
-    n: int, first: int, state: Callable[[str], tuple[str, str]], answers: tuple[str, ...], *, pairs: bool
+    n: int,
+    first: int,
+    state: Callable[[str], tuple[str, str | None]],
+    answers: tuple[str, ...],
+    *,
+    pairs: bool,
 ) -> list[SyntheticItem]:
-    """Return a range of items; `state` gives the label of a question, and what its text adds about it.
+    """Return a range of items; `state` gives the label of a question, and its category where there are some.
 
     With `pairs` two answers are compared; otherwise the question itself is answered.
     """
     start, found = integer("first", first, minimum=0), []
     for number in range(start + 1, start + integer("n", n, minimum=1) + 1):
         question = str(number)
-        label, about = state(question)
+        label, category = state(question)
+        about = "" if category is None else f" of the category {category}"
         shown = [f"Synthetic answer {side} to question {question}" for side in "AB" if pairs]
         text = f"Synthetic question {question}{about}"
-        found.append(SyntheticItem(question, text, tuple(shown), answers, label))
+        found.append(SyntheticItem(question, text, tuple(shown), answers, label, category=category))
     return found
 
 
 class SyntheticAgent(ABC, Generic[W]):
-    """Everybody in a debate, by the law of one world.
+    """An agent that plays all roles of a debate, by the law of one world.
 
     Parameters
     ----------
@@ -301,9 +323,12 @@ class SyntheticAgent(ABC, Generic[W]):
     ----------
     acts : tuple of str
         What can be asked.
+    one_response : bool
+        Whether single responses are scored.
     """
 
     acts: ClassVar[tuple[str, ...]] = ()
+    one_response: ClassVar[bool] = False
     tokens_per_word: float = TOKENS_PER_WORD
 
     def __init__(self, world: W, seed: int = 0) -> None:
@@ -324,7 +349,7 @@ class SyntheticAgent(ABC, Generic[W]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a run has to agree in to go on with the debates of another."""
+        """The settings that must be equal for a run to continue the debates of another run."""
         return {"agent": type(self).__name__, "world": repr(self.world), "seed": self.streams.seed}
 
     @abstractmethod
@@ -349,6 +374,11 @@ class SyntheticAgent(ABC, Generic[W]):
 
     def check(self, request: Request) -> None:
         """Refuse what the world has no law for."""
+        if len(request.case.candidates) == 1 and not self.one_response:
+            raise Refused(
+                f"case must not be a single response in world {self.world.name!r}; got one for "
+                f"{request.case.question!r}; world 'responses' has a law for these"
+            )
         if request.act not in self.acts:
             known = ", ".join(map(repr, self.acts))
             raise Refused(
@@ -398,8 +428,8 @@ class SyntheticAgent(ABC, Generic[W]):
         if request.slot.longest < LONGEST_TEXT:
             raise Refused(
                 f"words must be at least {-(-LONGEST_TEXT // BYTES_PER_WORD)} for a message of a synthetic agent, "
-                f"which carries numbers that others read; got {request.slot.words} for {request.agent!r}: let the "
-                f"protocol allow more words, and set in the world how long messages are"
+                f"which carries numbers that others read; got {request.slot.words} for {request.agent!r}; "
+                "allow more words in the protocol, and set the length of messages in the world"
             )
         run, name = getattr(self.world, "run", 0), request.agent if agent is None else agent
         return self.streams.of("call", run, request.case.debate, purpose, name, request.round)

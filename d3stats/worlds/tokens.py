@@ -1,4 +1,4 @@
-"""How long prompts and messages are: what a debate's tokens are made of."""
+"""The lengths of prompts and messages, which make up a debate's tokens."""
 
 from __future__ import annotations
 
@@ -111,6 +111,17 @@ def sample_tokens(
     A message has ``exp(Normal(-spread^2 / 2, spread^2))`` times the mean length, so the means are those of
     :func:`round_tokens`; each message is as long in the prompts that hold it as it was when written.
 
+    Parameters
+    ----------
+    lengths : Lengths
+        What prompts and messages are made of.
+    panel : int
+        Seats on the panel.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator, int or None
+        Source of randomness.
+
     Returns
     -------
     input, output : ndarray of float, shape (n_debates, n_rounds)
@@ -135,7 +146,7 @@ def sample_tokens(
 
 @dataclass(frozen=True)
 class PriceTable:
-    """Prices of models on a date.
+    r"""Prices of models on a date.
 
     Read your own with :meth:`read`; :meth:`example` holds made-up prices of no vendor.
 
@@ -151,6 +162,11 @@ class PriceTable:
     >>> prices = PriceTable("2025-01-01", {"mine": (1.0, 4.0)})
     >>> prices.dollars(2_000_000, 500_000, "mine")
     4.0
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.toml"
+    >>> _ = path.write_text('date = "2025-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')
+    >>> PriceTable.read(path) == prices
+    True
     """
 
     date: str
@@ -203,7 +219,7 @@ def _parts(given: Mapping[str, Any]) -> tuple[str, dict[str, tuple[float, float]
     for key in given:
         choice("key", key, ("date", "note", "models"))
     if "date" not in given:
-        raise ValueError("date must say when the prices held; got none")
+        raise ValueError("date must be the date of the prices; got none")
     models = given.get("models", {})
     if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
         raise ValueError(f"models must be tables [models.NAME]; got {models!r}")

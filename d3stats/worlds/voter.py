@@ -1,4 +1,4 @@
-"""The voter model: nobody learns anything, everybody copies somebody."""
+"""The voter model: no agent learns anything, each copies the vote of a random seat."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Voter(PanelWorld):
 
     Round 1: a debate has ability p ~ Beta(a, b), and each agent is right with probability p, given p
     independently. Round t + 1: each agent, independently, takes the vote that a seat drawn uniformly from
-    the panel (itself included) cast in round t, so S[t+1] | S[t] ~ Binomial(n, S[t] / n) for the number S
-    of right votes and E[S[t+1] | past] = S[t].
+    the panel (itself included) cast in round t. So ``S[t+1] | S[t] ~ Binomial(n, S[t] / n)`` for the number S of
+    right votes, and ``E[S[t+1] | past] = S[t]``.
 
     Parameters
     ----------
     accuracy : float
         Mean individual accuracy E[p] in round 1, strictly between 0 and 1.
     precision : float
-        a + b of the Beta law of p: how alike debates are; above 0.
+        a + b of the Beta law of p, above 0; debates with a large precision have similar p.
 
     Examples
     --------
@@ -59,27 +59,27 @@ class Voter(PanelWorld):
 
 @dataclass(frozen=True, kw_only=True)
 class DirichletCompound(PanelWorld):
-    """Agents whose belief over m answers is a Dirichlet law, and who add every answer heard to its counts.
+    """Agents whose belief over m answers is a Dirichlet law, to whose counts they add every answer heard.
 
     A debate has ability p ~ Beta(`accuracy` * `precision`, (1 - `accuracy`) * `precision`). Every agent i
     starts with the counts ``alpha_{i,0} = strength * (p, (1 - p) / (m - 1), ...)``, the right answer first. In
     round t it draws theta ~ Dirichlet(alpha_{i,t-1}) and answers y_{i,t} ~ Categorical(theta); then
-    ``alpha_{i,t} = alpha_{i,t-1} + counts of y_{j,t} over its neighbours j``. Nobody learns anything: as all
-    agents of a debate begin alike, the mean of an agent's probability of the right answer stays p.
+    ``alpha_{i,t} = alpha_{i,t-1} + counts of y_{j,t} over its neighbours j``. No agent learns anything. As
+    all agents of a debate start alike, the mean of an agent's probability of the right answer stays p.
 
     Parameters
     ----------
     accuracy : float
         Mean individual accuracy in round 1, strictly between 0 and 1.
     precision : float
-        How alike debates are, a + b of the Beta law of p; above 0.
+        a + b of the Beta law of p, above 0; debates with a large precision have similar p.
     strength : float
         How many answers heard an agent's first opinion is worth; above 0.
     n_answers : int
         m, at least 2; at most 26.
     degree : int or None
-        How many neighbours an agent hears: the next ones around the table, itself not among them. None is
-        everybody else. Tokens are charged as if every message were read, whatever the degree.
+        How many neighbours an agent hears: the next seats in a circle, its own not among them. None is all
+        other seats. Tokens are charged as if every message were read, at every degree.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class DirichletCompound(PanelWorld):
 
     @property
     def neighbours(self) -> int:
-        """How many others an agent hears."""
+        """The number of other agents that an agent hears."""
         return self.panel - 1 if self.degree is None else self.degree
 
     @property
@@ -120,12 +120,36 @@ class DirichletCompound(PanelWorld):
         return self.scalars("accuracy", "precision", "strength")
 
     def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
-        return ["who hears whom is assumed: counts hardly show it"] if self.degree is None else []
+        return (
+            ["the network of listeners is assumed, because counts say little about it"]
+            if self.degree is None
+            else []
+        )
 
 
 @sample.register
 def sample_voter(world: Voter, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
-    """Draw debates in which everybody copies somebody."""
+    """Draw debates in which each agent copies the vote of a random seat.
+
+    Parameters
+    ----------
+    world : Voter
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Examples
+    --------
+    >>> sample_voter(Voter(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
+    (2, 4, 3)
+    """
     ability = draw_ability(world, n_debates, rng)
     correct = np.empty((n_debates, n_rounds, world.panel), dtype=bool)
     correct[:, 0] = rng.random((n_debates, world.panel)) < ability[:, None]
@@ -143,7 +167,24 @@ def draw_ability(world: Voter | DirichletCompound, n: int, rng: np.random.Genera
 
 @count_process.register
 def voter_process(world: Voter, n_rounds: int) -> CountProcess:
-    """Return the exact law of the count: a Beta-Binomial start, then S[t+1] ~ Binomial(n, S[t] / n)."""
+    """Return the exact law of the count: a Beta-Binomial start, then S[t+1] ~ Binomial(n, S[t] / n).
+
+    Parameters
+    ----------
+    world : Voter
+        The parameters.
+    n_rounds : int
+        Rounds of a debate played to its full depth.
+
+    Returns
+    -------
+    CountProcess
+
+    Examples
+    --------
+    >>> voter_process(Voter(panel=3), n_rounds=4)
+    CountProcess(2 classes, panel of 3, 4 rounds)
+    """
     n = world.panel
     law = BetaBinomialMixture.from_alpha_beta(
         [1.0], [world.accuracy * world.precision], [(1 - world.accuracy) * world.precision]
@@ -159,7 +200,27 @@ def voter_process(world: Voter, n_rounds: int) -> CountProcess:
 def sample_dirichlet(
     world: DirichletCompound, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of agents who count what they hear."""
+    """Draw debates of agents who count what they hear.
+
+    Parameters
+    ----------
+    world : DirichletCompound
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Examples
+    --------
+    >>> sample_dirichlet(DirichletCompound(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
+    (2, 4, 3)
+    """
     n, m = world.panel, world.n_answers
     ability = draw_ability(world, n_debates, rng)
     alpha = np.repeat(first_counts(world, ability)[:, None, :], n, axis=1)
@@ -180,7 +241,7 @@ def sample_dirichlet(
 
 
 def first_counts(world: DirichletCompound, ability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the counts that everybody starts with, shape (debates, answers), the right answer first."""
+    """Return the counts with which every agent starts, shape (debates, answers), the right answer first."""
     counts = np.empty((len(ability), world.n_answers))
     counts[:, 0] = world.strength * ability
     counts[:, 1:] = world.strength * ((1 - ability) / (world.n_answers - 1))[:, None]

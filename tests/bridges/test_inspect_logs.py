@@ -78,7 +78,7 @@ def test_epochs_can_be_debates_that_share_their_question(full: Any, tmp_path: Pa
     assert Trajectories.from_log(tmp_path / "log.jsonl").votes.shape == (18, 1, 1)
     report = examine(tmp_path / "log.jsonl")
     assert not report.problems
-    assert {f.kind for f in report.findings} == {"votes missing in whole debates"}
+    assert {f.kind for f in report.findings} == {"debates without a vote"}
     items = items_of(where, epochs="debates", cluster="topic")
     assert len({item.debate for item in items}) == 18
     assert {item.question for item in items} == {"q1", "q2", "q3"}
@@ -99,7 +99,7 @@ def test_grades_are_votes_where_the_scorer_leaves_no_answer(run: Any) -> None:
 
 def test_the_scorer_has_to_be_clear(run: Any) -> None:
     where = run(scorers=[run.number("first"), run.number("second")]).location
-    with pytest.raises(ValueError, match=r"scorer must be named .*'first', 'second'"):
+    with pytest.raises(ValueError, match=r"scorer must be given .*'first', 'second'"):
         turns_of(where)
     with pytest.raises(ValueError, match=r"scorer must be one of .*got scorer='third'"):
         turns_of(where, scorer="third")
@@ -122,7 +122,9 @@ def test_a_run_that_broke_off_is_read_as_far_as_it_went_and_not_closed(run: Any)
     log = run(replies, epochs=4, at_once=1)
     assert log.status == "error"
     records = list(read_inspect_log(log.location))
-    assert [turn.vote for turn in records if isinstance(turn, Turn)] == ["18", "18", None, None]
+    votes = [turn.vote for turn in records if isinstance(turn, Turn)]
+    # Older versions of Inspect do not log an epoch that never began.
+    assert (votes[:3], votes[3:]) in [(["18", "18", None], [None]), (["18", "18", None], [])]
     assert not [record for record in records if isinstance(record, Verdict)]
     assert len(list(read_inspect_log(run(replies, epochs=2).location))) == 4
 
@@ -163,7 +165,7 @@ def test_what_is_no_log_is_one_clear_line_and_leaves_no_file(run: Any, tmp_path:
 
 def test_without_inspect_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    with pytest.raises(ImportError, match=r"pip install 'd3stats\[inspect\]'"):
+    with pytest.raises(ImportError, match=r'pip install "d3stats\[inspect\]"'):
         list(read_inspect_log(tmp_path / "log.eval"))
 
 
@@ -212,5 +214,7 @@ def test_an_accepted_vote_equals_the_label_exactly_where_the_scorer_calls_it_cor
 
 def test_the_scorers_own_reason_is_kept() -> None:
     scorer = pytest.importorskip("inspect_ai.scorer", reason="INSPECT BRIDGE NOT CHECKED: no inspect_ai")
+    if "reason" not in scorer.Score.model_fields:
+        pytest.skip("the scores of this version of Inspect carry no reason")
     score = scorer.Score(value=float("nan"), answer=None, reason="grader_refused")
     assert vote_of(score, label="18") == (None, "grader_refused")

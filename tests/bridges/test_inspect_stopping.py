@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from d3stats.bridges.inspect import InspectStopping, read_inspect_log, write_debate_log
+from d3stats.bridges.inspect import InspectStopping, early_stopping, read_inspect_log, write_debate_log
 from d3stats.log.importers.answers import canonical_number
 from d3stats.log.schema import Verdict
 from d3stats.stopping import (
@@ -69,6 +70,25 @@ def test_fewer_epochs_are_run_where_votes_agree(run: Any) -> None:
     assert stopped.metadata["samples_where_it_fired"] == 2
 
 
+def test_an_inspect_without_early_stopping_is_refused_before_epochs_are_paid_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Inspect 0.3.153 and older take the manager as an unknown argument, ignore it and run all epochs."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    assert project["optional-dependencies"]["inspect"] == ["inspect-ai>=0.3.154"]
+    for found, refused in (("0.3.154", False), ("0.4.0", False), ("0.3.153", True), ("0.3.99", True)):
+        monkeypatch.setattr(early_stopping, "version", lambda name, found=found: found)
+        if refused:
+            with pytest.raises(
+                ImportError, match=rf"needs inspect-ai >= 0\.3\.154, .*got inspect-ai {found}: pip"
+            ):
+                InspectStopping(Unanimity(), panel=3)
+        else:
+            InspectStopping(Unanimity(), panel=3)
+
+
 def test_the_debate_log_says_why_a_sample_stopped(run: Any) -> None:
     log = run(stopping=InspectStopping(Unanimity(), panel=3, canonical=canonical_number))
     closed = [record for record in read_inspect_log(log.location, panel=3) if isinstance(record, Verdict)]
@@ -126,7 +146,7 @@ def test_a_manager_refuses_a_second_task_at_the_same_time(run: Any) -> None:
 
 
 def test_a_rule_that_cannot_serve_is_refused_before_anything_runs() -> None:
-    with pytest.raises(TypeError, match="sample by sample"):
+    with pytest.raises(TypeError, match="for each sample by itself"):
         InspectStopping(KSStability())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="rule must be a stopping rule; got 'unanimity'"):
         InspectStopping("unanimity")  # type: ignore[arg-type]
@@ -145,5 +165,5 @@ def test_a_rule_that_cannot_serve_is_refused_before_anything_runs() -> None:
 def test_several_scorers_without_a_name_end_the_run_before_the_first_call(run: Any) -> None:
     log = run(scorers=[run.number("first"), run.number("second")], stopping=InspectStopping(Unanimity()))
     assert log.status == "error"
-    assert "scorer must be named where there is not exactly one; got 'first', 'second'" in log.error.message
+    assert "scorer must be given unless the log has exactly one; got 'first', 'second'" in log.error.message
     assert not log.samples

@@ -31,7 +31,7 @@ request always gets the same reply. It knows the slot's schema in schema mode an
 A fault plan is a function of an Asked that returns None or a :class:`Fault`; `at_random(share, kinds, seed)` decides by
 a hash of key and attempt, so the plan does not depend on the order of calls. Kinds: ``rate_limited`` (429, Retry-After
 of `seconds`), ``server_error`` (500), ``slow`` (waits `seconds`, then answers), ``reset`` (the connection is reset),
-``half_body``, ``bad_json`` (the body is no JSON), ``wrong_schema``, ``not_json`` (the content is prose),
+``half_body``, ``bad_json`` (the body is not JSON), ``wrong_schema``, ``not_json`` (the content is prose),
 ``empty_choices``, ``empty_content``, ``no_usage``, ``refusal``, ``length``; and those of ``scripted.SAID``, which
 `at_random` draws only when they are named.
 

@@ -53,11 +53,19 @@ def campaign(
 
 
 def turns(log: Path) -> list[dict[str, Any]]:
-    return [record for record in map(json.loads, log.read_text().splitlines()) if record["type"] == "turn"]
+    return [
+        record
+        for record in map(json.loads, log.read_text(encoding="utf-8").splitlines())
+        if record["type"] == "turn"
+    ]
 
 
 def verdicts(log: Path) -> list[dict[str, Any]]:
-    return [record for record in map(json.loads, log.read_text().splitlines()) if record["type"] == "verdict"]
+    return [
+        record
+        for record in map(json.loads, log.read_text(encoding="utf-8").splitlines())
+        if record["type"] == "verdict"
+    ]
 
 
 def hold(server: Server, log: Path, report: RunReport, n: int) -> None:
@@ -157,7 +165,7 @@ def test_a_server_of_which_nothing_can_be_read_ends_the_run_after_twenty_turns(
 ) -> None:
     log = tmp_path / "log.jsonl"
     server.script = lambda asked: "no object at all"
-    with pytest.raises(Refused, match=r"got 20 in a row that could not.*--structured text"):
+    with pytest.raises(Refused, match=r"got 20 unreadable ones in a row.*--structured text"):
         campaign(server, log, 30, share=0.0, concurrency=4)
     assert 20 <= len(turns(log)) < 20 + 4
     server.script = play

@@ -60,7 +60,7 @@ class Forked:
             code = 70
             try:
                 # pytest listens to these two, not to the descriptors.
-                sys.stdout = sys.stderr = output.open("w", buffering=1)
+                sys.stdout = sys.stderr = output.open("w", encoding="utf-8", buffering=1)
                 code = app(words[len(CLI) :], standalone_mode=False) or 0
             finally:
                 sys.stdout.flush()
@@ -86,8 +86,8 @@ class Forked:
 
 def finish(words: list[str], output: Path) -> dict[str, Any]:
     """Let a command come to its end and return the report of the run that it prints."""
-    assert Forked(words, output).end() == 0, output.read_text()
-    said = output.read_text()
+    assert Forked(words, output).end() == 0, output.read_text(encoding="utf-8")
+    said = output.read_text(encoding="utf-8")
     # What is said to people stands around it.
     found, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
     report: dict[str, Any] = found["run"]
@@ -179,7 +179,7 @@ def test_an_interrupt_ends_the_calls_in_flight_and_says_how_to_go_on(remote: Rem
     said = (tmp_path / "interrupted.txt").read_text()
     last = said.strip().splitlines()[-1]
     assert last.startswith("d3stats: interrupted after ")
-    assert last.endswith(f"the same command goes on from {log}")
+    assert last.endswith(f"the same command resumes {log}")
     assert "Traceback" not in said
     # Nothing that was begun is lost.
     assert remote.count()["charged"] == len(keys(log))

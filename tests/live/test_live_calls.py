@@ -17,7 +17,8 @@ import pytest
 from asking import CASE, JUDGE, QUICK, VOTE, asked, at_once
 from server import Fault, Server
 
-from d3stats.agent import Refused, Reply
+from d3stats.agent import Case, Refused, Reply
+from d3stats.protocols import protocol_from_text
 from d3stats.protocols.recorded import as_reply
 from d3stats.run.live import LiveAgent
 from d3stats.run.live.limits import Pace, backoff
@@ -64,6 +65,38 @@ def test_the_temperature_is_sent_as_given_or_not_at_all(server: Server) -> None:
     asked(server, VOTE, temperature=0.7)
     asked(server, VOTE)
     assert [call.body.get("temperature", "none") for call in server.calls] == [0.0, 0.7, "none"]
+
+
+PROPOSED = replace(VOTE, temperature=0.2)
+
+
+def test_the_protocols_temperature_is_sent_unless_the_user_chooses(server: Server) -> None:
+    asked(server, PROPOSED)
+    asked(server, PROPOSED, temperature=0.7)
+    asked(server, PROPOSED, temperature="server")
+    assert [call.body.get("temperature", "none") for call in server.calls] == [0.2, 0.7, "none"]
+
+
+def test_a_protocols_temperature_that_is_refused_is_left_out_and_said(server: Server) -> None:
+    server.lacks = ("temperature",)
+    agent = LiveAgent("scripted", server.url, **QUICK)
+
+    async def twice() -> list[Reply]:
+        async with agent:
+            return [await agent.act(PROPOSED), await agent.act(replace(PROPOSED, round=2))]
+
+    replies = asyncio.run(twice())
+    assert [(reply.error, reply.attempts) for reply in replies] == [(None, 2), (None, 1)]
+    assert agent.dropped == ("temperature",)
+    assert agent.temperature_of(PROPOSED) is None
+
+
+def test_the_papers_temperatures_are_in_the_requests() -> None:
+    case = Case("d", "q", "Which?", ("A", "B"), ("2", "3"), "A")
+    wanted = {"chateval": 0.0, "stability:camp=none": 1.0, "samre": None, "majority": None}
+    for text, temperature in wanted.items():
+        step = next(protocol_from_text(text).play(case))
+        assert {request.temperature for request in step.requests} == {temperature}
 
 
 def test_settings_and_repr_say_what_was_sent(server: Server) -> None:
@@ -187,7 +220,7 @@ def test_no_wait_is_longer_than_the_longest_and_a_note_says_what_was_asked_for(s
     start = time.monotonic()
     reply, notes = asked_with_notes(server, longest_wait=0.2)
     assert (reply.error, reply.attempts, time.monotonic() - start < 2.0) == (None, 2, True)
-    assert notes["retry_after"] == "1800 s were asked for, longest_wait is 0.2 s"
+    assert notes["retry_after"] == "1800 s were requested by the server, but longest_wait is 0.2 s"
 
 
 def test_a_server_that_has_closed_for_the_day_is_given_up_at_once(server: Server) -> None:
@@ -196,7 +229,7 @@ def test_a_server_that_has_closed_for_the_day_is_given_up_at_once(server: Server
     reply, notes = asked_with_notes(server, longest_wait=60.0, backoff=1.0)
     assert (reply.error, reply.attempts, time.monotonic() - start < 2.0) == ("rate_limited", 1, True)
     assert (reply.tokens_in, reply.tokens_out, reply.vote) == (0, 0, None)
-    assert notes["retry_after"] == "86400 s were asked for; the call was given up"
+    assert notes["retry_after"] == "86400 s were requested by the server; the call was abandoned"
 
 
 def asked_with_notes(server: Server, **given: float) -> tuple[Reply, dict[str, str]]:
@@ -281,7 +314,9 @@ def test_a_key_that_is_refused_is_one_line(server: Server, monkeypatch: pytest.M
 def test_a_server_that_is_not_there_is_one_line(server: Server) -> None:
     server.stop()
     with pytest.raises(
-        Refused, match=r"^base_url must lead to a server that answers; got ConnectError from http://127"
+        Refused,
+        match=r"^base_url must be the address of a server that answers; got ConnectError from "
+        r"http://127",
     ):
         checked("scripted", server.url)
 
@@ -291,7 +326,8 @@ def test_a_list_of_models_that_is_none_is_one_line(server: Server, listed: objec
     server.listing = {"data": listed}
     with pytest.raises(
         Refused,
-        match=r"^base_url must lead to a server that answers; got a list of models that is no list from ",
+        match=r"^base_url must be the address of a server that answers; got a list of models that is not a "
+        r"list from ",
     ):
         checked("scripted", server.url)
     assert server.listings == 1
@@ -365,7 +401,7 @@ def test_a_package_that_is_not_installed_is_one_line_with_the_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, absent, None)
     with pytest.raises(
-        Refused, match=rf"^a live agent needs .*; got no {absent} \(pip install 'd3stats\[live\]'"
+        Refused, match=rf'^a live agent needs .*; got no {absent}: pip install "d3stats\[live\]"'
     ):
         asked(server, VOTE)
     assert server.calls == []

@@ -192,7 +192,7 @@ def test_an_error_beside_a_count_or_a_reply_is_paid_as_counted() -> None:
         assert (_got(value, str).tokens_in, _got(value, str).tokens_out) == (7, 2)
     assert _no_reply({"error": "gone"}) == "gone"
     for value in ([], "text", 5, None, True):
-        assert _no_reply(value) == "the body is no JSON object"
+        assert _no_reply(value) == "the body is not a JSON object"
 
 
 def test_each_further_attempt_has_to_be_allowed(server: Server) -> None:

@@ -94,8 +94,8 @@ def running(words: list[str], port: int, ready: str, log: Path, **environment: s
     try:
         until = time.monotonic() + 180
         while True:
-            assert process.poll() is None, log.read_text()[-2000:]
-            assert time.monotonic() < until, log.read_text()[-2000:]
+            assert process.poll() is None, log.read_text(encoding="utf-8")[-2000:]
+            assert time.monotonic() < until, log.read_text(encoding="utf-8")[-2000:]
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}{ready}", timeout=5):
                     break
@@ -199,7 +199,8 @@ def holds(server: Counted, log: Path, name: str, judged: bool) -> None:
     counted = (after[0] - before[0], after[1] - before[1])
     print(
         f"\n{name:16} {'candidates' if judged else 'open':10} verdicts {report.closed} of {ITEMS}, votes missing "
-        f"{report.votes_missing.total()} of {report.votes} {dict(report.votes_missing)}, turns with something missing "
+        f"{report.votes_missing.total()} of {report.votes} {dict(report.votes_missing)}, turns with a "
+        "missing part "
         f"{dict(report.missing)}, tokens {logged(log)} of {counted}, {report.structured}, {report.seconds:.0f} s"
     )
     assert report.closed == ITEMS

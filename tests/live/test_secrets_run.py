@@ -149,7 +149,7 @@ def test_a_server_that_is_not_there_is_one_line(server: Server, tmp_path: Path) 
     server.stop()
     code, _, err = run(tmp_path, server.url, "--retries", "0")
     assert code == 1
-    assert "base_url must lead to a server that answers" in err
+    assert "base_url must be the address of a server that answers" in err
     assert len(err.strip().splitlines()) == 1
 
 

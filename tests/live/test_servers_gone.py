@@ -48,7 +48,11 @@ def run(folder: Path, url: str, *more: str) -> tuple[int, str, str]:
 
 
 def of_type(log: Path, kind: str) -> list[dict[str, Any]]:
-    return [record for record in map(json.loads, log.read_text().splitlines()) if record["type"] == kind]
+    return [
+        record
+        for record in map(json.loads, log.read_text(encoding="utf-8").splitlines())
+        if record["type"] == kind
+    ]
 
 
 def free_port() -> int:
@@ -122,7 +126,7 @@ def test_a_server_that_stays_away_ends_the_run_in_time_and_the_same_command_goes
     assert kinds <= {"interrupted round", "open debate"}
     replayed = CliRunner().invoke(app, ["replay", str(tmp_path / "log.jsonl")])
     if "interrupted round" in kinds:
-        assert "give the command that ran it again" in replayed.stderr
+        assert "to resume the run, give its command again" in replayed.stderr
     with served(tmp_path / "two", "--port", str(port)):
         code, out, err = run(tmp_path, first.url, "--json", "--retries", "1")
     assert code == 0, err
@@ -143,9 +147,7 @@ def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Pa
     assert doctor.exit_code == 2
     assert "interrupted round" in doctor.stdout
     assert "mixed panel" not in doctor.stdout
-    assert "give the command that ran it again, and it goes on where it stopped" in " ".join(
-        doctor.stdout.split()
-    )
+    assert "to resume the run, give its command again" in " ".join(doctor.stdout.split())
     replay = CliRunner().invoke(app, ["replay", str(log)])
     assert replay.exit_code == 0
     assert "interrupted round" in " ".join((replay.stdout + replay.stderr).split())
@@ -247,7 +249,7 @@ def test_the_text_report_begins_with_what_is_missing_and_more_than_half_is_exit_
     begins = out[out.index("No budget") :]
     assert ("votes are missing" in begins.split("log.jsonl")[0]) == (share > 0)
     assert "tokens estimated, in turns of this run" in out
-    assert "3: played, and more than half of the votes are missing" in " ".join(
+    assert "3: finished, but more than half of the votes are missing" in " ".join(
         CliRunner().invoke(app, ["debate", "--help"]).stdout.split()
     )
 
@@ -259,7 +261,7 @@ def test_what_was_dropped_is_reported_and_journalled_in_this_run_and_the_next(
     server.lacks, server.json_schema = ("seed",), False
     code, out, _ = run(tmp_path, server.url)
     assert code == 0
-    assert "Parameters that the server did not take: json_schema, seed" in " ".join(out.split())
+    assert "The server refused these parameters: json_schema, seed" in " ".join(out.split())
     journal = [json.loads(line) for line in (tmp_path / "log.calls.jsonl").read_text().splitlines()]
     assert [line["dropped"] for line in journal if "dropped" in line][-1] == ["json_schema", "seed"]
     _, out, _ = run(tmp_path, server.url, "--json")

@@ -72,6 +72,7 @@ def test_the_systems_of_the_literature_are_there() -> None:
         "stability",
         "multi_persona",
         "eot",
+        "eot_network",
         "agentverse",
         "peer_rank",
         "peer_discussion",
@@ -109,6 +110,7 @@ def test_text_with_every_parameter_written_out_reads_back(name: str) -> None:
         "samre_advocates:jurors=3,last_round=unread",
         "more:advocates=5,jurors=0",
         "single_judge:calibrate=True",
+        "single_judge:calibrate=True,samples=3",
         "majority:judges=7",
     ],
 )
@@ -206,6 +208,7 @@ def test_a_case_that_does_not_fit_is_refused_before_anybody_speaks() -> None:
     [
         ("single_judge", 1, 1),
         ("single_judge:calibrate=True", 1, 2),
+        ("single_judge:calibrate=True,samples=3", 1, 6),
         ("majority:judges=7", 1, 7),
         ("more", 1, 2 * 3 + 3 + 5),
         ("more:advocates=2,jurors=0", 1, 2 * 2 + 3),
@@ -219,6 +222,7 @@ def test_a_case_that_does_not_fit_is_refused_before_anybody_speaks() -> None:
         ("stability", 4, 7 * 4),
         ("multi_persona", 3, 3 * 3),
         ("eot", 2, 3 * 2),
+        ("eot_network", 4, 3 * 4),
         ("agentverse", 3, 1 + (3 + 2) * 3),
         ("agentverse:recruit=every_round", 3, (3 + 3) * 3),
         ("peer_rank", 1, 2 * 5),
@@ -245,7 +249,8 @@ def test_the_calls_of_a_debate_are_those_of_the_table_in_the_documentation(
 
 def test_every_protocol_has_its_row_in_the_table_of_the_documentation() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "protocols.md"
-    rows = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    text = page.read_text(encoding="utf-8").split("## Sampling temperatures")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert sorted(rows) == NAMES
 
 

@@ -143,7 +143,9 @@ def test_equal_marks_decide_for_an_answer_only_when_it_is_the_same() -> None:
 
 
 def test_one_round_has_nothing_to_mark() -> None:
-    with pytest.raises(ValueError, match="n must be >= 2"):
+    with pytest.raises(
+        ValueError, match="max_rounds must be at least 2 for chateval_open, whose last round marks"
+    ):
         ChatEvalOpen(max_rounds=1)
     with pytest.raises(ValueError, match="extraction must be one of"):
         ChatEvalOpen(extraction="best")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from golden import FAILED, Script, ScriptedAgent, fitting, lines, pair, plays, points, question, saw
 
@@ -15,6 +16,8 @@ from d3stats.protocols.d3 import More, MoreAdvocates, Samre, SamreAdvocates
 from d3stats.protocols.jury import CRITERIA, curated
 from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import FixedRounds, SignAgreement, Unanimity
+from d3stats.worlds import Assembly, Courtroom, synthetic_items
+from d3stats.worlds.assembly import AssemblyAgent
 
 COURTS: tuple[DebateProtocol, ...] = (
     SingleJudge(),
@@ -252,6 +255,73 @@ def test_calibration_with_half_of_it_missing_decides_nothing() -> None:
         SingleJudge(calibrate=True), pair("A"), court([(90, 60)], silent=("judge, B first",))
     ).outcome
     assert (outcome.decision, outcome.reason) == (None, "no_scores")
+
+
+def test_evidence_is_sampled_in_both_orders_and_the_points_are_averaged_in_each() -> None:
+    """Multiple evidence and balanced positions, k = 2: A gets (60 + 50) / 2 + (70 + 80) / 2, B the same by hand."""
+    given = {
+        "judge, A first, sample 1": (60, 70),
+        "judge, A first, sample 2": (50, 72),
+        "judge, B first, sample 1": (70, 64),
+        "judge, B first, sample 2": (80, 60),
+    }
+
+    def script(request: Request) -> Reply:
+        a, b = given[request.agent]
+        return Reply("reasons", scores=points(request, A=a, B=b))
+
+    played = plays(SingleJudge(calibrate=True, samples=2), pair("B"), script)
+    assert lines(played) == [
+        [f"{agent}/1 (judge: judge) sees nothing" for agent in given],
+        "round 1 over: votes B B A A, scores A=130 B=133, ends: one_round",
+    ]
+    assert [request.shown_first for request in played.requests] == ["A", "A", "B", "B"]
+    outcome = played.outcome
+    assert outcome.decision == "B"
+    assert outcome.detail == pytest.approx({"judge A": 130, "judge B": 133, "samples scored": 4})
+    told = {request.instruction for request in played.requests}
+    assert len(told) == 1
+    assert all(text.index("write down") < text.index("score each") for text in told)
+
+
+def test_samples_in_one_order_keep_the_cases_placement() -> None:
+    script = court([(70, 71)])
+    played = plays(SingleJudge(samples=3), pair("B"), script)
+    assert [request.agent for request in played.requests] == [f"judge, sample {i}" for i in (1, 2, 3)]
+    assert {request.shown_first for request in played.requests} == {"B"}
+    assert played.outcome.detail == pytest.approx({"judge A": 70, "judge B": 71, "samples scored": 3})
+
+
+def test_a_sample_that_fails_is_left_out_and_an_order_without_samples_decides_nothing() -> None:
+    protocol = SingleJudge(calibrate=True, samples=2)
+    given = {"judge, A first, sample 1": (90, 30), "judge, B first, sample 1": (40, 80)}
+
+    def script(request: Request) -> Reply:
+        if request.agent not in given:
+            return FAILED
+        a, b = given[request.agent]
+        return Reply("reasons", scores=points(request, A=a, B=b))
+
+    outcome = plays(protocol, pair(), script).outcome
+    assert outcome.detail == pytest.approx({"judge A": 130, "judge B": 110, "samples scored": 2})
+    del given["judge, B first, sample 1"]
+    outcome = plays(protocol, pair(), script).outcome
+    assert (outcome.decision, outcome.reason, outcome.detail) == (None, "no_scores", {"samples scored": 1.0})
+
+
+def test_more_samples_are_surer_and_both_orders_take_out_the_place_in_an_assembly() -> None:
+    """One judge who is asked again: only what is drawn call by call is averaged."""
+    world = Assembly(court=Courtroom(position_bias=2.0, juror_noise=3.0, noise=0.0, halo=0.0), diversity=1.0)
+    agent = AssemblyAgent(world, 3)
+    spread = {}
+    for samples in (1, 4):
+        protocol = SingleJudge(calibrate=True, samples=samples)
+        gaps = []
+        for item in synthetic_items(world, 150, 3):
+            runs = [play_sync(protocol, item.case(f"{item.question}/{r}"), agent).detail for r in range(2)]
+            gaps.append([run["judge A"] - run["judge B"] for run in runs])
+        spread[samples] = float(np.var(np.diff(gaps, axis=1)))
+    assert 0 < spread[4] < 0.5 * spread[1]
 
 
 def test_majority_asks_everybody_once_and_alone() -> None:

@@ -16,7 +16,7 @@ from d3stats.log.schema import Item, Verdict
 from d3stats.log.writer import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import ChatEval, ChatEvalOpen
-from d3stats.protocols.eot import EoT
+from d3stats.protocols.eot import EoT, EoTNetwork
 from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.play import DebateProtocol, round_seen
 from d3stats.protocols.prd import PeerDiscussion, PeerRank
@@ -43,6 +43,7 @@ PROTOCOLS: tuple[DebateProtocol, ...] = (
     Stability(panel=5, max_rounds=4, camp="none"),
     MultiPersona(max_rounds=4),
     EoT(max_rounds=4),
+    EoTNetwork(max_rounds=4, communication="debate"),
     AgentVerse(max_rounds=4),
     PeerRank(reviewers=3),
     PeerDiscussion(max_rounds=4),
@@ -245,7 +246,15 @@ def test_a_discussion_that_is_stopped_earlier_is_the_beginning_of_the_one_that_i
 
 def test_the_protocols_own_rule_reads_from_the_log_where_it_stopped_the_debate(tmp_path: Path) -> None:
     # The moderator and the evaluator end debates by the same vote and mark that the log keeps.
-    for protocol in (MultiPersona(), AgentVerse(), EoT(), PeerDiscussion(), ChatEval(), ChatEvalOpen()):
+    for protocol in (
+        MultiPersona(),
+        AgentVerse(),
+        EoT(),
+        EoTNetwork(),
+        PeerDiscussion(),
+        ChatEval(),
+        ChatEvalOpen(),
+    ):
         path = tmp_path / f"{protocol.name}.jsonl"
         outcomes = {}
         with LogWriter(path, fsync="never") as log:
@@ -288,6 +297,7 @@ CALLS = {
     "stability:max_rounds=4,panel=5,camp=none": 20,
     "multi_persona:max_rounds=4": 12,
     "eot:max_rounds=4": 12,
+    "eot_network:max_rounds=4,communication=debate": 12,
     "agentverse:max_rounds=4": 21,
     "peer_rank:reviewers=3": 6,
     "peer_discussion:max_rounds=4": 8,

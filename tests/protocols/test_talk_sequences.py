@@ -13,7 +13,7 @@ from d3stats.agent import Reply, Request
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import REFEREES, ChatEval, ChatEvalOpen
-from d3stats.protocols.eot import EoT
+from d3stats.protocols.eot import EoT, EoTNetwork
 from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.play import DebateProtocol
 from d3stats.protocols.prd import PeerDiscussion, PeerRank, peer_weights
@@ -29,6 +29,8 @@ TALKS: tuple[DebateProtocol, ...] = (
     Stability(camp="none", sees="last_round"),
     MultiPersona(),
     EoT(),
+    EoTNetwork(),
+    EoTNetwork(communication="relay"),
     AgentVerse(),
     AgentVerse(recruit="every_round"),
     PeerRank(),
@@ -131,7 +133,24 @@ def test_majority_and_mean_may_decide_differently() -> None:
     assert plays(ChatEval(extraction="mean"), pair(), split).outcome.decision == "B"
 
 
-@pytest.mark.parametrize("extraction", ["majority", "mean"])
+def test_a_borda_count_gives_half_a_point_to_equal_sides() -> None:
+    """Two referees see no difference and one sees A ahead: the plurality is a tie, A has 2 points of 3."""
+    script = scoring({"referee 1": (7, 7), "referee 2": (8, 8), "referee 3": (6, 5)})
+    case = pair(answers=("A", "B", "tie"))
+    assert plays(ChatEval(), case, script).outcome.decision == "tie"
+    assert plays(ChatEval(extraction="borda"), case, script).outcome.decision == "A"
+
+
+def test_a_borda_count_does_not_hear_how_far_apart_the_scores_are() -> None:
+    split = scoring({"referee 1": (7, 6), "referee 2": (7, 6), "referee 3": (1, 10)})
+    assert plays(ChatEval(extraction="borda"), pair(), split).outcome.decision == "A"
+    missing = scoring({"referee 1": (7, 6), "referee 2": None, "referee 3": (1, 10)})
+    assert plays(ChatEval(extraction="borda"), pair(), missing).outcome.decision is None
+    silent = scoring({f"referee {j}": None for j in (1, 2, 3)})
+    assert plays(ChatEval(extraction="borda"), pair(), silent).outcome.decision is None
+
+
+@pytest.mark.parametrize("extraction", ["majority", "mean", "borda"])
 def test_level_sides_are_a_tie_where_that_is_an_answer_and_no_decision_where_it_is_not(
     extraction: str,
 ) -> None:
@@ -180,16 +199,69 @@ def test_referees_are_told_their_own_role_and_score_from_1_to_10() -> None:
         )
 
 
+def test_one_turn_is_a_vote_after_each_has_heard_those_before() -> None:
+    played = plays(ChatEval(max_rounds=1), pair("A"), LEANING_A)
+    t1 = ["referee 1/1+vote+scores", "referee 2/1+vote+scores"]
+    assert lines(played) == [
+        "referee 1/1 (referee: referee) sees nothing",
+        f"referee 2/1 (referee: referee) sees {t1[0]}",
+        f"referee 3/1 (referee: referee) sees {', '.join(t1)}",
+        "round 1 over: votes A B A, scores A=7.33333 B=5.66667",
+    ]
+    outcome = played.outcome
+    assert (outcome.decision, outcome.round, outcome.reason) == ("A", 1, "chateval_turns")
+
+
+def test_one_turn_at_the_same_time_is_a_vote_without_a_discussion() -> None:
+    played = plays(ChatEval(max_rounds=1, communication="simultaneous"), pair("A"), LEANING_A)
+    assert lines(played) == [
+        [f"referee {j}/1 (referee: referee) sees nothing" for j in (1, 2, 3)],
+        "round 1 over: votes A B A, scores A=7.33333 B=5.66667",
+    ]
+
+
+def test_the_papers_single_agent_has_the_template_without_role_and_history() -> None:
+    alone = ChatEval(referees=("none",), max_rounds=1)
+    played = plays(alone, pair("B"), scoring({"referee 1": (6, 9)}))
+    assert lines(played) == [
+        "referee 1/1 (referee: referee) sees nothing",
+        "round 1 over: votes B, scores A=6 B=9",
+    ]
+    assert (played.outcome.decision, str(alone)) == ("B", "chateval:max_rounds=1,referees=none")
+    told = played.request("referee 1").instruction
+    assert not any(role in told for role in REFEREES.values() if role)
+    assert not any(word in told for word in ("ther referee", "the others"))
+    assert "from 1 (worst) to 10 (best)" in told
+
+
+def test_repeated_neutral_roles_are_told_the_same_but_for_their_names() -> None:
+    """Table 3 of the paper: the same neutral role for everybody, nothing else changed."""
+    same = ChatEval(referees=("annotator", "annotator"))
+    played = plays(same, pair("A"), LEANING_A)
+    assert str(same) == "chateval:referees=annotator+annotator"
+    assert lines(played)[1] == "referee 2/1 (referee: referee) sees referee 1/1+vote+scores"
+    told = [played.request(f"referee {j}").instruction.replace(f"referee {j}", "NAME") for j in (1, 2)]
+    assert told[0] == told[1]
+    assert REFEREES["annotator"] in told[0]
+    diverse = plays(ChatEval(referees=("critic", "scientist")), pair("A"), LEANING_A)
+    left = diverse.request("referee 1").instruction.replace("referee 1", "NAME")
+    assert left.replace(REFEREES["critic"], REFEREES["annotator"]) == told[0]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("chateval:max_rounds=1", "n must be >= 2"),
+        ("chateval:max_rounds=0", "max_rounds must be >= 1"),
         ("chateval:referees=critic+novelist", "referees must be one of"),
         ("chateval:communication=shouting", "communication must be one of"),
         ("chateval:referees=", "referees must be one role or more"),
         ("stability:camp=loud", "camp must be one of"),
         ("stability:panel=0", "panel must be >= 1"),
         ("eot:similarity=2", "similarity must lie between 0 and 1"),
+        (
+            "eot_network:communication=tree",
+            "communication must be one of 'memory', 'report', 'relay', 'debate'",
+        ),
         ("agentverse:critics=0", "critics must be >= 1"),
         ("agentverse:recruit=never", "recruit must be one of"),
         ("peer_rank:reviewers=3,weights=1+1", "weights must be one per reviewer"),
@@ -385,6 +457,41 @@ def test_a_leaf_that_fails_stays_and_is_like_nothing() -> None:
 def test_a_parent_that_fails_in_the_last_round_leaves_no_decision() -> None:
     outcome = plays(EoT(), question(), voting({"leaf 1": "2", "leaf 2": "2", "synthesizer": None})).outcome
     assert (outcome.decision, outcome.reason) == (None, "consensus")
+
+
+def test_solvers_of_a_network_exchange_until_all_three_agree() -> None:
+    rounds = (
+        {"solver 1": "12", "solver 2": "40", "solver 3": "12"},
+        {"solver 1": "12", "solver 2": None, "solver 3": "12"},
+        {"solver 1": "12", "solver 2": "12", "solver 3": "12"},
+    )
+    played = plays(EoTNetwork(communication="relay"), question(None), voting(*rounds))
+    act = "(solver: solve) sees"
+    assert lines(played) == [
+        [f"solver {i}/1 {act} nothing" for i in (1, 2, 3)],
+        "round 1 over: votes 12 40 12, scores none",
+        [
+            f"solver 1/2 {act} solver 1/1+vote, solver 2/1+vote",
+            f"solver 2/2 {act} solver 2/1+vote, solver 3/1+vote",
+            f"solver 3/2 {act} solver 1/1+vote, solver 3/1+vote",
+        ],
+        # Two that agree are not three, and nobody has heard the one that failed.
+        "round 2 over: votes 12 - 12, scores none",
+        [
+            f"solver 1/3 {act} solver 1/2+vote",
+            f"solver 2/3 {act} solver 3/2+vote",
+            f"solver 3/3 {act} solver 1/2+vote, solver 3/2+vote",
+        ],
+        "round 3 over: votes 12 12 12, scores none",
+    ]
+    assert (played.outcome.decision, played.outcome.round, played.outcome.reason) == ("12", 3, "unanimity")
+
+
+def test_a_network_that_never_agrees_is_decided_by_its_last_answers() -> None:
+    two = plays(EoTNetwork(), question(), voting({"solver 1": "2", "solver 2": "3", "solver 3": "3"})).outcome
+    assert (two.decision, two.round, two.reason) == ("3", 6, "exhausted")
+    apart = voting({"solver 1": "12", "solver 2": "7", "solver 3": "8"})
+    assert plays(EoTNetwork(), question(None), apart).outcome.decision is None
 
 
 # AgentVerse

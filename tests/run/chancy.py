@@ -143,7 +143,7 @@ class Honest:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """Return the records of a JSON lines file."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def of_type(path: Path, kind: str) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def of_type(path: Path, kind: str) -> list[dict[str, Any]]:
 
 def as_set(path: Path) -> set[str]:
     """Return a log's lines without their order."""
-    return set(path.read_text().splitlines())
+    return set(path.read_text(encoding="utf-8").splitlines())
 
 
 def turns(path: Path) -> Iterator[Key]:

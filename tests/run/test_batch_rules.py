@@ -220,7 +220,7 @@ def played(rng: np.random.Generator, n: int) -> list[Round]:
                 votes,
                 3,
                 tokens=float(rng.integers(10, 60)),
-                scores=tuple(rng.integers(5, 20, size=2).astype(float).tolist()),
+                scores=tuple(rng.integers(5, 45, size=2).astype(float).tolist()),
                 texts=tuple("ab"[vote] for vote in votes),
             )
         )

@@ -29,7 +29,7 @@ def test_a_budget_holds_for_every_protocol_and_who_has_begun_gets_a_verdict(
     whole = debate(protocol, pairs(10), Chancy(failing=0.2), tmp_path / "whole.jsonl")
     agent, log = Chancy(failing=0.2, pause=0.001), tmp_path / "log.jsonl"
     budget = int(whole.charged * share)
-    whole_debate = "for one debate to begin and end"
+    whole_debate = "so that one debate can start and end"
     try:
         report = debate(protocol, pairs(10), agent, log, budget_tokens=budget, concurrency=4)
     except ValueError as error:
@@ -67,7 +67,7 @@ def test_no_budget_is_exceeded_however_the_calls_fall(seed: int, tmp_path: Path)
 
 def test_a_budget_in_dollars_holds(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    report = debate(SAMRE, pairs(20), Chancy(0.3), log, max_usd=0.2, prices=PRICES)
+    report = debate(SAMRE, pairs(24), Chancy(0.3), log, max_usd=0.2, prices=PRICES)
     paid = sum(PRICES.dollars(t["tokens_in"], t["tokens_out"], "chancy") for t in of_type(log, "turn"))
     assert report.dollars == pytest.approx(paid, abs=1e-12)
     assert 0.05 < paid <= 0.2
@@ -94,11 +94,11 @@ def test_both_budgets_hold_together(tmp_path: Path) -> None:
 
 def test_a_budget_below_one_debate_names_the_least_and_spends_nothing(tmp_path: Path) -> None:
     agent, log = Chancy(), tmp_path / "log.jsonl"
-    with pytest.raises(ValueError, match=r"budget_tokens must be at least \d+ for one debate") as caught:
+    with pytest.raises(ValueError, match=r"budget_tokens must be at least \d+ so that one debate") as caught:
         debate(SAMRE, pairs(3), agent, log, budget_tokens=100)
     assert agent.calls == 0
     least = int(str(caught.value).split("at least ")[1].split()[0])
-    with pytest.raises(ValueError, match="for one debate"):
+    with pytest.raises(ValueError, match="so that one debate"):
         debate(SAMRE, pairs(3), agent, log, budget_tokens=least - 1)
     assert agent.calls == 0
     assert debate(SAMRE, pairs(3), agent, log, budget_tokens=least).closed >= 1

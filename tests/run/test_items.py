@@ -55,7 +55,11 @@ def test_an_item_opens_a_debate_with_everything_that_an_analysis_needs() -> None
     ("fields", "message"),
     [
         ({"text": " "}, "text must not be empty"),
-        ({"candidates": ("So.",)}, "candidates must be two or none; got 1 for question 'q'"),
+        (
+            {"candidates": ("So.", "No.", "Hm.")},
+            "candidates must be two, one response or none; got 3 for question 'q'",
+        ),
+        ({"candidates": ("So.",), "label": "A"}, "answers and label must be None for one response"),
         ({"candidates": ("So.", "  ")}, "a candidate must not be empty; got '  ' as the second one"),
         ({"candidates": ("So.", "No."), "label": "C"}, "label must be one of 'A', 'B'; got label='C'"),
         ({"candidates": ("So.", "No."), "label": "tie"}, "label must be one of 'A', 'B'; got label='tie'"),
@@ -167,7 +171,7 @@ def test_questions_without_candidates_are_items_too(tmp_path: Path) -> None:
     ]
     one, two = read_items(jsonl(tmp_path / "qa.jsonl", rows))
     assert (one.question, one.label, one.answers, one.candidates) == ("7", "4", None, ())
-    assert (two.label, two.answers, two.cluster) == ("no", ("yes", "no"), "logic")
+    assert (two.label, two.answers, two.cluster, two.category) == ("no", ("yes", "no"), None, "logic")
     (tmp_path / "qa.csv").write_text('question,options,gold\nIs it?,yes|no,no\nWho?,"[""a"", ""b""]",\n')
     assert [item.answers for item in read_items(tmp_path / "qa.csv")] == [("yes", "no"), ("a", "b")]
 
@@ -219,15 +223,18 @@ def test_several_turns_of_a_conversation_are_numbered() -> None:
             [{**PAIR, "answer_a": "So. ", "answer_b": " So."}],
             "candidates must differ; got the same text twice",
         ),
-        ([{**PAIR, "text": "Some context."}], "must have one column that asks; got both question and text"),
+        (
+            [{**PAIR, "text": "Some context."}],
+            "must have one column with the question; got both question and text",
+        ),
         ([{**PAIR, "question": ""}], r"text must not be empty; .*\(record 1\)"),
         (
             [{**PAIR, "id": 1}, {**PAIR, "id": 1, "answer_a": "Else."}],
-            "a question must stand for one content; got '1' again with other candidates in record 2",
+            "a question must have one content; got '1' again with other candidates in record 2",
         ),
         (
             [{"id": 1, "question": "Why?", "answer": answer} for answer in "xy"],
-            "a question must stand for one content; got '1' again with other label",
+            "a question must have one content; got '1' again with other label",
         ),
         (
             [{**PAIR, "label": None}, {"Label": "A", **PAIR}],
@@ -315,7 +322,7 @@ def test_one_table_gives_the_same_items_from_every_kind_of_file(tmp_path: Path, 
     write(tmp_path / name)
     items = read_items(tmp_path / name)
     assert items == read_items(TABLE)
-    assert [(item.question, item.label, item.cluster) for item in items] == [
+    assert [(item.question, item.label, item.category) for item in items] == [
         ("007", "B", "logic"),
         ("q2", None, None),
         ("q3", "tie", "sums"),
@@ -334,7 +341,7 @@ def test_a_polars_frame_and_an_older_encoding_give_the_same_items(tmp_path: Path
     )
     TABLE.to_csv(tmp_path / "items.csv", index=False, encoding="cp1252")
     with pytest.raises(
-        ValueError, match=r"reads .*Grüße.* as cp1252: if that is right, say --encoding cp1252"
+        ValueError, match=r"reads .*Grüße.* as cp1252; if that is correct, use --encoding cp1252"
     ):
         read_items(tmp_path / "items.csv")
     assert read_items(tmp_path / "items.csv", encoding="cp1252") == read_items(TABLE)

@@ -193,7 +193,7 @@ def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_
     for seed in seeds:
         seen += compare(seed, 8 if len(seeds) < 1000 else 1)
     for rule in RULES:
-        assert seen[str(rule)] > 0.05 * len(seeds), f"{rule} is hardly compared"
+        assert seen[str(rule)] > 0.03 * len(seeds), f"{rule} is hardly compared"
         assert seen[f"fired {rule}"] > 0 or rule == FullDepth(), f"{rule} never fires"
 
 
@@ -336,5 +336,5 @@ def test_a_replay_says_that_a_jury_asked_at_the_end_is_not_in_the_tokens_of_an_e
         notes[poll] = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], n_boot=20, rng=1).notes
     (note,) = (note for note in notes["end"] if "No debate has a vote before its last round" in note)
     assert "(fixed:1)" in note
-    assert note.endswith("its tokens leave out what asking them costs.")
+    assert note.endswith("the tokens of these rules leave out the cost of asking.")
     assert not any("before its last round" in note for note in notes["every_round"])

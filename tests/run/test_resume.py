@@ -181,10 +181,10 @@ def test_a_log_without_its_journal_is_not_gone_on_with(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     debate(SAMRE, pairs(1), Chancy(), log)
     journal_path(log).unlink()
-    with pytest.raises(ValueError, match=r"lie beside its journal log\.calls\.jsonl"):
+    with pytest.raises(ValueError, match=r"have its journal log\.calls\.jsonl"):
         debate(SAMRE, pairs(1), Chancy(), log)
     # The refusal leaves no journal behind that would make the next try look right.
-    with pytest.raises(ValueError, match=r"lie beside its journal log\.calls\.jsonl"):
+    with pytest.raises(ValueError, match=r"have its journal log\.calls\.jsonl"):
         debate(SAMRE, pairs(1), Chancy(), log)
 
 

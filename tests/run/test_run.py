@@ -117,7 +117,7 @@ def test_a_numbered_role_is_played_by_its_kind_unless_it_has_an_agent_of_its_own
         ({"items": pairs(2) + pairs(1)}, "'q0' twice"),
         ({"items": [DebateItem("q", "Why?")]}, "items must have two candidates for samre"),
         ({"log": "log.txt"}, "log must end in .jsonl"),
-        ({"log": "nowhere/log.jsonl"}, "folder that exists"),
+        ({"log": "nowhere/log.jsonl"}, "the folder of the log must exist"),
         ({"rule": from_text("unanimity")}, "poll=every_round makes it"),
         ({"rule": from_text("ks:camp=largest")}, "must poll its voters every round"),
         ({"orders": "random"}, "orders must be one of"),
@@ -299,7 +299,7 @@ def test_after_an_interrupt_no_call_is_tried_again_and_what_it_gave_up_is_asked_
 def test_a_run_in_which_nothing_can_be_read_ends_and_goes_on_when_asked(error: str, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     mute = Chancy(before=lambda number, request: Reply(None, tokens_in=1, tokens_out=1, error=error))
-    with pytest.raises(Refused, match="got 20 in a row that could not") as caught:
+    with pytest.raises(Refused, match="got 20 unreadable ones in a row") as caught:
         debate(SAMRE, pairs(9), {"judge": Chancy(), "default": mute}, log, concurrency=1)
     assert "\n" not in str(caught.value)
     missing = [turn for turn in of_type(log, "turn") if "error" in turn]

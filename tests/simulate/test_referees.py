@@ -298,6 +298,65 @@ def test_a_team_that_cannot_be_is_refused(settings: dict[str, Any], message: str
         Referees(**settings)
 
 
-def test_a_discussion_has_at_least_two_turns() -> None:
-    with pytest.raises(ValueError, match="n_rounds must be >= 2 for a team of referees; got n_rounds=1"):
-        simulate(Referees(), 10, 1, 1)
+@every_mode
+def test_one_turn_is_the_first_of_two(mode: str) -> None:
+    one, two = (simulate(team(mode), 500, turns, 1) for turns in (1, 2))
+    np.testing.assert_array_equal(one.label, two.label)
+    assert one.votes.shape == (500, 1, 3)
+    # Whole batches are drawn turn by turn within a stream, so the law is the same and the draws are not.
+    assert one.scores is not None
+    assert two.scores is not None
+    assert one.scores[:, 0].mean() == pytest.approx(two.scores[:, 0].mean(), abs=4 * 1.5 / np.sqrt(500))
+
+
+# ---------------------------------------------------------------- roles that sit twice
+
+
+def test_referees_of_one_role_read_alike_and_differ_by_the_call() -> None:
+    same = team(SIMULTANEOUS, roles=("annotator",) * 3, talk_noise=0)
+    assert same.readers == (0, 0, 0)
+    votes = simulate(same, 400, 2, 1).votes
+    assert (votes == votes[:, :, :1]).all()
+    noisy = simulate(replace(same, talk_noise=1.0), 400, 1, 1).votes
+    assert 0.05 < (noisy[:, 0, 0] != noisy[:, 0, 1]).mean() < 0.5
+
+
+def test_only_seats_of_one_role_share_their_error() -> None:
+    mixed = team(SIMULTANEOUS, roles=("critic", "scientist", "critic"), talk_noise=0, role_sd=3)
+    votes = simulate(mixed, 2000, 1, 1).votes[:, 0]
+    assert (votes[:, 0] == votes[:, 2]).all()
+    assert (votes[:, 0] != votes[:, 1]).mean() > 0.2
+
+
+def test_roles_of_their_own_are_the_team_without_roles() -> None:
+    plain, named = (simulate(team(roles=roles), 300, 2, 1) for roles in ((), ("a", "b", "c")))
+    np.testing.assert_array_equal(plain.scores, named.scores)
+    np.testing.assert_array_equal(plain.votes, named.votes)
+
+
+def test_repeating_a_role_gains_less_than_adding_one() -> None:
+    """Table 3 of ChatEval: the same role for all gains nothing over one agent; here it averages call errors only."""
+    settings: dict[str, Any] = {"role_sd": 2.0, "shared_sd": 0.3, "talk_noise": 0.3}
+    right_of = [
+        (t.verdicts()[:, -1] == t.label).mean()
+        for t in (
+            simulate(team(panel=1, **settings), 20000, 1, 1),
+            simulate(team(roles=("annotator",) * 3, **settings), 20000, 2, 1),
+            simulate(team(**settings), 20000, 2, 1),
+        )
+    ]
+    assert right_of[1] == pytest.approx(right_of[0], abs=0.02)
+    assert right_of[2] > right_of[1] + 0.04
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (("critic",), r"roles must have one name per referee \(3\); got 1"),
+        ("critic", "roles must be a list of names, one per referee; got roles='critic'"),
+        ((1, 2, 3), "roles must be a list of names"),
+    ],
+)
+def test_roles_that_do_not_fit_the_team_are_refused(roles: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Referees(roles=roles)

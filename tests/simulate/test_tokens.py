@@ -115,7 +115,7 @@ GOOD = 'date = "2025-03-01"\n'
         (GOOD + '[models.m]\ninput = "a"\noutput = 2\n', "models.m.input must be a number"),
         (GOOD + "[models.m]\ninput = 1\n", r"models.m must have input and output; got \['input'\]"),
         (GOOD + "[models.m]\ninput = 1\noutput = 2\ncached = 3\n", "models.m must have input and output"),
-        ("[models.m]\ninput = 1\noutput = 2\n", "date must say when the prices held"),
+        ("[models.m]\ninput = 1\noutput = 2\n", "date must be the date of the prices"),
         ('date = "last May"\n[models.m]\ninput = 1\noutput = 2\n', "date must be written YYYY-MM-DD"),
         (GOOD, "models must name at least one model"),
         (GOOD + "currency = 'EUR'\n", "key must be one of 'date', 'note', 'models'; got key='currency'"),

@@ -43,6 +43,7 @@ PROTOCOLS = (
     "chateval:communication=simultaneous_with_summarizer,max_rounds=3",
     "chateval_open:max_rounds=3",
     "eot",
+    "eot_network:communication=relay",
     "multi_persona",
     "agentverse:recruit=every_round",
     "peer_discussion",

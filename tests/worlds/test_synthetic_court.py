@@ -12,7 +12,7 @@ from twins import at_the_end, distances, far, played, step_through, twin
 
 from d3stats.agent import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.protocols.d3 import More, Samre
-from d3stats.protocols.jury import CRITERIA
+from d3stats.protocols.jury import CRITERIA, curated
 from d3stats.protocols.play import DebateProtocol, RuleBook, ask, drive
 from d3stats.run.forecast import imagined
 from d3stats.stopping import BudgetedStopping, FullDepth, Rule
@@ -29,6 +29,18 @@ SOFT: dict[str, Any] = {
     "upside": 1.6,
     "halo": 0.3,
 }
+LENSES: dict[str, Any] = {
+    "personas": [
+        (persona.role, skill, effects)
+        for persona, skill, effects in zip(
+            curated(), (2.0, -1.0, 0.0, 1.0, 4.0), ([], [0, 0, 6, 0, 0, -2], [], [3] * 6, []), strict=True
+        )
+    ],
+    "persona_diversity": 0.4,
+    "prompt_sd": 2.0,
+    "prompt_alike": 0.4,
+}
+"""Five roles that do much, jurors who see much alike, and prompts whose wording matters."""
 BOTH_SIDES_FEEDBACK = 4 / 3 * 2 * 50 * 0.85
 """Mean tokens, per round, of the other side's feedback, which the two advocates of the protocol read, too."""
 
@@ -50,6 +62,13 @@ CELLS: dict[str, tuple[DebateProtocol, Courtroom, Rule | None]] = {
     "more, 3 advocates": (More(), Courtroom(protocol="more", advocates=3), None),
     "more, soft maximum": (More(), Courtroom(**SOFT), None),
     "more, 1 advocate": (More(advocates=1), Courtroom(protocol="more"), None),
+    "more, personas": (More(), Courtroom(protocol="more", advocates=3, **LENSES), None),
+    "samre, personas": (Samre(memory="transcript"), Courtroom(memory="transcript", **LENSES), D3),
+    "more, jurors alike": (
+        More(personas="none"),
+        Courtroom(protocol="more", advocates=3, plain_diversity=0.1),
+        None,
+    ),
 }
 
 
@@ -62,6 +81,9 @@ COMPARED = {
     "more, 3 advocates": 25,
     "more, soft maximum": 25,
     "more, 1 advocate": 25,
+    "more, personas": 25,
+    "samre, personas": 57,
+    "more, jurors alike": 25,
 }
 """Numbers that 10,000 debates are compared by, but for events that hardly occur."""
 
@@ -79,7 +101,7 @@ def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     return distances(ours, drawn)
 
 
-@pytest.mark.parametrize("name", ["samre", "more, soft maximum"])
+@pytest.mark.parametrize("name", ["samre", "more, soft maximum", "more, personas", "more, jurors alike"])
 def test_a_played_courtroom_has_the_law_of_its_twin(name: str) -> None:
     found = apart(name, 700, 31)
     assert len(found) > 25
@@ -252,7 +274,9 @@ def test_an_advocate_gains_by_the_feedback_that_it_sees() -> None:
     world = Courtroom(advocate_sd=0, skill=1.0, improvement=3.0, decay=0.5)
     agent = CourtAgent(world, 3)
     remarks = tuple(Message("judge", r, tell(80.0, reasons=90.0)) for r in (1, 2))
-    for seen, gain in ((), 0.0), (remarks[:1], 3.0), (remarks, 4.5), (remarks[1:], 4.5):
+    known = defence("A", 1.0)
+    assert known.round == 1
+    for seen, gain in ((), 0.0), (remarks[:1], 3.0), (remarks, 4.5), ((known, remarks[1]), 4.5):
         reply = agent.reply(request("argue", "advocate A", seen, side="A", round=3))
         assert told(str(reply.text)).facts["strength"] == pytest.approx(1.0 + gain)
 

@@ -189,9 +189,9 @@ def test_answers_that_the_world_does_not_know_are_refused() -> None:
 
 
 def test_a_world_without_agents_is_named() -> None:
-    with pytest.raises(TypeError, match="world must be one that agents can live in; got World"):
+    with pytest.raises(TypeError, match="world must support synthetic agents; got World"):
         synthetic_agent(World(), 3)
-    with pytest.raises(TypeError, match="world must be one that items can be drawn from; got World"):
+    with pytest.raises(TypeError, match="world must support synthetic items; got World"):
         synthetic_items(World(), 3)
 
 

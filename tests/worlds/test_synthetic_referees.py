@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from twins import distances, far, played, twin
 
-from d3stats.agent import Case, Message, Request, Rubric, Slot
+from d3stats.agent import Case, Message, Refused, Request, Rubric, Slot
+from d3stats.protocols import play_sync
 from d3stats.protocols.chateval import ChatEval
 from d3stats.worlds import Referees
 from d3stats.worlds.referees import RefereeAgent, heard_difference
@@ -20,6 +21,8 @@ CELLS: dict[str, tuple[int, Referees]] = {
     SIMULTANEOUS: (3, Referees(communication="simultaneous", first="B")),
     SUMMARIZED: (3, Referees(communication="simultaneous_with_summarizer")),
 }
+SAME_ROLE = Referees(panel=2, roles=("annotator", "annotator"))
+"""The paper's team of one role (table 3)."""
 
 
 COMPARED = {ONE_BY_ONE: 44, SIMULTANEOUS: 64, SUMMARIZED: 64}
@@ -48,6 +51,36 @@ def test_ten_thousand_played_talks_have_the_law_of_their_twin(mode: str) -> None
     found = unlike(mode, 10_000, 11)
     assert len(found) >= COMPARED[mode] - 3
     assert not far(found)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "world"),
+    [
+        (ChatEval(max_rounds=1), Referees()),
+        (ChatEval(referees=("none",), max_rounds=1), Referees(panel=1)),
+        (ChatEval(referees=("annotator", "annotator")), SAME_ROLE),
+        (
+            ChatEval(referees=("annotator",) * 2, communication="simultaneous"),
+            replace(SAME_ROLE, communication=SIMULTANEOUS),
+        ),
+    ],
+    ids=["one turn", "one agent", "one role", "one role at once"],
+)
+def test_one_turn_one_agent_and_one_role_have_the_law_of_their_twins(
+    protocol: ChatEval, world: Referees
+) -> None:
+    ours = played(protocol, world, 1_000, 31, first="A")
+    found = distances(ours, twin(world, 20_000, protocol.max_rounds, 32))
+    assert len(found) > 10
+    assert not far(found)
+
+
+def test_a_team_of_more_seats_than_roles_is_refused() -> None:
+    item = synthetic_items(SAME_ROLE, 1, 3)[0]
+    with pytest.raises(
+        Refused, match=r"roles of world 'referees' must have one name per referee .* got 2 and 'referee 3'"
+    ):
+        play_sync(ChatEval(), item.case("d"), RefereeAgent(SAME_ROLE, 3))
 
 
 def deaf(request: Request) -> Request:

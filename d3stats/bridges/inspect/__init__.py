@@ -1,4 +1,4 @@
-"""Inspect (inspect_ai): its evaluation logs as debate logs, and stopping rules for its early-stopping hook.
+"""How do I read logs of Inspect (inspect_ai) as debate logs, and stop its epochs by a rule?
 
 Needs the extra ``d3stats[inspect]``; inspect_ai is imported when a log is read or an epoch is left out, not before.
 """

@@ -6,12 +6,15 @@ epoch is a vote, and a sample's further epochs are left out once the rule fires.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer, number
+from d3stats._words import missing_extra
 from d3stats.bridges.inspect.records import Canonical, chosen_scorer, vote_of
 from d3stats.stopping import Round, Rule, StoppingRule, TokenBudget
 from d3stats.trajectories import MISSING
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from inspect_ai.util import EarlyStop
 
 __all__ = ["InspectStopping"]
+
+_FIRST_WITH_EARLY_STOPPING = (0, 3, 154)
 
 
 class InspectStopping:
@@ -38,8 +43,9 @@ class InspectStopping:
     scorer : str, optional
         Whose answers are the votes; it may be left out where there is one scorer.
     votes : {"answer", "grade"}
-        "answer": the answer that the scorer read. "grade": whether it was correct; then the rule knows the truth,
-        which fits a question such as "is this solved often enough", and is no stopping rule for unlabelled use.
+        "answer": the answer that the scorer read. "grade": whether it was correct. The rule then knows the
+        truth, which fits a question such as "is this solved often enough", but it is not a stopping rule for
+        unlabelled use.
     canonical : function of str to (str or None), optional
         Gives equal answers one form; None for what is no answer.
     panel : int
@@ -53,8 +59,13 @@ class InspectStopping:
 
     Notes
     -----
-    Votes go to the rule in the order of the epochs, not of their arrival: quick answers do not count first, and
-    with enough `wait` the same votes stop at the same epoch whatever the concurrency.
+    Votes go to the rule in the order of the epochs, not of their arrival, so quick answers do not count
+    first. With enough `wait` the same votes stop at the same epoch for any concurrency.
+
+    Raises
+    ------
+    ImportError
+        When the installed inspect-ai has no early stopping. Such a version ignores the manager and runs all epochs.
 
     Examples
     --------
@@ -62,6 +73,18 @@ class InspectStopping:
     >>> manager = InspectStopping(Unanimity(), panel=3)
     >>> manager.name
     'd3stats unanimity, rounds of 3'
+    >>> import asyncio
+    >>> from types import SimpleNamespace as Given
+    >>> async def run():
+    ...     await manager.start_task(Given(scorers=[Given(name="match")]), [Given(id="q1")], epochs=6)
+    ...     for epoch in (1, 2, 3):
+    ...         left_out = await manager.schedule_sample("q1", epoch)
+    ...         scores = {"match": Given(score=Given(answer="18", value="C", metadata=None))}
+    ...         await manager.complete_sample("q1", epoch, scores)
+    ...     return await manager.complete_task()
+    >>> told = asyncio.run(run())
+    >>> told["samples_where_it_fired"], told["epochs_planned"]
+    (1, 6)
     """
 
     def __init__(
@@ -77,7 +100,9 @@ class InspectStopping:
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rule must be a stopping rule; got {rule!r}")
         if not isinstance(rule, Rule):
-            raise TypeError(f"rule must decide sample by sample; got {rule}, which needs a whole batch")
+            raise TypeError(
+                f"rule must decide for each sample by itself; got {rule}, which needs a whole batch"
+            )
         if rule.needs_labels:
             raise ValueError(f"rule must not need the right answers; got {rule}")
         choice("votes", votes, ("answer", "grade"))
@@ -85,6 +110,7 @@ class InspectStopping:
         self.panel = integer("panel", panel, minimum=1)
         self.wait = number("wait", wait, minimum=0)
         _probe(rule, self.panel)
+        _require_early_stopping()
         self._running = False
         self._samples: dict[str | int, _Votes] = {}
         self._scorer = ""
@@ -92,7 +118,7 @@ class InspectStopping:
 
     @property
     def name(self) -> str:
-        """What the manager is called in Inspect's log."""
+        """The manager's name in Inspect's log."""
         rounds = f", rounds of {self.panel}" if self.panel > 1 else ""
         return f"d3stats {self.rule}{rounds}"
 
@@ -108,7 +134,7 @@ class InspectStopping:
         """
         if self._running:
             raise RuntimeError(
-                "a manager must serve one task at a time; got a second task: give each its own"
+                "a manager must serve one task at a time; got a second task; make one manager per task"
             )
         self._scorer = chosen_scorer([one.name for one in task.scorers or ()], self.scorer)
         self._running, self._epochs = True, epochs
@@ -224,6 +250,19 @@ def _probe(rule: Rule, panel: int) -> None:
         rule.start().update(Round(1, (0,) * panel, panel, texts=("",) * panel))
     except ValueError as error:
         raise ValueError(f"rule must decide by votes alone; got {rule}: {error}") from None
+
+
+def _require_early_stopping() -> None:
+    """Refuse an Inspect that would take the manager and never ask it; without Inspect there is nothing to refuse."""
+    try:
+        found = version("inspect-ai")
+    except PackageNotFoundError:
+        return
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+    if numbers < _FIRST_WITH_EARLY_STOPPING:
+        first = ".".join(map(str, _FIRST_WITH_EARLY_STOPPING))
+        needs = f"stopping epochs early needs inspect-ai >= {first}, since older versions ignore the manager"
+        raise ImportError(missing_extra(needs, "inspect", ImportError(f"inspect-ai {found}")))
 
 
 def _id(sample: Sample) -> str | int:

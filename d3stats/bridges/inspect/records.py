@@ -11,6 +11,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from d3stats._check import choice, integer
+from d3stats._words import missing_extra
 from d3stats.log.importers import ImportSummary, write_records
 from d3stats.log.schema import Item, Turn, Verdict
 
@@ -56,7 +57,7 @@ def vote_of(
     Parameters
     ----------
     score : Score
-        Of one sample, by one scorer.
+        Score of one sample, by one scorer.
     reading : {"accepted", "answer", "grade"}
         See :func:`~d3stats.bridges.inspect.read_inspect_log`.
     label : str, optional
@@ -152,7 +153,7 @@ def chosen_scorer(known: Collection[str], scorer: str | None) -> str:
     listed = ", ".join(repr(name) for name in known) or "none"
     if scorer is None:
         if len(known) != 1:
-            raise ValueError(f"scorer must be named where there is not exactly one; got {listed}")
+            raise ValueError(f"scorer must be given unless the log has exactly one; got {listed}")
         return next(iter(known))
     if scorer not in known:
         raise ValueError(f"scorer must be one of the log's ({listed}); got scorer={scorer!r}")
@@ -210,8 +211,8 @@ def read_inspect_log(
         Whose score is read; it may be left out where there is one scorer.
     votes : {"accepted", "answer", "grade"}
         What a vote is. "accepted": the answer that the scorer read, and the target's own text where the scorer
-        calls it correct, so that a vote equals the label exactly where the scorer said so. "answer": the answer
-        as it stands. "grade": ``"correct"``, ``"incorrect"`` or ``"partial"``, with the label ``"correct"``; for
+        calls it correct. A vote then equals the label exactly if the scorer says so. "answer": the unchanged
+        answer. "grade": ``"correct"``, ``"incorrect"`` or ``"partial"``, with the label ``"correct"``; for
         scorers that leave no short answer.
     canonical : function of str to (str or None), optional
         Gives equal answers one form before they are compared, such as
@@ -226,7 +227,7 @@ def read_inspect_log(
     Yields
     ------
     Item, Turn or Verdict
-        A vote that is not to be had is missing, with an error: ``"sample_error"``, ``"limit_..."``,
+        A vote that cannot be read is missing, with an error: ``"sample_error"``, ``"limit_..."``,
         ``"not_scored"``, ``"no_answer"``, ``"not_a_choice"``, ``"no_grade"``, ``"contradiction"`` (the answer is
         the target's text and the scorer calls it wrong), or the scorer's own reason. Tokens are those of the
         sample, all models together, a grader's included. A verdict says why a sample stopped and decides nothing;
@@ -345,7 +346,7 @@ def _inspect_log() -> Any:
         import inspect_ai.log
     except ImportError as error:
         raise ImportError(
-            "inspect_ai must be installed to read its logs: pip install 'd3stats[inspect]' (in a checkout '.[inspect]')"
+            missing_extra("reading a log of Inspect needs inspect-ai", "inspect", error)
         ) from error
     return inspect_ai.log
 
@@ -426,7 +427,7 @@ def write_debate_log(
     overwrite : bool
         Replace `out` when it exists.
     **options
-        Of :func:`read_inspect_log`.
+        Options of :func:`read_inspect_log`.
 
     Returns
     -------

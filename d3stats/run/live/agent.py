@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from urllib.parse import quote
 
 from d3stats._check import choice, integer, number
-from d3stats._words import storable
+from d3stats._words import missing_extra, storable
 from d3stats.agent import More, Refused, Reply, Request, Size, always
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.prompt import Bounds, Draft, Prompt, call_key
@@ -40,7 +40,7 @@ __all__ = ["LiveAgent"]
 HOSTED = "https://api.openai.com/v1"
 
 EMPTY = Failed("empty", "none", True, "a reply without words")
-"""A reply in which nothing is said; what it cost is counted already."""
+"""A reply without any content; its cost is counted already."""
 
 TOO_LONG = "it was cut off before its end; be shorter"
 
@@ -91,12 +91,13 @@ class LiveAgent:
     model : str
         As the server names it.
     base_url : str, optional
-        Of the server, up to and with its version (``http://127.0.0.1:8000/v1``); by default the environment's
+        Address of the server, up to and with its version (``http://127.0.0.1:8000/v1``); by default the environment's
         ``OPENAI_BASE_URL``, else OpenAI's own. It may hold no user, password or query.
     key_env : str
         The environment variable that holds the key. A server of one's own needs none.
-    temperature : float, optional
-        Sent as it is; None leaves it to the server.
+    temperature : float or "server", optional
+        A number is sent as it is. By default that of the protocol's source is sent (``Request.temperature``), and where
+        the protocol names none, or the server refuses it, none is. ``"server"`` never sends one.
     seed : int
         Each call has its own, derived from this one and from debate, round and agent. It is sent to servers that take
         it, and the jitter of repeats is drawn from it.
@@ -105,9 +106,9 @@ class LiveAgent:
     retries : int
         How often a call is repeated after a failure that may pass. The one repair of an unreadable reply is extra.
     backoff, longest_wait : float
-        Seconds: the first wait is drawn from 0 to `backoff`, each further one from twice as much, and no wait is
-        longer than `longest_wait`, whatever the server asks for. Where it asks for an hour or more, the call is given
-        up at once.
+        Seconds. The first wait is drawn from 0 to `backoff`, each further one from twice as much. No wait is longer
+        than `longest_wait`, even if the server asks for more. Where it asks for an hour or more, the call is given up
+        at once.
     requests_per_minute : float, optional
         None for no limit.
     concurrency : int
@@ -128,7 +129,8 @@ class LiveAgent:
     where : str
         The base URL.
     dropped : tuple of str
-        What the server turned out not to take: ``"json_schema"``, ``"json_object"``, ``"seed"``.
+        What the server turned out not to take: ``"json_schema"``, ``"json_object"``, ``"seed"``, ``"temperature"`` (of
+        the protocol; a refused temperature of the user is an error).
     notes : dict of str
         The latest words of the server, or what was wrong with its reply, for each kind of failure; under
         ``"retry_after"`` the latest wait that it asked for and did not get.
@@ -143,6 +145,8 @@ class LiveAgent:
     LiveAgent('some-model', 'http://127.0.0.1:8000/v1', temperature=0.7, seed=1)
     >>> case = Case("d", "q", "Which is larger?", ("A", "B"), ("Two.", "Three."), "B")
     >>> request = Request(case, 1, "juror 1", "juror", "vote", "You are a juror.", Slot(case.answers))
+    >>> agent.temperature_of(request)
+    0.7
     >>> expected, longest = agent.imagine(request, "typical"), agent.imagine(request, "longest")
     >>> expected.tokens_in < longest.tokens_in, expected.tokens_out < longest.tokens_out
     (True, True)
@@ -154,7 +158,7 @@ class LiveAgent:
         base_url: str | None = None,
         *,
         key_env: str = "OPENAI_API_KEY",
-        temperature: float | None = None,
+        temperature: float | Literal["server"] | None = None,
         seed: int = 0,
         timeout: float = 120.0,
         retries: int = 4,
@@ -174,7 +178,11 @@ class LiveAgent:
         self._hosted = not url
         self.where = checked_url(url or HOSTED)
         self.key_env = key_env
-        self.temperature = None if temperature is None else number("temperature", temperature, minimum=0.0)
+        self.temperature = (
+            temperature
+            if temperature is None or temperature == "server"
+            else number("temperature", temperature, minimum=0.0)
+        )
         self.seed = integer("seed", seed, minimum=0)
         self.timeout = _positive("timeout", timeout)
         self.retries = integer("retries", retries, minimum=0)
@@ -203,7 +211,7 @@ class LiveAgent:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a record of a run should say about this agent; holds no key."""
+        """The settings of this agent for the record of a run; the key is not among them."""
         return {
             "model": self.model,
             "server": self.where,
@@ -216,17 +224,34 @@ class LiveAgent:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What the server turned out not to take."""
+        """The parameters that the server did not take."""
         return self._dialect.dropped
 
     @property
     def form(self) -> str | None:
-        """How votes and scores are asked for; None until a reply was read that way."""
+        """The way in which votes and scores are asked for; None until a reply was read that way."""
         return self._dialect.form if self._dialect.worked else None
+
+    def temperature_of(self, request: Request) -> float | None:
+        """Return the temperature that is sent with a request; None where it is left to the server.
+
+        Parameters
+        ----------
+        request : Request
+
+        Returns
+        -------
+        float or None
+        """
+        if self.temperature == "server":
+            return None
+        if self.temperature is not None:
+            return self.temperature
+        return request.temperature if self._dialect.temperatures else None
 
     @property
     def window(self) -> int | None:
-        """What a run holds its longest call against, as it was given or as the server told; None where nobody said."""
+        """The context window that limits the longest call, as given or as the server reports it; None if unknown."""
         return (self._told_window if self._window is None else self._window) or None
 
     async def __aenter__(self) -> Self:
@@ -235,10 +260,8 @@ class LiveAgent:
             import openai
             import tenacity  # noqa: F401
         except ImportError as error:
-            raise Refused(
-                f"a live agent needs openai >= 3, tenacity and aiolimiter; got no {error.name} "
-                "(pip install 'd3stats[live]', in a checkout '.[live]')"
-            ) from None
+            needs = "a live agent needs openai >= 3, tenacity and aiolimiter"
+            raise Refused(missing_extra(needs, "live", error)) from None
         # The environment may change during a run; what was sent stays secret.
         self._key.sent = self._key.read()
         if self._hosted and self._key.sent is None:
@@ -276,7 +299,8 @@ class LiveAgent:
         Raises
         ------
         Refused
-            When nobody answers, the key is refused, the server does not end loading, or the model is not in the list.
+            When no server answers, the key is refused, the server does not end loading, or the model is not in its
+            list.
         """
         failures, began = 0, asyncio.get_running_loop().time()
         while True:
@@ -296,7 +320,9 @@ class LiveAgent:
             failures += 1
             if failures > min(self.retries, 2) or not found.again:
                 got = found.message or found.error
-                raise Refused(f"base_url must lead to a server that answers; got {got} from {self.where}")
+                raise Refused(
+                    f"base_url must be the address of a server that answers; got {got} from {self.where}"
+                )
             await asyncio.sleep(backoff(failures, self.backoff, self.longest_wait, random.Random(self.seed)))
         named = next((name for name in (self.model, f"{self.model}:latest") if name in found), None)
         if found and named is None:
@@ -308,7 +334,7 @@ class LiveAgent:
         self._told_window = None if named is None else found[named]
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return a reply of the expected or the longest length, with its tokens; asks nobody.
+        """Return a reply of the expected or the longest length, with its tokens, without a call.
 
         The longest counts every byte of the prompt as a token, `max_tokens` for the reply, and allowances for the
         server's template and the schema. The expected one counts four characters of the prompt and three quarters
@@ -348,7 +374,7 @@ class LiveAgent:
             asked = last(state).wait
             if asked is None or asked < max(HOPELESS, self.longest_wait):
                 return state.attempt_number > self.retries
-            self.notes["retry_after"] = f"{asked:g} s were asked for; the call was given up"
+            self.notes["retry_after"] = f"{asked:g} s were requested by the server; the call was abandoned"
             return True
 
         def wait(state: RetryCallState) -> float:
@@ -361,7 +387,7 @@ class LiveAgent:
                 return
             if asked > self.longest_wait:
                 self.notes["retry_after"] = (
-                    f"{asked:g} s were asked for, longest_wait is {self.longest_wait:g} s"
+                    f"{asked:g} s were requested by the server, but longest_wait is {self.longest_wait:g} s"
                 )
             self._pace.hold(min(asked, self.longest_wait))
 
@@ -394,7 +420,7 @@ class LiveAgent:
                     if found.message:
                         self.notes[found.error] = found.message
                     if found.error != "context_full" and self._dialect.learn(
-                        found.status, found.message, body
+                        found.status, found.message, body, proposed=self.temperature is None
                     ):
                         continue
                 self._known |= isinstance(found, Got) or not found.again
@@ -468,8 +494,8 @@ class LiveAgent:
             )
             return "context_full"
         self.notes["length"] = (
-            f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt the context "
-            "window may be full, or the server has a limit of its own"
+            f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt "
+            "the context window may be full, or the server has its own limit"
         )
         return "length"
 
@@ -482,8 +508,9 @@ class LiveAgent:
             ],
             self._dialect.limit: self._bounds.most_out(call.draft.wire),
         }
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
+        temperature = self.temperature_of(call.request)
+        if temperature is not None:
+            body["temperature"] = temperature
         if self._dialect.seeds:
             body["seed"] = self._seed_of(call.request, call.reseeded)
         if prompt.nonce is None:
@@ -507,7 +534,7 @@ class LiveAgent:
 
     def _entered(self) -> AsyncOpenAI:
         if self._client is None:
-            raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
+            raise RuntimeError("a live agent must be entered (async with agent) before its first call")
         return self._client
 
     async def _content(self, send: Callable[[], Any]) -> bytes | Failed:

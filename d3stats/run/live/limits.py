@@ -1,4 +1,4 @@
-"""How fast calls are made: so many a minute, a pause when the server asks for one, and how long to wait in between."""
+"""The pace of calls: so many a minute, a pause when the server asks for one, and the wait between attempts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a request becomes messages: what a protocol says goes to the system, what anybody else wrote is fenced.
+"""A request becomes two messages: the protocol's text is the system message, and all other texts are fenced.
 
 The system message holds the protocol's instruction, how others' words are fenced, and the form of the reply. The
-question, the candidates or options and what was said stand in the user message, each between two lines with a token
+question, the candidates or options and the texts of agents are in the user message, each between two lines with a token
 that occurs in none of them. Characters that cannot be seen are written out.
 """
 
@@ -24,7 +24,7 @@ OPEN_VOTE = 200
 """The most characters of an answer in free words."""
 
 TIE = "tie"
-"""What a vote for neither candidate is called, by items and protocols alike."""
+"""Name of a vote for neither candidate, in items and protocols."""
 
 LISTED = 300
 """The most characters of one entry of a list."""
@@ -61,14 +61,14 @@ class Wire:
 
     @property
     def slot(self) -> Slot:
-        """What is asked for."""
+        """The slot of the request: what is asked for."""
         return self.request.slot
 
     @cached_property
     def places(self) -> dict[str, str]:
-        """Each candidate's name and the number that it is shown under."""
+        """Each candidate's name and the number that it is shown under; a single one has none."""
         sides = self.request.case.sides
-        if not sides:
+        if len(sides) < 2:
             return {}
         first = self.request.shown_first
         order = sorted(sides, key=lambda side: side != first)
@@ -97,7 +97,7 @@ class Wire:
 
     @cached_property
     def votes(self) -> dict[str, str]:
-        """What may stand in the vote field, and the answer that it means; empty for free words."""
+        """The values that the vote field may have, and the answer that each means; empty for free words."""
         if not self.slot.wants_vote or self.slot.answers is None:
             return {}
         numbers = self.places | self.options
@@ -111,7 +111,7 @@ class Wire:
 
     @cached_property
     def sides(self) -> dict[str, str]:
-        """What a side is called in the scores field, and its name."""
+        """The name of a side by its key in the scores field."""
         rubric = self.slot.rubric
         if rubric is None:
             return {}
@@ -189,7 +189,7 @@ class Wire:
         return "\n".join(f"- {line}" for line in lines)
 
     def most_tokens(self, per_word: float, reasoning: int) -> int:
-        """Return the `max_tokens` of a call: words, the object around them, and head-room to reason.
+        """Return the `max_tokens` of a call: words, the object around them, and tokens to reason.
 
         Each word of free text or of a free vote gets `per_word` tokens; each score 8 and its criterion's
         name; the rest of the object, and what a model says before it in text mode, 96 more.
@@ -230,7 +230,7 @@ REPAIR = "An earlier reply of yours could not be read: {problem}. Reply again, w
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent.
+    """The messages of a call, as they are sent.
 
     Attributes
     ----------
@@ -340,6 +340,8 @@ def _parts(request: Request, wire: Wire) -> Iterator[tuple[str, str, str]]:
     case = request.case
     yield "", "question", _seen(case.text)
     written = dict(zip(case.sides, case.candidates, strict=True))
+    if not wire.places:
+        yield from (("", side, _seen(text)) for side, text in written.items())
     for side, place in sorted(wire.places.items(), key=lambda pair: pair[1]):
         yield "", f"answer {place}", _seen(written[side])
     for option, number in wire.options.items():
@@ -405,7 +407,7 @@ NOTE = 400
 
 CHARACTERS_PER_TOKEN = 4.0
 WORDS_PER_TOKEN = 0.75
-"""Of English prose, for forecasts."""
+"""Words per token of English prose, for forecasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,10 +446,10 @@ class Bounds:
         Parameters
         ----------
         draft : Draft
-            Of the request.
+            Draft of the request.
         size : {"typical", "longest"}
         seed : int
-            Of the agent.
+            Seed of the agent.
         as_text : bool, optional
             How the slot is asked for; None when that may still change, and the longer form counts.
         """

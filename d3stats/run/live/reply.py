@@ -1,4 +1,4 @@
-"""How a reply is read: strictly, from the one object that its owner was asked for, or not at all.
+"""Replies are read strictly, from the one object that the model was asked for, or not at all.
 
 A reply that is not exactly what the slot asks for is unreadable. Nothing is looked for in prose, nothing is coerced,
 nothing is filled in.
@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a slot held: by name, not by place."""
+    """The contents of a reply, by the names of candidates and options and not by their places."""
 
     text: str
     vote: str | None
@@ -50,7 +50,7 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     Raises
     ------
     Unreadable
-        Whatever else it is.
+        For any other reply.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """A server that speaks the OpenAI chat protocol: where it is, which key it gets, what it takes, and what came back.
 
-What a server takes is found out once per run, by the first calls themselves. Servers differ in three ways:
-how structured output is asked for, how the limit on a reply is called, and whether seeds are known. A refusal that
-names one of these costs one call without tokens; the next call does without it.
+The first calls of a run find out which parameters a server takes. Servers differ in three ways: how structured output
+is asked for, how the limit on a reply is called, and whether seeds are known. A refusal that names one of these costs
+one call without tokens; the next call does without it.
 
-Errors of the client are turned into values here and go no further: they hold the request with its headers.
+Errors of the client are turned into values here and go no further, because they hold the request with its headers.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def checked_url(url: str) -> str:
         raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
-            f"base_url must hold no user, no password and no query (a key belongs into the environment); "
+            f"base_url must hold no user, no password and no query (put keys into an environment variable); "
             f"got more than {shown!r}"
         )
     return shown
@@ -85,7 +85,7 @@ class Key:
     Parameters
     ----------
     variable : str
-        Of the environment.
+        Name of an environment variable.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class Key:
 
 
 Structured = Literal["auto", "schema", "text"]
-"""How a slot is asked for: as a JSON schema, as a last line of text, or as the server turns out to support."""
+"""The form in which a slot is asked for: a JSON schema, a last line of text, or the form that the server supports."""
 
 Form = Literal["json_schema", "json_object with the schema", "json_object", "text"]
 """The forms of structured output, in the order in which they are tried."""
@@ -154,7 +154,7 @@ NOT_TAKEN = ("support", "unknown", "unrecognized", "extra", "unexpected", "not p
 
 @dataclass
 class Dialect:
-    """How one server is asked.
+    """The form in which one server is asked.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ class Dialect:
     ----------
     form : str
         The present form of structured output.
-    seeds : bool
-        Whether seeds are sent.
+    seeds, temperatures : bool
+        Whether seeds, and the temperatures that a protocol proposes, are sent.
     worked : bool
         Whether a reply in the present form was read.
 
@@ -188,6 +188,7 @@ class Dialect:
     limit: str
     form: Form = "json_schema"
     seeds: bool = True
+    temperatures: bool = True
     worked: bool = False
     _misses: int = 0
     _renamed: bool = False
@@ -204,7 +205,7 @@ class Dialect:
 
     @property
     def in_prompt(self) -> bool:
-        """Whether the schema has to stand in the prompt, because it is not sent beside it."""
+        """Whether the prompt has to hold the schema, because it is not sent beside it."""
         return self.form in ("json_object", "text")
 
     @property
@@ -214,8 +215,8 @@ class Dialect:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What the server turned out not to take."""
-        names = ("json_schema", "json_object", "seed")
+        """The parameters that the server did not take."""
+        names = ("json_schema", "json_object", "seed", "temperature")
         return tuple(name for name in names if name in self._refused)
 
     def response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -224,10 +225,13 @@ class Dialect:
             return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
         return {"type": "json_object"} | ({} if self.form == "json_object" else {"schema": schema})
 
-    def learn(self, status: int | None, message: str, body: dict[str, Any]) -> bool:
+    def learn(
+        self, status: int | None, message: str, body: dict[str, Any], *, proposed: bool = False
+    ) -> bool:
         """Leave out what a refusal names; return whether the call is worth making again.
 
-        A call that was under way while something was learned comes back with the same refusal and is made again.
+        A temperature is left out only where it was `proposed` by the protocol and not given by the user. A call
+        that was under way while something was learned comes back with the same refusal and is made again.
         """
         words = message.lower()
         if status not in REFUSALS or not words:
@@ -246,6 +250,10 @@ class Dialect:
             self.seeds = False
             self._refused.add("seed")
             return True
+        if proposed and "temperature" in body and "temperature" in words:
+            self.temperatures = False
+            self._refused.add("temperature")
+            return True
         return False
 
     def readable(self, body: dict[str, Any]) -> None:
@@ -253,9 +261,9 @@ class Dialect:
         self.worked |= _form_of(body) == self.form
 
     def unreadable(self, content: str, body: dict[str, Any]) -> None:
-        """Note that one was not: after some replies in prose, and none as asked, slots are asked for in text.
+        """Note that a slot was not read; after some replies in prose, and none as asked, slots are asked for in text.
 
-        A server that takes the type ``json_object`` may ignore the schema: there every unreadable object counts.
+        A server that takes the type ``json_object`` may ignore the schema, so every unreadable object counts there.
         """
         form = _form_of(body)
         if self.structured != "auto" or form == "text" or form != self.form or self.worked:
@@ -292,13 +300,13 @@ def _form_of(body: dict[str, Any]) -> Form:
 
 
 BEHIND = (502, 504, 520, 524)
-"""What a gateway says when it passed a call on and then got no answer; the model may have made one."""
+"""The status of a gateway that passed a call on and got no answer; the model may have made one."""
 
 WINDOW_FULL = re.compile(
     r"context[ _]?(size|window|length)|exceed\w*[ _]context|maximum context|prompt is too long|too many tokens",
     re.I,
 )
-"""How servers say that a prompt and its reply do not fit into the model's context window."""
+"""The words of servers for a prompt and reply that do not fit into the model's context window."""
 
 WINDOWS = (
     "n_ctx",
@@ -308,7 +316,7 @@ WINDOWS = (
     "context_length",
     "max_context_length",
 )
-"""What llama.cpp, vLLM, LM Studio, Groq, OpenRouter and Mistral call the context window in their lists of models."""
+"""Names of the context window in the lists of models of llama.cpp, vLLM, LM Studio, Groq, OpenRouter and Mistral."""
 
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
@@ -347,7 +355,7 @@ class Failed:
     wait : float or None
         Seconds that the server asks to wait.
     status : int or None
-        Of the response, where there was one.
+        Status of the response, where there was one.
     """
 
     error: str
@@ -367,12 +375,12 @@ def reply_of(content: bytes, key: Key) -> Got | Failed:
     >>> reply_of(b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}', Key("SOME_KEY"))
     Got(content='Yes.', refusal=None, finish=None, tokens_in=5, tokens_out=None, model=None)
     >>> reply_of(b"oops", Key("SOME_KEY")).message
-    'the body is no JSON'
+    'the body is not JSON'
     """
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        return Failed("server_error", "unknown", True, "the body is no JSON")
+        return Failed("server_error", "unknown", True, "the body is not JSON")
     words = _no_reply(value)
     if words is not None:
         # It says itself that nothing was made.
@@ -392,10 +400,10 @@ def models_of(content: bytes, key: Key) -> dict[str, int | None] | Failed:
     try:
         given = json.loads(content)
     except (ValueError, RecursionError):
-        return Failed("server_error", "unknown", True, "the body is no JSON")
+        return Failed("server_error", "unknown", True, "the body is not JSON")
     listed = given.get("data") if isinstance(given, dict) else None
     if listed is not None and not isinstance(listed, list):
-        return Failed("server_error", "none", False, "a list of models that is no list")
+        return Failed("server_error", "none", False, "a list of models that is not a list")
     entries = [entry for entry in listed or [] if isinstance(entry, dict) and "id" in entry]
     return {key.clean(str(entry["id"])): _window(entry) for entry in entries}
 
@@ -491,7 +499,7 @@ def _words(value: Any) -> tuple[str | None, str]:
 def _no_reply(value: Any) -> str | None:
     """Return the words of a body that reports an error under the status of success; None of any other body."""
     if not isinstance(value, dict):
-        return "the body is no JSON object"
+        return "the body is not a JSON object"
     if not value.get("error") or value.get("choices") or _tokens(value.get("usage")) != (None, None):
         return None
     return _words(value)[1]
