@@ -1,7 +1,7 @@
-"""What the data carry: comparisons, agreement, bias, correction, power.
+"""Is B better than A, do judges agree, are they biased, and what is the truth behind their verdicts?
 
-Floor 6. Who may live here: functions of runs, votes and tables that answer a user's question with an effect, its
-interval and, after those, a p-value. Draws come from `d3stats.resampling`, twins from `d3stats.models.bayes`.
+Functions take runs, votes or tables and return an effect with its interval; a p-value, where there is a test, comes
+after these. Posteriors of the same quantities are in :mod:`d3stats.models.bayes`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from d3stats.inference.comparison.power import (
     sample_size,
 )
 from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, pair
+from d3stats.inference.comparison.strata import Strata, stratify
 from d3stats.inference.judges.agreement import AgreementTable, agreement
+from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
 from d3stats.inference.judges.coefficients import (
     cohen_kappa,
     fleiss_kappa,
@@ -53,13 +55,24 @@ from d3stats.inference.judges.prediction_powered import (
     prediction_powered_difference,
     prediction_powered_mean,
 )
+from d3stats.inference.judges.ranking import BordaCount, borda_count
 from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.inference.printed_tables import TableAudit, audit_table
+from d3stats.inference.reasons import (
+    RationaleComparison,
+    Rationales,
+    compare_rationales,
+    rationale_strata,
+    rationale_texts,
+    rationales,
+)
 from d3stats.models.beliefs import condorcet
 from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
 
 __all__ = [
     "AgreementTable",
+    "AspectCorrelations",
+    "BordaCount",
     "Comparison",
     "CorrectedRate",
     "CorrectedShares",
@@ -81,21 +94,28 @@ __all__ = [
     "PowerPlan",
     "PredictionPowered",
     "Ratings",
+    "RationaleComparison",
+    "Rationales",
     "Run",
     "SelfPreference",
+    "Strata",
     "TableAudit",
     "adjust",
     "agreement",
     "as_ratings",
     "as_run",
+    "aspect_correlations",
     "audit_table",
+    "borda_count",
     "cohen_kappa",
     "compare",
+    "compare_rationales",
     "condorcet",
     "correct_counts",
     "correct_rate",
     "correct_shares",
     "correlation",
+    "direct_scores",
     "discordant_pairs",
     "equivalence",
     "estimates_frame",
@@ -118,8 +138,12 @@ __all__ = [
     "prediction_powered_difference",
     "prediction_powered_mean",
     "proportion_interval",
+    "rationale_strata",
+    "rationale_texts",
+    "rationales",
     "sample_size",
     "self_preference",
     "share",
     "spearman",
+    "stratify",
 ]

@@ -38,7 +38,7 @@ _BOOLEANS = {"true": "1", "false": "0"}
 
 
 class Lines:
-    """Where the rows of a table stand in their file; a frame keeps it in its ``attrs``."""
+    """The line of each row of a table in its file; a frame keeps it in its ``attrs``."""
 
     def __init__(self, file: str, line: Any) -> None:
         self.file, self.line = file, line
@@ -48,7 +48,7 @@ class Lines:
 
 
 def place_of(frame: pd.DataFrame, row: int | str) -> str:
-    """Say where a row of a table stands, as the end of a refusal: file and line, or its number counted from 1.
+    """Return the place of a row of a table, to end an error with: file and line, or its number counted from 1.
 
     `row` counts from 0; the rows of a log are named by their debates.
 
@@ -144,12 +144,12 @@ def read_table(
     path : str or Path
     fields : Fields
     texts : collection of str, optional
-        Columns that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
+        Columns that stay text as it was written, to be read later by :mod:`d3stats.values`; by default
         all. Others become numbers where all their cells are, and words for missing are missing.
     columns : mapping, optional
         Own names of columns by their standard names.
     encoding : str, optional
-        Of a text file; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------
@@ -258,14 +258,14 @@ def read_source(
 
 
 def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[str]:
-    """Name the columns of a table that were not read: perhaps one of them says what hangs together."""
+    """Return a note on the columns of a table that were not read, since one of them may be the cluster."""
     unread = [str(column) for column in frame.columns if column not in read]
     more = f" and {len(unread) - 8} more" if len(unread) > 8 else ""
     return [f"columns that were not read: {', '.join(unread[:8])}{more}"] if unread else []
 
 
 def question_clusters(frame: pd.DataFrame) -> str:
-    """Return the column that says which items hang together: "cluster", else a "question" of several items, else ""."""
+    """Return the column of the clusters of items: "cluster", else a "question" of several items, else ""."""
     if "cluster" in frame.columns:
         return "cluster"
     if "question" not in frame.columns:
@@ -277,5 +277,5 @@ def question_clusters(frame: pd.DataFrame) -> str:
 
 def blank_clusters(n_items: int) -> str:
     """Say that some items have a blank for their cluster."""
-    many = "is a cluster of its own" if n_items == 1 else "are clusters of their own"
-    return f"{counted(n_items, 'item')} without a cluster, where others have one, {many}"
+    many = "forms a cluster of its own" if n_items == 1 else "each form a cluster of their own"
+    return f"{counted(n_items, 'item')} without a cluster, while others have one, {many}"

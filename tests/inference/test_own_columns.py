@@ -220,7 +220,7 @@ def test_two_columns_that_may_be_judges_are_asked_about_and_none_is_said(
     for form, source in _sources(two, tmp_path).items():
         for read in (as_judgments, as_ratings):
             with pytest.raises(
-                ValueError, match=r"(judge|rater) must be one column .*: say which with columns="
+                ValueError, match=r"(judge|rater) must be one column .*; choose one with columns="
             ):
                 read(source)
         assert as_judgments(source, columns={"judge": others[0]}).judges == ("x", "y"), form
@@ -284,7 +284,7 @@ def test_a_choice_of_columns_is_a_mapping_and_may_name_numbers(door: str, tmp_pa
 def test_a_column_that_stands_twice_is_to_be_renamed(door: str) -> None:
     for table in (LOG, TABLE.drop(columns=["rater", "cluster"] if door != "agreement" else "cluster")):
         twice = pd.concat([table, table[["vote"]]], axis=1)
-        with pytest.raises(ValueError, match=r"got 'vote' twice: rename one of them"):
+        with pytest.raises(ValueError, match=r"got 'vote' twice[:;] rename one of them"):
             DOORS[door](twice)
 
 

@@ -67,7 +67,7 @@ def test_a_path_and_its_arrays_have_the_same_verdicts_for_audits_of_bias(seed: i
 
 def test_that_the_last_round_was_taken_is_said(tmp_path: Path) -> None:
     path = court(tmp_path / "log.csv", 1)
-    said = "votes are those of the last round in which raters had a turn"
+    said = "votes are from the last round in which raters had a turn"
     assert any(note.startswith(said) for note in agreement(path).notes)
     assert any(note.startswith(said) for note in agreement(Trajectories.from_log(path)).notes)
     assert not any(note.startswith(said) for note in agreement(path, round_number=1).notes)

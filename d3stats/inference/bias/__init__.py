@@ -1,4 +1,4 @@
-"""Bias of judges: by position, by length, towards their own family, by persona; one file per question."""
+"""Are my judges biased by position, by length, towards their own family, or by persona?"""
 
 from __future__ import annotations
 

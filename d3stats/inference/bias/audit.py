@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.bias.verdicts import Votes, as_judgments
+from d3stats.inference.bias.verdicts import FIELDS, Judgments, Votes, as_judgments
+from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, strata_tables
+from d3stats.inference.item_strata import ItemStrata, StrataOf, item_strata, read_besides
 from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
 from d3stats.resampling.proportions import EXACT
-from d3stats.result import Result
+from d3stats.result import Result, json_value
 
 __all__ = [
     "Audit",
@@ -39,20 +41,35 @@ class Audit(Result):
 
     Attributes
     ----------
+    judge : str
+        Whose verdicts were audited.
     estimates : tuple of Estimate
         The main effect first.
     notes : tuple of str
-        What was left out, and what the data cannot tell.
+        Omitted data, and limits of the data.
+    strata : tuple of Strata
+        Each estimate by stratum, where strata were asked for.
+
+    Examples
+    --------
+    >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
+    >>> audit = Audit("J", (rate,))
+    >>> print(audit.effect)
+    rate: 0.500 [0.400, 0.600] (95 % Wilson, n = 96)
+    >>> audit["rate"].n, audit.find("another rate")
+    (96, None)
     """
 
     judge: str
     estimates: tuple[Estimate, ...]
     notes: tuple[str, ...] = ()
+    strata: tuple[Strata, ...] = ()
     _json: ClassVar[tuple[str, ...]] = ("judge", "estimates", "notes")
 
     def __post_init__(self) -> None:
-        # Here, so that no audit can leave it out.
-        object.__setattr__(self, "notes", (*self.notes, *_few_clusters(self.estimates)))
+        # Here, so that no audit can leave it out; once, also where an audit is made of another.
+        notes = dict.fromkeys((*self.notes, *_few_clusters(self.estimates)))
+        object.__setattr__(self, "notes", tuple(notes))
 
     @property
     def effect(self) -> Estimate:
@@ -78,13 +95,18 @@ class Audit(Result):
         """Return one row per estimate: ``judge`` and the attributes of :class:`Estimate`."""
         frame = estimates_frame(self.estimates)
         frame.insert(0, "judge", self.judge)
-        return {"estimates": frame}
+        return {"estimates": frame, **strata_tables(self.strata)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return judge, estimates and notes as JSON can hold them, and what there is by stratum."""
+        return super().to_dict() | ({"strata": json_value(self.strata)} if self.strata else {})
 
     def summary(self) -> str:
-        """Return the judge, one line per estimate with its p-value, and the notes as text."""
+        """Return the judge, one line per estimate with its p-value, the notes, and each estimate by stratum as text."""
         tested = ("" if e.p_value is None else f", p = {e.p_value:.3g}" for e in self.estimates)
         lines = [f"  {e}{p}" for e, p in zip(self.estimates, tested, strict=True)]
-        return "\n".join([f"{self.judge}:", *lines, *(f"  note: {note}" for note in self.notes)])
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join([f"{self.judge}:", *lines, *(part.summary() for part in self.strata)])
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the estimates."""
@@ -100,7 +122,7 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
             few.setdefault(e.n_clusters, []).append(e.name)
     every = len(few) == 1 and estimates[0].name in next(iter(few.values()))
     return [
-        f"only {n} clusters: limits rest on {n - 1} degree{'s' * (n > 2)} of freedom and are rough"
+        f"only {n} clusters, so the limits rest on {n - 1} degree{'s' * (n > 2)} of freedom and are rough"
         + ("" if every else f" ({', '.join(names)})")
         for n, names in few.items()
     ]
@@ -115,8 +137,21 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
     Attributes
     ----------
+    audits : dict of str to Audit
+        By judge.
     not_audited : dict of str to str
-        Judges whose rows do not carry the audit, with the reason.
+        Judges whose rows are not sufficient for the audit, with the reason.
+
+    Examples
+    --------
+    >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
+    >>> found = Audits({"J": Audit("J", (rate,))}, not_audited={"K": "no label"})
+    >>> print(found)
+    J:
+      rate: 0.500 [0.400, 0.600] (95 % Wilson, n = 96)
+    K was not audited: no label
+    >>> found.to_frame()[["judge", "name", "value"]].values.tolist()
+    [['J', 'rate', 0.5]]
     """
 
     audits: dict[str, A]
@@ -137,8 +172,13 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         return tuple(f"{judge} was not audited: {why}" for judge, why in self.not_audited.items())
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return one row per judge and estimate."""
-        return {"estimates": audits_frame(self.audits)}
+        """Return one row per judge and estimate, and per judge, estimate and stratum."""
+        tables = {"estimates": audits_frame(self.audits)}
+        parts = {judge: strata_tables(audit.strata) for judge, audit in self.items() if audit.strata}
+        for name in ("strata", "equality") if parts else ():
+            frames = [found[name].assign(judge=judge) for judge, found in parts.items()]
+            tables[name] = pd.concat(frames, ignore_index=True)
+        return tables
 
     def summary(self) -> str:
         """Return every audit, then who was not audited, as text."""
@@ -161,12 +201,36 @@ def each_judge(
     judges: Sequence[str] | None = None,
     *,
     votes: Votes = "answer",
+    personas: bool = False,
     **options: Any,
 ) -> Audits[Any]:
     """Run an audit (such as :func:`position_bias`) for every judge of a table, or for some.
 
-    Judges whose rows do not carry the audit are named in ``not_audited``; ValueError when no judge can be audited.
-    `source` and `votes` are as for the audits, `options` are passed on.
+    Judges whose rows are not sufficient for the audit are named in ``not_audited``.
+
+    Parameters
+    ----------
+    audit : callable
+        Takes a table and ``judge=``.
+    source : DataFrame, str or Path
+        As for the audit.
+    judges : sequence of str, optional
+        By default all.
+    votes : {"answer", "slot"}
+        Whether votes name an answer or the place in which it was shown.
+    personas : bool
+        Whether votes may be for any answers, as :func:`persona_effect` takes them.
+    **options
+        Further settings of the audit.
+
+    Returns
+    -------
+    Audits
+
+    Raises
+    ------
+    ValueError
+        When no judge can be audited.
 
     Examples
     --------
@@ -175,7 +239,7 @@ def each_judge(
     >>> each_judge(position_bias, table)["J"]["swap consistency"].value
     0.5
     """
-    data = as_judgments(source, votes=votes)
+    data = as_judgments(source, votes=votes, personas=personas)
     wanted = list(judges or data.judges)
     found: dict[str, Any] = {}
     refused: dict[str, str] = {}
@@ -191,8 +255,80 @@ def each_judge(
     return Audits(found, refused)
 
 
+def by_kind(
+    audit: Callable[..., Any],
+    source: Any,
+    strata: StrataOf,
+    judge: str | None,
+    *,
+    votes: Votes,
+    reading: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
+    again: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> Any:
+    """Run an audit on all verdicts and on those of each stratum, for one judge or for each.
+
+    `again` tells the settings of the strata from the audit of the whole.
+    """
+    kinds = None if isinstance(source, Judgments) else item_strata(source, strata, FIELDS)
+    source = source if kinds is None or kinds.log is None else kinds.log
+    data = as_judgments(source, votes=votes, **(reading or {}))
+    kinds = _kinds_of(data, strata) if kinds is None else kinds
+    if kinds.is_log:
+        labels = kinds.labels(list(data.table.index), "debate", unit="debate")
+    else:
+        labels = kinds.labels([data.items[k] for k in data.item], unit="item")
+    found = audit(data, judge=judge, **options)
+
+    def told(whole: Any, name: str | None) -> Any:
+        settings = {**options, **(again(whole) if again else {})}
+
+        def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
+            made = audit(data.rows(rows), judge=name, **settings)
+            every = (*made.estimates, *getattr(made, "main_effects", ()))
+            return [e for e in every if e.kind != "reference" and e.name not in _EXTREMES]
+
+        mine = labels if name is None else _of_judge(labels, data, name)
+        parts = by_stratum(mine, data.cluster, measure, unit="cluster", names=data.clusters)
+        return replace(whole, strata=parts, notes=tuple(read_besides(whole.notes, labels.column)))
+
+    if not isinstance(found, Audits):
+        return told(found, judge)
+    return replace(found, audits={name: told(one, name) for name, one in found.items()})
+
+
+_EXTREMES = ("lowest pairwise agreement", "highest pairwise agreement")
+"""Estimates of other pairs in every stratum."""
+
+
+def _kinds_of(data: Judgments, strata: StrataOf) -> ItemStrata:
+    """Return the strata of verdicts that were read: they are in the table."""
+    if isinstance(strata, str) and strata not in data.table.columns:
+        raise ValueError(
+            f"strata must be a column of the verdicts ({', '.join(map(str, data.table.columns))}), or a mapping of "
+            f"item to stratum; got {strata!r}"
+        )
+    return item_strata(data.table, strata, FIELDS)
+
+
+def _of_judge(labels: Labels, data: Judgments, judge: str) -> Labels:
+    """Leave out strata in which a judge has no verdict, but keep the others' verdicts there."""
+    here = np.unique(labels.codes[(data.judge == data.judges.index(judge)) & (labels.codes >= 0)])
+    return replace(labels, codes=np.where(np.isin(labels.codes, here), labels.codes, -1))
+
+
 def audits_frame(audits: Mapping[str, Audit] | Iterable[Audit]) -> pd.DataFrame:
     """Return the estimates of several audits, one row each, one under the other.
+
+    Parameters
+    ----------
+    audits : mapping of str to Audit, or iterable of Audit
+        In the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        The judge, then columns as of :class:`~d3stats.inference.Estimate`.
 
     Examples
     --------

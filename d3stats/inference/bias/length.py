@@ -28,8 +28,9 @@ from scipy.special import expit
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, Audits, clustered_rate, contrast_of_rates, each_judge
+from d3stats.inference.bias.audit import Audit, Audits, by_kind, clustered_rate, contrast_of_rates, each_judge
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.item_strata import StrataOf
 from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.trajectories import MISSING
@@ -56,8 +57,8 @@ _EXTREME = 18.0
 
 LENGTH, MARGINAL = "log-odds per doubling of the length ratio", "probability per doubling of the length ratio"
 WON, CONTROLLED = "win rate of A", "win rate of A at equal length"
-WORTH = "win rate of A that length is worth"
-LONGER, PULL = "verdicts for the longer answer", "pull to the longer answer against the label"
+WORTH = "win rate of A due to length"
+LONGER, PULL = "verdicts for the longer answer", "preference for the longer answer against the label"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,6 +73,22 @@ class LengthBias(Audit):
         In log-odds, one per term; empty where votes are separated.
     separation : str
         "" or what is separated, in words.
+    judge : str
+        Whose verdicts were audited.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from d3stats.inference import length_bias
+    >>> rng = np.random.default_rng(1)
+    >>> long, label = rng.integers(50, 400, (2, 300)), rng.choice(["A", "B"], 300)
+    >>> chance = 1 / (1 + np.exp(-(np.log2(long[0] / long[1]) + np.where(label == "A", 1, -1))))
+    >>> columns = {"item": range(300), "vote": np.where(rng.random(300) < chance, "A", "B"), "label": label}
+    >>> found = length_bias(pd.DataFrame(columns | {"length_a": long[0], "length_b": long[1]}))
+    >>> found.terms, [round(each, 2) for each in found.coefficients]
+    (('intercept', 'label', 'length'), [-0.31, 2.13, 0.92])
+    >>> print(found.effect)
+    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife t, n = 300 in 300 clusters)
     """
 
     terms: tuple[str, ...]
@@ -91,6 +108,7 @@ def length_bias(
     votes: Votes = "answer",
     use_label: bool = True,
     level: float = 0.95,
+    strata: StrataOf = None,
 ) -> LengthBias | Audits[LengthBias]:
     """Estimate the effect of answer length on a judge's verdicts by logistic regression, quality held fixed by labels.
 
@@ -103,15 +121,19 @@ def length_bias(
         Which judge; by default each of them.
     votes : {"answer", "slot"}
     use_label : bool
-        Hold quality fixed by the label. Without it the effect is that of length and of whatever goes with length.
+        Hold quality fixed by the label. Without the label, the effect also holds that of
+        everything correlated with length.
     level : float
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
+        then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
 
     Returns
     -------
     LengthBias
-        Of several judges an :class:`Audits`, which holds one for each. Where a combination of terms predicts votes
-        without error the model has no maximum: then there is no log-odds, `separation` says so, and the model-free
-        estimates remain.
+        For several judges an :class:`Audits` with one result each. Where a combination of terms predicts
+        votes without error, the model has no maximum and the result no log-odds. `separation` is then set, and
+        the model-free estimates remain.
 
     Raises
     ------
@@ -131,6 +153,12 @@ def length_bias(
     log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife t, n = 300 in 300 clusters)
     """
     level = probability("level", level, open_interval=True)
+    if strata is not None:
+        settings: dict[str, Any] = {"use_label": use_label, "level": level}
+        by_strata: LengthBias | Audits[LengthBias] = by_kind(
+            length_bias, source, strata, judge, votes=votes, options=settings
+        )
+        return by_strata
     data = as_judgments(source, votes=votes)
     if judge is None and len(data.judges) > 1:
         return each_judge(length_bias, data, use_label=use_label, level=level)
@@ -140,8 +168,8 @@ def length_bias(
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
     if use_label and not (data.label != MISSING).any():
         raise ValueError(
-            "labels are needed to hold quality fixed; got none. use_label=False (--no-label) estimates length "
-            "without them, together with all that goes with length"
+            "labels are needed to hold quality fixed; got none. use_label=False (--no-label) estimates the "
+            "effect of length without labels, mixed with everything that correlates with length"
         )
     if use_label:
         usable &= data.label != MISSING
@@ -152,11 +180,11 @@ def length_bias(
         what = "vote, a length or a label" if use_label else "vote or a length"
         notes.append(f"{int((~usable).sum())} of {len(data)} verdicts lack a {what} and were left out")
     if not use_label:
-        notes.append("without labels the effect is that of length and of the quality that goes with it")
+        notes.append("without labels the effect mixes length with the quality that correlates with length")
     doubling = np.log2(lengths[0] / lengths[1])[usable]
     data = data.rows(usable)
     if not (doubling != 0).any():
-        raise ValueError("lengths must differ in some pair; got equal lengths throughout")
+        raise ValueError("lengths must differ in some pair; got equal lengths in all pairs")
     design, terms = _design(data, doubling, use_label)
     outcome = data.toward(np.zeros(len(data), dtype=np.int64))
     least, got = len(terms) + 1, len(np.unique(data.cluster))
@@ -172,7 +200,7 @@ def length_bias(
         said = _said(data, doubling)
         notes.append(said)
     else:
-        raise ValueError("the model has no maximum within reach; check for lengths that are far out")
+        raise ValueError("the model's likelihood has no maximum; check the lengths for extreme values")
     return LengthBias(judge=name, estimates=estimates, notes=tuple(notes), terms=terms, coefficients=coefficients,
                       separation=said)  # fmt: skip
 
@@ -264,7 +292,7 @@ class LogitFit:
         return len(self.left_out)
 
     def jackknife_se(self, changes: Floats) -> float:
-        """Return the error of whatever changes so when a cluster is left out (CR3)."""
+        """Return the standard error of a quantity from its changes when each cluster is left out (CR3)."""
         return float(np.sqrt((self.n_clusters - 1) / self.n_clusters * (changes**2).sum()))
 
     def mean_changes(self, values: Floats, slope: Floats) -> Floats:
@@ -278,13 +306,14 @@ class LogitFit:
 def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None:
     """Fit a logistic model by maximum (quasi-)likelihood; None where there is no maximum (outcomes are separated).
 
-    Outcomes lie in [0, 1]; ValueError when columns of the design, shape (n, p), depend on each other, or leaving out
-    one cluster makes them so. (statsmodels has no cluster jackknife of a GLM and misses quasi-complete separation.)
+    Outcomes lie in [0, 1]. A ValueError is raised when columns of the design, shape (n, p), depend on each other, with
+    all clusters or without one. (The code is our own, because statsmodels has no cluster jackknife of a GLM and misses
+    quasi-complete separation.)
     """
     rank = int(np.linalg.matrix_rank(design))
     if rank < design.shape[1]:
         raise ValueError(
-            f"terms of the model must differ from each other; got {design.shape[1]} of rank {rank}"
+            f"the terms of the model must not be collinear; got {design.shape[1]} of rank {rank}"
         )
     beta = np.zeros(design.shape[1])
     for _ in range(_STEPS):

@@ -1,15 +1,23 @@
-"""Effect of personas on the accuracy of jurors, how much personas differ, and accuracy of random subsets of them.
+"""Effects of personas on jurors: accuracy, agreement, and influence on the majority.
 
-Everything is paired by item over clusters. *Effect*: accuracy with personas less without, on the items that both
-judged. *Do personas differ*: Hotelling's test that all have the same accuracy, from cluster sums (Cochran's Q asks the
-same of independent items). *Agreement*: the mean over pairs of personas of how often they name the same answer, its
-lowest and highest pair, and (agreement - chance) / (1 - chance) with chance from the pooled shares of the answers
-(Fleiss' kappa where nobody misses a vote).
+Everything is paired by item over clusters.
+
+- *Effect*: accuracy with personas minus accuracy without, on the items that both judged.
+- *Main effect* of a persona: its accuracy minus the mean accuracy of the others, on items that it and another
+  judged.
+- *Leave one out*: accuracy of the majority minus its accuracy without this persona, and how often the
+  majority changes (this needs no label).
+- *Do personas differ*: Hotelling's test that all have the same accuracy, from cluster sums (Cochran's Q asks the same
+  of independent items).
+- *Agreement*: how often two personas name the same answer, as the mean over pairs, with the lowest and the highest
+  pair. Also (agreement - chance) / (1 - chance), with chance from the pooled shares of the answers. Where no vote is
+  missing, this is Fleiss' kappa.
 
 References
 ----------
 Cochran (1950), Biometrika 37, 256. Hotelling (1931), Annals of Mathematical Statistics 2, 360. Fleiss (1971),
-Psychological Bulletin 76, 378. D3, section 5.1 and appendix G (which reports the first and the third).
+Psychological Bulletin 76, 378. Holm (1979), Scandinavian Journal of Statistics 6, 65. D3, section 5.1 and appendix G
+(which reports the effect and the agreement).
 """
 
 from __future__ import annotations
@@ -27,20 +35,38 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, clustered_rate
+from d3stats.inference.bias.audit import Audit, by_kind, clustered_rate
 from d3stats.inference.bias.verdicts import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.item_strata import StrataOf
+from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
 from d3stats.result import EstimatesResult
 from d3stats.trajectories import MISSING, Missing
 
-__all__ = ["SET", "Heterogeneity", "PersonaEffect", "SubsetAccuracy", "persona_effect", "subset_accuracy"]
+__all__ = [
+    "AGREEMENT",
+    "CHANGED",
+    "HIGHEST",
+    "LEFT_OUT",
+    "LOWEST",
+    "MAIN",
+    "SET",
+    "Heterogeneity",
+    "PersonaEffect",
+    "SubsetAccuracy",
+    "persona_effect",
+    "subset_accuracy",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SET = "accuracy with personas less without"
+SET = "accuracy with personas minus accuracy without"
 AGREEMENT, BEYOND = "mean pairwise agreement of personas", "agreement of personas beyond chance"
 LOWEST, HIGHEST = "lowest pairwise agreement", "highest pairwise agreement"
+MAIN, LEFT_OUT = "accuracy minus that of the others", "accuracy of the majority, with minus without"
+CHANGED = "share of items whose majority changes without"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +77,20 @@ class Heterogeneity:
     ----------
     f, p_value : float or None
         Hotelling's F and its p-value; None where there is no test, and then `why` says why.
+    df1, df2 : int
+        Degrees of freedom of F.
+    why : str
+        Why there is no test, "" where there is one.
+
+    Examples
+    --------
+    >>> from d3stats.inference import persona_effect
+    >>> vote = {"none": "ABAABBAB", "ethics": "AAAABBAA", "business": "AAAAABAA"}
+    >>> rows = [(i, p, v, "A") for p, word in vote.items() for i, v in enumerate(word)]
+    >>> table = pd.DataFrame(rows, columns=["item", "persona", "vote", "label"])
+    >>> found = persona_effect(table).heterogeneity
+    >>> found.df1, found.df2, found.why
+    (1, 7, '')
     """
 
     f: float | None
@@ -61,30 +101,111 @@ class Heterogeneity:
 
     def __str__(self) -> str:
         if self.f is None or self.p_value is None:
-            return f"do personas differ in accuracy: no test, {self.why}"
-        return f"do personas differ in accuracy: F({self.df1}, {self.df2}) = {self.f:.2f}, p = {self.p_value:.3g}"
+            return f"do personas differ in accuracy: no test, because {self.why}"
+        return f"do personas differ in accuracy: F({self.df1}, {self.df2}) = {self.f:z.2f}, p = {self.p_value:.3g}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonaEffect(Audit):
-    """Paired effect of personas on accuracy, the set's first, their agreement, and a test whether they differ.
+    r"""Effect of personas on accuracy, of each on the majority, their agreement, and a test whether they differ.
 
     Attributes
     ----------
+    estimates : tuple of Estimate
+        The effect of the set first, if there is a juror without persona; otherwise the accuracies; then the
+        agreement. Without labels the agreement alone.
+    main_effects, left_out, changes : tuple of Estimate
+        One per persona, in the same order. `main_effects` is its accuracy minus that of the others; `left_out` is
+        the accuracy of the majority with the persona minus without it. Both are empty without labels. `changes` is
+        the share of items whose majority changes without the persona; it is empty with fewer than three personas.
+    heterogeneity : Heterogeneity
+        The test whether personas differ.
     agreement : DataFrame
         One row per pair of personas: ``first, second, agreement, low, high, n``.
+    judge : str
+        Who spoke as the personas.
+
+    Examples
+    --------
+    >>> from d3stats.inference import persona_effect
+    >>> vote = {"none": "ABAABBAB", "ethics": "AAAABBAA", "business": "AAAAABAA"}
+    >>> rows = [(i, p, v, "A") for p, word in vote.items() for i, v in enumerate(word)]
+    >>> found = persona_effect(pd.DataFrame(rows, columns=["item", "persona", "vote", "label"]))
+    >>> round(found.effect.value, 4)
+    0.3125
+    >>> found.agreement[["first", "second", "agreement"]].values.tolist()
+    [['ethics', 'business', 0.875]]
+    >>> found.plot().get_xlabel()
+    'accuracy minus that of the others\nbars: 95 % cluster t'
     """
 
     heterogeneity: Heterogeneity
     agreement: pd.DataFrame
-    _json = ("judge", "estimates", "notes", "heterogeneity", "agreement")
+    main_effects: tuple[Estimate, ...] = ()
+    left_out: tuple[Estimate, ...] = ()
+    changes: tuple[Estimate, ...] = ()
+    _json = ("judge", "estimates", "notes", "heterogeneity", "agreement", "personas")
+
+    @property
+    def personas(self) -> pd.DataFrame:
+        """The effects of each persona, one row per measure: "main effect", "leave one out", "majority changes".
+
+        Columns: ``persona, measure, value, low, high, level, kind, p_value, p_holm, n, n_clusters, note``. ``p_holm``
+        is adjusted over the personas of a measure that have a test. A share of items whose majority changes has none.
+        """
+        rows = []
+        for measure, found in (
+            ("main effect", self.main_effects),
+            ("leave one out", self.left_out),
+            ("majority changes", self.changes),
+        ):
+            tested = [e.p_value for e in found if e.p_value is not None]
+            adjusted = iter(adjust(tested) if tested else ())
+            for e in found:
+                p = None if e.p_value is None else float(next(adjusted))
+                who = e.name.rpartition(", ")[2]
+                limits = (e.value, e.low, e.high, e.level, e.kind)
+                rows.append((who, measure, *limits, e.p_value, p, e.n, e.n_clusters, e.note))
+        columns = "persona measure value low high level kind p_value p_holm n n_clusters note"
+        return pd.DataFrame(rows, columns=columns.split())
+
+    def find(self, name: str) -> Estimate | None:
+        """Return the estimate of this name, or None where the data do not give it."""
+        every = (*self.estimates, *self.main_effects, *self.left_out, *self.changes)
+        return next((e for e in every if e.name == name), None)
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {**super()._tables(), "agreement": self.agreement}
+        return {**super()._tables(), "personas": self.personas, "agreement": self.agreement}
 
     def summary(self) -> str:
-        """Return the estimates, the notes and the test as text."""
-        return f"{super().summary()}\n  {self.heterogeneity}"
+        """Return the estimates, the notes, the test and what each persona does as text."""
+        lines = [super().summary(), f"  {self.heterogeneity}"]
+        found = (*self.main_effects, *self.left_out, *self.changes)
+        adjusted = self.personas["p_holm"].to_numpy(dtype=float, na_value=np.nan)
+        for e, p in zip(found, adjusted.tolist(), strict=True):
+            lines.append(f"  {e}" + ("" if np.isnan(p) else f", p = {p:.3g} (Holm)"))
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the main effects, or without labels what each persona changes, with their intervals.
+
+        Raises
+        ------
+        ValueError
+            When there is neither.
+        """
+        from d3stats.plotting.intervals import plot_forest
+
+        found, label = (
+            (self.main_effects, MAIN) if self.main_effects else (self.changes, "share of items changed")
+        )
+        if not found:
+            raise ValueError(
+                "a figure of personas must have main effects or changes of the majority; got neither"
+            )
+        rows = [(e.name.rpartition(", ")[2], e.value, e.low, e.high, e.level, e.kind) for e in found]
+        frame = pd.DataFrame(rows, columns=["label", "difference", "low", "high", "level", "kind"])
+        return plot_forest(frame, xlabel=label, ax=ax)
 
 
 def persona_effect(
@@ -96,29 +217,46 @@ def persona_effect(
     votes: Votes = "answer",
     missing: Missing = "exclude",
     level: float = 0.95,
+    strata: StrataOf = None,
 ) -> PersonaEffect:
-    """Estimate the paired effect of personas on accuracy, test whether they differ, and compute their agreement.
+    """Estimate what personas do to accuracy and to the majority, paired by item over clusters, and their agreement.
 
     Parameters
     ----------
-    source : Judgments, DataFrame, Trajectories, str or Path
-        Verdicts with ``label`` and ``persona``; the juror without one is called as `baseline` says, or has no
-        name. A log has a persona per seat. Several verdicts of one persona on an item count with their mean.
+    source : Judgments, DataFrame, Trajectories, DebateLog, str or Path
+        Votes for any answers, by ``persona``; the juror without one is called as in `baseline`, or has no name. In a
+        log the personas that a run recorded count, and where there are none, each agent is one. Several votes of one
+        persona on an item count with their mean; the majority takes the first. Without ``label`` the result holds no
+        accuracies, only agreement and changes of the majority.
     baseline : str
-        The plain juror. Where it does not occur there is no effect to estimate, and the rest is.
+        Name of the juror without persona. If it does not occur, no effect is estimated, only the other
+        quantities.
     personas : list of str, optional
-        Which personas; by default all.
+        Which personas; by default all. The majority is that of these.
     judge : str, optional
         Whose personas, where the table has the column ``persona`` and several judges.
     votes : {"answer", "slot"}
     missing : {"exclude", "wrong"}
-        Whether a missing vote is left out or counts as wrong.
+        Whether a missing vote is left out or counts as wrong. In the majority it is left out either way.
     level : float
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
+        then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
+
+    Returns
+    -------
+    PersonaEffect
 
     Raises
     ------
     ValueError
-        When there is no persona or no label, or a persona shares no labelled item with the plain juror.
+        When there is no persona, or only one and no juror without persona on labelled items, or a persona
+        shares no labelled item with the juror without persona.
+
+    Notes
+    -----
+    The majority is the answer with the most votes. On a tie with m answers it counts 1 / m right where the label is one
+    of them. Two wrong votes of a log that records only correctness count as one answer, and a note says so.
 
     Examples
     --------
@@ -127,10 +265,30 @@ def persona_effect(
     >>> audit = persona_effect(pd.DataFrame(rows, columns=["item", "persona", "vote", "label"]))
     >>> round(audit[SET].value, 4), audit[AGREEMENT].value
     (0.3125, 0.875)
+    >>> audit[f"{MAIN}, business"].value
+    0.125
     """
     level = probability("level", level, open_interval=True)
+    if strata is not None:
+        settings: dict[str, Any] = {
+            "baseline": baseline,
+            "personas": personas,
+            "missing": missing,
+            "level": level,
+        }
+        by_strata: PersonaEffect = by_kind(
+            persona_effect,
+            source,
+            strata,
+            judge,
+            votes=votes,
+            reading={"personas": True},
+            options=settings,
+            again=_same_personas,
+        )
+        return by_strata
     choice("missing", missing, ("exclude", "wrong"))
-    data = as_judgments(source, votes=votes)
+    data = as_judgments(source, votes=votes, personas=True)
     owner = ""
     if "persona" in data.table or judge is not None:
         owner, data = one_judge(data, judge)
@@ -138,57 +296,173 @@ def persona_effect(
     who = data.texts("persona") if "persona" in data.table else known
     who = np.where(who == "", baseline, who).astype(object)
     found = [str(name) for name in pd.unique(who) if name != baseline]
-    names = found if personas is None else personas
+    names = found if personas is None else list(dict.fromkeys(personas))
     unknown = sorted(set(names) - set(found))
     if unknown or not names:
         raise ValueError(
-            f"personas must occur in the table, at least one; got {unknown or 'none'}, it has {found}"
+            f"at least one persona must occur in the table; got {unknown or 'none'}, it has {found}"
         )
     labelled = data.label != MISSING
-    if not labelled.any():
-        raise ValueError("a persona audit needs labels; got none")
+    plain_there = bool(((who == baseline) & labelled).any())
+    if len(names) == 1 and not plain_there:
+        raise ValueError(
+            "a persona audit must have two personas, or one and labelled votes of the juror without "
+            f"persona {baseline!r}; got "
+            f"{names[0]!r} alone"
+        )
     notes = [*data.doubts(), *data.notes]
-    if not labelled.all():
+    if not labelled.any():
+        notes.append(
+            "no labels, so there is no accuracy, only the agreement and how often the majority changes "
+            "without a persona"
+        )
+    elif not labelled.all():
         notes.append(
             f"accuracy: {int((~labelled).sum())} of {len(data)} verdicts have no label and were left out"
         )
     if lost := int((data.vote == MISSING).sum()):
         notes.append(f"{lost} missing votes {'were left out' if missing == 'exclude' else 'count as wrong'}")
-    unknown_is = 0.0 if missing == "wrong" else np.nan
-    right = np.where(data.vote == MISSING, unknown_is, (data.vote == data.label).astype(float))
-    right[~labelled] = np.nan
-    table = _by_item(data, who, right, [*names, baseline])
+    if set(data.answers) <= {RIGHT, WRONG}:
+        notes.append("votes are only right or wrong, so two wrong votes count as the same answer")
     cluster = _cluster_of_items(data)
-    plain = table[baseline]
     estimates: list[Estimate] = []
-    if np.isnan(plain).all():
-        notes.append(f"no verdict of the plain juror {baseline!r}: accuracies and agreement only, no effect")
-        for name in names:
-            here = ~np.isnan(table[name])
-            if here.any():
-                estimates.append(clustered_rate(f"accuracy, {name}", table[name][here], cluster[here], level))
-    else:
-        gains = {name: table[name] - plain for name in names}
-        apart = [name for name in names if np.isnan(gains[name]).all()]
-        if apart:
-            raise ValueError(
-                f"a persona must share labelled items with the plain juror; got none for {apart}"
-            )
-        estimates.append(_mean_gain(SET, list(gains.values()), cluster, level))
-        estimates += [_mean_gain(f"{SET}, {name}", [gain], cluster, level) for name, gain in gains.items()]
-    pairs, agreement = _agreement(data, who, names, level)
+    main: list[Estimate] = []
+    heterogeneity = Heterogeneity(None, len(names) - 1, 0, None, "there are no labels")
+    if labelled.any():
+        right = _right(data, labelled, missing)
+        table = _by_item(data, who, right, [*names, baseline])
+        estimates += _against_plain(table, names, baseline, cluster, level, notes)
+        heterogeneity = _heterogeneity([table[name] for name in names], cluster)
+        if len(names) > 1:
+            main = _main_effects({name: table[name] for name in names}, cluster, level, notes)
+    first = _first_votes(data, who, names)
+    pairs, agreement = _agreement(data, first, names, level)
     estimates += agreement
+    left_out, changes = _leave_one_out(data, first, names, level, notes)
     if len(names) > 2:
         notes.append(
-            "lowest and highest of several pairs lie apart by sampling alone; each interval is for its own pair"
+            "the lowest and highest of several pairs differ by chance alone; each interval is for its own pair"
+        )
+    if not estimates:
+        raise ValueError(
+            "personas must share items, or share labelled items with the juror without persona; got "
+            "personas that never voted on the same item"
         )
     return PersonaEffect(
         judge=counted(len(names), "persona") + (f" of {owner}" if owner not in ("", ONE_JUDGE) else ""),
         estimates=tuple(estimates),
         notes=tuple(notes),
-        heterogeneity=_heterogeneity([table[name] for name in names], cluster),
+        heterogeneity=heterogeneity,
         agreement=pairs,
+        main_effects=tuple(main),
+        left_out=tuple(left_out),
+        changes=tuple(changes),
     )
+
+
+def _same_personas(whole: PersonaEffect) -> dict[str, Any]:
+    """Return the personas of the whole, so that every stratum has the same or no estimate."""
+    names = list(dict.fromkeys(whole.personas["persona"]))
+    return {"personas": names} if names else {}
+
+
+def _right(data: Judgments, labelled: NDArray[np.bool_], missing: Missing) -> Floats:
+    """Return 1 for a right vote, 0 for a wrong one, NaN where neither is known."""
+    unknown_is = 0.0 if missing == "wrong" else np.nan
+    right = np.where(data.vote == MISSING, unknown_is, (data.vote == data.label).astype(float))
+    right[~labelled] = np.nan
+    return right
+
+
+def _against_plain(
+    table: Mapping[str, Floats],
+    names: list[str],
+    baseline: str,
+    cluster: Ints,
+    level: float,
+    notes: list[str],
+) -> list[Estimate]:
+    """Return the gains over the juror without persona, the set first; without that juror, the accuracies and a note."""
+    plain = table[baseline]
+    estimates = []
+    if np.isnan(plain).all():
+        notes.append(
+            f"no verdict of the juror without persona {baseline!r}, so there is no effect to estimate"
+        )
+        for name in names:
+            here = ~np.isnan(table[name])
+            if here.any():
+                estimates.append(clustered_rate(f"accuracy, {name}", table[name][here], cluster[here], level))
+        return estimates
+    gains = {name: table[name] - plain for name in names}
+    apart = [name for name in names if np.isnan(gains[name]).all()]
+    if apart:
+        raise ValueError(
+            f"a persona must share labelled items with the juror without persona; got none for {apart}"
+        )
+    estimates.append(_mean_gain(SET, list(gains.values()), cluster, level))
+    estimates += [_mean_gain(f"{SET}, {name}", [gain], cluster, level) for name, gain in gains.items()]
+    return estimates
+
+
+def _main_effects(
+    table: Mapping[str, Floats], cluster: Ints, level: float, notes: list[str]
+) -> list[Estimate]:
+    """Return the accuracy of each persona minus the mean of the others, on the items that it and another judged."""
+    every = np.stack(list(table.values()))
+    judged = ~np.isnan(every)
+    right, size = np.where(judged, every, 0.0).sum(axis=0), judged.sum(axis=0)
+    found, alone = [], []
+    for name, own in table.items():
+        shared = ~np.isnan(own) & (size > 1)
+        if not shared.any():
+            alone.append(name)
+            continue
+        others = np.divide(right - np.nan_to_num(own), size - 1, out=np.full(len(own), np.nan), where=shared)
+        found.append(_mean_gain(f"{MAIN}, {name}", [own - others], cluster, level))
+    if alone:
+        notes.append(f"no main effect of {', '.join(alone)}: no labelled item in common with another persona")
+    return found
+
+
+def _leave_one_out(
+    data: Judgments, votes: Ints, names: list[str], level: float, notes: list[str]
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Return what each persona adds to the accuracy of the majority, and how often the majority changes without it."""
+    if len(names) < 3:
+        notes.append("leave one out needs three personas: the majority of two is a tie wherever they differ")
+        return [], []
+    cluster = np.repeat(_cluster_of_items(data), 3)
+    label = np.full(len(data.items), MISSING, dtype=np.int64)
+    label[data.item] = data.label
+    label = np.repeat(label, 3)
+    counts = np.stack([(votes == code).sum(axis=0) for code in range(len(data.answers))], axis=1)
+    leads, credit = _leaders(counts, label)
+    left_out, changes, alone = [], [], []
+    for row, name in zip(votes, names, strict=True):
+        here = np.flatnonzero((row != MISSING) & (counts.sum(axis=1) > 1))
+        if not len(here):
+            alone.append(name)
+            continue
+        without = counts[here].copy()
+        without[np.arange(len(here)), row[here]] -= 1
+        others, others_credit = _leaders(without, label[here])
+        changed = (others != leads[here]).any(axis=1).astype(float)
+        changes.append(clustered_rate(f"{CHANGED}, {name}", changed, cluster[here], level))
+        gain = np.full(len(row), np.nan)
+        gain[here] = credit[here] - others_credit
+        if not np.isnan(gain).all():
+            left_out.append(_mean_gain(f"{LEFT_OUT}, {name}", [gain], cluster, level))
+    if alone:
+        notes.append(f"leave one out without {', '.join(alone)}: no item in common with another persona")
+    return left_out, changes
+
+
+def _leaders(counts: NDArray[np.int64], label: Ints) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which answers lead, and how right that is: 1 / m where the label is one of m; NaN without a label."""
+    leads = (counts == counts.max(axis=1, keepdims=True)) & (counts > 0)
+    right = leads[np.arange(len(label)), np.maximum(label, 0)] / np.maximum(leads.sum(axis=1), 1)
+    return leads, np.where(label == MISSING, np.nan, right)
 
 
 def _by_item(data: Judgments, who: NDArray[np.object_], value: Floats, names: list[str]) -> dict[str, Floats]:
@@ -223,7 +497,7 @@ def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> E
 
     found = cluster_estimate(name, totals, statistic, int(seen.sum()), level=level, bounds=(-1.0, 1.0))
     if found.low is None and len(totals) > 1 and found.value == 0:
-        return replace(found, note="no item changed: right or wrong with and without alike")
+        return replace(found, note="no item changed between right and wrong with the personas")
     return found
 
 
@@ -240,9 +514,9 @@ def _heterogeneity(right: list[Floats], cluster: Ints) -> Heterogeneity:
     found = hotelling(totals[:, 1:] - totals[:, :1])
     why = ""
     if found.df2 < 1:
-        why = f"{len(totals)} clusters are too few for {k} personas"
+        why = f"{counted(len(totals), 'cluster')} judged by all of them, too few for {k} personas"
     elif found.f is None:
-        why = "some personas differ in no cluster, or always alike; leave one of them out"
+        why = "some personas never differ from each other, or always in the same way; leave one of them out"
     return Heterogeneity(found.f, found.df1, found.df2, found.p_value, why)
 
 
@@ -257,10 +531,10 @@ def _first_votes(data: Judgments, who: NDArray[np.object_], names: list[str]) ->
 
 
 def _agreement(
-    data: Judgments, who: NDArray[np.object_], names: list[str], level: float
+    data: Judgments, votes: Ints, names: list[str], level: float
 ) -> tuple[pd.DataFrame, list[Estimate]]:
     """Return one row per pair of personas, and their mean agreement, that beyond chance, the lowest and the highest."""
-    votes, cluster = _first_votes(data, who, names), np.repeat(_cluster_of_items(data), 3)
+    cluster = np.repeat(_cluster_of_items(data), 3)
     found = []
     for i, j in combinations(range(len(names)), 2):
         both = (votes[i] != MISSING) & (votes[j] != MISSING)
@@ -273,7 +547,7 @@ def _agreement(
     if not found:
         return table, []
     # Per row: how many personas gave each answer; pairs that agree and pairs in all follow from it.
-    given = np.stack([(votes == code).sum(axis=0) for code in range(3)], axis=1).astype(float)
+    given = np.stack([(votes == code).sum(axis=0) for code in range(len(data.answers))], axis=1).astype(float)
     size = given.sum(axis=1)
     agree, of = (given * (given - 1)).sum(axis=1) / 2, size * (size - 1) / 2
     used = of > 0
@@ -284,7 +558,8 @@ def _agreement(
     if (totals[:, 2:].sum(axis=0) > 0).sum() > 1:
         estimates.append(cluster_estimate(BEYOND, totals, _beyond_chance, n, bounds=(-1.0, 1.0), **shape))
     if len(found) > 1:
-        rates = [rate for *_, rate in found]
+        # A pair that shares one cluster agrees there or does not; it says nothing of how often.
+        rates = [rate for *_, rate in found if rate.low is not None] or [rate for *_, rate in found]
         estimates.append(replace(min(rates, key=lambda rate: rate.value), name=LOWEST))
         estimates.append(replace(max(rates, key=lambda rate: rate.value), name=HIGHEST))
     return table, estimates
@@ -320,6 +595,16 @@ class SubsetAccuracy(EstimatesResult):
         Whether `sd_between` was counted over all subsets.
     sd_binomial : float
         Standard deviation of one accuracy over as many independent items.
+
+    Examples
+    --------
+    >>> from d3stats.inference.bias import subset_accuracy
+    >>> rng = np.random.default_rng(0)
+    >>> found = subset_accuracy(rng.random((120, 8)) < rng.beta(6, 2, size=(120, 1)), 5)
+    >>> print(found.accuracy)
+    accuracy of the majority of 5: 0.828 [0.774, 0.882] (95 % cluster t, n = 120 in 120 clusters)
+    >>> round(found.se_of_mean(3), 4), found.n_subsets
+    (0.0307, 56)
     """
 
     accuracy: Estimate
@@ -348,9 +633,9 @@ class SubsetAccuracy(EstimatesResult):
 
     def _remarks(self) -> list[str]:
         how = "counted over all" if self.exact else f"over {MOST_SUBSETS} drawn"
-        spread = f"spread between them {self.sd_between:.4f} ({how}); of one accuracy by the Binomial"
+        spread = f"spread between them {self.sd_between:z.4f} ({how}); of one accuracy by the Binomial"
         return [
-            f"{self.n_subsets} subsets of {self.size} among {self.n_personas}: {spread} {self.sd_binomial:.4f}"
+            f"{self.n_subsets} subsets of {self.size} among {self.n_personas}: {spread} {self.sd_binomial:z.4f}"
         ]
 
 
@@ -376,6 +661,10 @@ def subset_accuracy(
     level : float
     rng : Generator, int or None
         For the spread, where there are more than 20,000 subsets.
+
+    Returns
+    -------
+    SubsetAccuracy
 
     Raises
     ------

@@ -1,15 +1,15 @@
 """Position bias of a judge: consistency of its verdicts when the order is swapped, and its preference for a place.
 
 - *Swap consistency*: the share of pairs of verdicts (one per order) that name the same winner, two ties included. A
-  judge that ignores the answers and leans alike on every item has 2 * first * second + ties^2, a mark to read by.
-- *Position effect*: the first-slot excess is the share of verdicts for the first place, ties as half, less one half;
-  over both orders of an item whatever the answers deserve cancels. Of the inconsistent pairs the share that favours
-  the first place is 1/2 for an unbiased judge; its log-odds, log(b/c), is what a paired logistic model gives.
+  judge that ignores the answers and leans alike on every item has 2 * first * second + ties^2, for comparison.
+- *Position effect*: the first-slot excess is the share of verdicts for the first place, ties as half, minus one half;
+  over both orders of an item, the quality of the answers cancels. For an unbiased judge, one half of the inconsistent
+  pairs favour the first place; the log-odds of that share, log(b/c), are those of a paired logistic model.
 
-The test flips the sign of each cluster's sum of leanings, exactly (with a pair per cluster and no ties McNemar's exact
-test). A pair that is inconsistent through a tie leans half as much. With one order per item the effect is half of how
-much more often the judge errs against labels towards the first place than towards the second; it takes an unbiased
-judge's errors as equally likely both ways, which random orders ensure.
+The test flips the sign of each cluster's sum of leanings, exactly (with a pair per cluster and no ties it is McNemar's
+exact test). A pair that is inconsistent through a tie leans half as much. With one order per item, the effect compares
+errors against the labels: half of how much more often the judge errs towards the first place than towards the second.
+This assumes that an unbiased judge errs equally often both ways, which random orders ensure.
 
 References
 ----------
@@ -26,19 +26,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, probability
+from d3stats._check import RngLike, as_rng, probability
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import (
     Audit,
     Audits,
     audits_frame,
+    by_kind,
     clustered_rate,
     contrast_of_rates,
     each_judge,
     unlabelled_note,
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.item_strata import StrataOf
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
 from d3stats.trajectories import MISSING
 
@@ -64,7 +66,7 @@ EXCESS, CONSISTENCY = "first-slot excess", "swap consistency"
 FAVOURS, LOG_ODDS = "inconsistent pairs that favour the first slot", "log-odds of first against second"
 COIN = "consistency of a judge that ignores the answers"
 RIGHT_FIRST, RIGHT_SECOND = "accuracy, right answer shown first", "accuracy, right answer shown second"
-RIGHT_GAP = "accuracy, first less second"
+RIGHT_GAP = "accuracy, first minus second"
 AGAINST_LABEL = "first-slot excess against the label"
 _FEW = 10
 """Fewer inconsistent pairs tell hardly anything of their direction."""
@@ -72,7 +74,7 @@ _FEW = 10
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Audit):
-    """A judge's preference for a place and its consistency; the first estimate is the excess of first-slot verdicts.
+    r"""A judge's preference for a place and its consistency; the first estimate is the excess of first-slot verdicts.
 
     Attributes
     ----------
@@ -81,6 +83,22 @@ class PositionBias(Audit):
         one order and a tie in the other. All 0 where items were shown in one order only.
     method : str
         How the p-value of the excess is made.
+    judge : str
+        Whose verdicts were audited.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from d3stats import position_bias
+    >>> columns = {"item": np.repeat(range(40), 2), "order": ["AB", "BA"] * 40, "vote": list("AAAB") * 20}
+    >>> table = pd.DataFrame(columns)
+    >>> found = position_bias(table, votes="slot")
+    >>> print(found.effect)
+    first-slot excess: 0.250 [0.169, 0.331] (95 % cluster t, n = 40 in 40 clusters)
+    >>> found.consistent, found.first, found.n_pairs
+    (20, 20, 40)
+    >>> found.plot().get_xlabel()
+    'share of pairs, of verdicts\nbars: 95 % cluster Wilson and cluster t'
     """
 
     consistent: int
@@ -114,6 +132,7 @@ def position_bias(
     votes: Votes = "answer",
     level: float = 0.95,
     rng: RngLike = None,
+    strata: StrataOf = None,
 ) -> PositionBias | Audits[PositionBias]:
     """Estimate a judge's preference for the answer shown first, and its consistency when the order is swapped.
 
@@ -130,17 +149,20 @@ def position_bias(
     level : float
     rng : Generator, int or None
         Used only where the sign-flip test is beyond counting.
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
+        then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
 
     Returns
     -------
     PositionBias
-        Of several judges an :class:`Audits`, which holds one for each.
+        For several judges an :class:`Audits` with one result each.
 
     Raises
     ------
     ValueError
-        When no verdict has an order, or items were shown in one order only and there are no labels (then which
-        answers were put first cannot be told from a preference for the first).
+        When no verdict has an order. Also when items were shown in one order only and there are no labels, because
+        quality of the answers in the first place cannot be separated from a preference for that place.
 
     Examples
     --------
@@ -150,11 +172,17 @@ def position_bias(
       first-slot excess: 0.500 [0.412, 0.500] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters), p = 1.82e-12
       swap consistency: 0.000 [0.000, 0.088] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       inconsistent pairs that favour the first slot: 1.000 [0.912, 1.000] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
-      consistency of a judge that ignores the answers: 0.000, no interval (a reference, from its own shares of first, second and tie, as if alike on all items)
-      note: there is no column judge: all verdicts are those of one judge, called 'judge'
-      note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
+      consistency of a judge that ignores the answers: 0.000, no interval (a reference value: the judge's own shares of first, second and tie, the same for all items)
+      note: there is no column judge, so all verdicts belong to one judge, called 'judge'
+      note: every inconsistent pair favours the first slot, so the log-odds of this share are infinite; their lower limit is 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
+    if strata is not None:
+        settings: dict[str, Any] = {"level": level, "rng": int(as_rng(rng).integers(2**62))}
+        by_strata: PositionBias | Audits[PositionBias] = by_kind(
+            position_bias, source, strata, judge, votes=votes, reading={"decisions": True}, options=settings
+        )
+        return by_strata
     data = as_judgments(source, votes=votes, decisions=True)
     if judge is None and len(data.judges) > 1:
         return each_judge(position_bias, data, level=level, rng=rng)
@@ -162,7 +190,7 @@ def position_bias(
     cast = (data.vote != MISSING) & (data.order != MISSING)
     notes = [*data.doubts(), *data.notes]
     if (data.vote[cast] == TIE).all() and cast.any():
-        notes.append("every verdict is a tie: consistent, because it says nothing")
+        notes.append("every verdict is a tie, so the judge is consistent but not informative")
     if not cast.all():
         notes.append(
             f"{int((~cast).sum())} of {len(data)} verdicts have no vote or no order and were left out"
@@ -170,8 +198,8 @@ def position_bias(
     data = data.rows(cast)
     if len(data) == 0:
         raise ValueError(
-            f"a position audit needs verdicts with their order; got none of {name!r} (a debate log tells it by the "
-            "candidate that an item shows first, or by seats named 'JUDGE (1-2)' and 'JUDGE (2-1)')"
+            f"a position audit needs verdicts with their order; got none of {name!r} (in a debate log: the "
+            "field first of an item, or seats named 'JUDGE (1-2)' and 'JUDGE (2-1)')"
         )
     one, other = _pairs(data)
     if len(one) == 0:
@@ -190,6 +218,30 @@ def position_frame(audits: Any) -> pd.DataFrame:
     One row per judge with both orders: ``judge, consistency, consistency_low, consistency_high, first, first_low,
     first_high, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as half. ValueError when
     no judge was seen in both orders.
+
+    Parameters
+    ----------
+    audits : PositionBias, mapping of str to PositionBias, or iterable of them
+        As :func:`position_bias` gives them.
+
+    Returns
+    -------
+    DataFrame
+        One row per judge.
+
+    Raises
+    ------
+    ValueError
+        When no judge was seen in both orders.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from d3stats import position_bias
+    >>> columns = {"item": np.repeat(range(40), 2), "order": ["AB", "BA"] * 40, "vote": list("AAAB") * 20}
+    >>> table = pd.DataFrame(columns)
+    >>> position_frame([position_bias(table, votes="slot")])[["judge", "consistency", "first"]].values.tolist()
+    [['judge', 0.5, 0.75]]
     """
     return position_table(audits_frame(audits))
 
@@ -198,6 +250,26 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
     """Return what :func:`position_frame` does, from a table of estimates such as :func:`audits_frame` gives.
 
     Columns are ``judge, name, value, low, high`` and, where there are some, ``level, kind`` of the limits.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        One row per estimate.
+
+    Returns
+    -------
+    DataFrame
+        One row per judge, columns as of :func:`position_frame`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from d3stats import position_bias
+    >>> columns = {"item": np.repeat(range(40), 2), "order": ["AB", "BA"] * 40, "vote": list("AAAB") * 20}
+    >>> table = pd.DataFrame(columns)
+    >>> estimates = position_bias(table, votes="slot").to_frame()
+    >>> position_table(estimates)[["judge", "consistency", "first"]].values.tolist()
+    [['judge', 0.5, 0.75]]
     """
     rows = []
     for judge, part in estimates.groupby("judge", sort=False):
@@ -252,16 +324,20 @@ def _from_pairs(
         notes += [said] if said else []
         if first + second < _FEW:
             notes.append(
-                f"only {first + second} pairs are inconsistent outright: their direction is hardly known"
+                f"only {first + second} pairs are inconsistent without a tie, so the direction is very "
+                "uncertain"
             )
     else:
         notes.append(
-            "no pair is inconsistent outright: no direction to estimate, the excess is bounded from above"
+            "no pair is inconsistent without a tie, so there is no direction to estimate; the excess has "
+            "an upper bound"
         )
     if through_tie:
-        notes.append(f"{through_tie} pairs are inconsistent through a tie: half a leaning each")
+        notes.append(
+            f"{through_tie} pairs are inconsistent through a tie and count as half a preference each"
+        )
     to_first, to_second, tied = (float((slots == where).mean()) for where in (1, -1, 0))
-    note = "a reference, from its own shares of first, second and tie, as if alike on all items"
+    note = "a reference value: the judge's own shares of first, second and tie, the same for all items"
     coin = 2 * to_first * to_second + tied**2
     found.append(
         Estimate(name=COIN, value=coin, low=None, high=None, kind="reference", n=n, level=level, note=note)
@@ -280,8 +356,8 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
     if not (right_first.any() and right_second.any()):
         raise ValueError(
             "items shown in one order only need labels, with the better answer shown first in some items and second "
-            f"in others; got {int(right_first.sum())} and {int(right_second.sum())}: where a preference for a place "
-            "and which answers were put there cannot be told apart, there is no position effect to estimate"
+            f"in others; got {int(right_first.sum())} and {int(right_second.sum())}. Without them, the position effect "
+            "cannot be separated from the quality of the answers"
         )
     share = data.toward(data.order)
     # Of the first place: how often it wins when it should, plus when it should not, less one, halved.
@@ -291,8 +367,8 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
     decided = right_first | right_second
     if not decided.all():
         notes.append(unlabelled_note(int((~decided).sum())))
-    notes.append("each item was shown in one order only: swap consistency cannot be known")
-    notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
+    notes.append("each item was shown in one order only, so swap consistency is unknown")
+    notes.append("assumption: the errors of an unbiased judge fall on either place with equal probability")
     estimates = (pull, *_accuracy_by_place(data.rows(decided), level, notes))
     return PositionBias(judge=name, estimates=estimates, notes=tuple(notes), consistent=0, first=0, second=0,
                         through_tie=0, method="cluster t")  # fmt: skip
@@ -316,7 +392,7 @@ def _bounded(excess: Estimate, lean: Ints, cluster: Ints, n_clusters: int) -> Es
     """Bound the excess where all clusters lean alike, from how many could have leant otherwise.
 
     |excess| is at most half the share of inconsistent pairs; and where all pairs are inconsistent one way, it is
-    the share of such pairs less one half.
+    the share of such pairs minus one half.
     """
     if excess.low is not None:
         return excess
@@ -329,7 +405,7 @@ def _bounded(excess: Estimate, lean: Ints, cluster: Ints, n_clusters: int) -> Es
         return excess
     share = clustered_rate("", np.zeros(n_clusters), np.arange(n_clusters), excess.level)
     assert share.high is not None
-    note = "no pair is inconsistent: limits are half the share that could have been"
+    note = "no pair is inconsistent, so the limits are half of the possible share"
     return replace(excess, low=-share.high / 2, high=share.high / 2, kind=share.kind, note=note)
 
 
@@ -340,14 +416,15 @@ def _log_odds(share: Estimate) -> tuple[Estimate | None, str]:
     if share.low is None or share.high is None:
         return None, ""
     if share.value in (0.0, 1.0):
-        most = ("first", "at least", share.low) if share.value else ("second", "at most", share.high)
-        told = "every inconsistent pair favours the {} slot: the log-odds have no bound, and are {} {:.2f}"
+        most = ("first", "lower", share.low) if share.value else ("second", "upper", share.high)
+        told = (
+            "every inconsistent pair favours the {} slot, so the log-odds of this share are infinite; their {} limit "
+            "is {:z.2f}"
+        )
         return None, told.format(*most[:2], float(logit(most[2])))
     low, value, high = (float(logit(x)) for x in (share.low, share.value, share.high))
     if not np.isfinite([low, high]).all():
-        note = (
-            f"from the limits {share.low:.3f} and {share.high:.3f} of the share, one of which has no log-odds"
-        )
+        note = f"from the limits {share.low:z.3f} and {share.high:z.3f} of the share, one of which has no log-odds"
         return replace(share, name=LOG_ODDS, value=value, se=None, low=None, high=None, note=note), ""
     se = None if share.se is None else share.se / (share.value * (1 - share.value))
     return replace(share, name=LOG_ODDS, value=value, se=se, low=low, high=high), ""
@@ -370,7 +447,7 @@ def _accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[
     tied = int((data.vote[decided] == TIE).sum())
     if tied:
         share = tied / int(decided.sum())
-        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:.0%})")
+        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:z.0%})")
     if not all(mask.any() for mask in masks):
         return []
     right = (data.vote == data.label).astype(float)

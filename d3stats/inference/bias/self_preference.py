@@ -1,10 +1,10 @@
 """Self-preference of a judge: how much more often it errs for answers of its own family than against them.
 
-- The *gap*: how often the judge wrongly prefers its own, less how often it wrongly prefers the other; 0 for an unbiased
+- The *gap*: how often the judge wrongly prefers its own minus how often it wrongly prefers the other; 0 for an unbiased
   judge that errs both ways alike.
-- The *difference in differences*: this gap less the same gap of judges of neither family, on the same items.
+- The *difference in differences*: this gap minus the same gap of judges of neither family, on the same items.
 - The raw rate of preferring the own answer against the label (the self-enhancement rate of D3, section 4.3), for
-  comparison with published ones. Alone it cannot tell bias from error.
+  comparison with published ones. Alone it cannot separate bias from error.
 
 References
 ----------
@@ -26,12 +26,14 @@ from d3stats.inference.bias.audit import (
     Audit,
     Audits,
     Side,
+    by_kind,
     clustered_rate,
     contrast_of_rates,
     each_judge,
     unlabelled_note,
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.item_strata import StrataOf
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -47,12 +49,12 @@ __all__ = [
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-GAP = "own preferred wrongly, less other preferred wrongly"
-DID = "the same, less that of the other judges"
+GAP = "own preferred wrongly minus other preferred wrongly"
+DID = "the same, minus the value of the other judges"
 OWN, OTHER = "own preferred although the label says other", "other preferred although the label says own"
 OF_ALL = "self-enhancement rate (of all pairs with an own answer)"
 RAW_ALONE = (
-    "the raw rate alone cannot tell preference from error: read the gap, and the difference to other judges"
+    "the raw rate alone cannot separate preference from error; use the gap and the difference to other judges"
 )
 
 Against = Literal["disinterested", "all"]
@@ -68,6 +70,18 @@ class SelfPreference(Audit):
         The other judges.
     n_pairs : int
         Verdicts of this judge on pairs with exactly one answer of its family and a label for one of them.
+    judge, family : str
+        Whose verdicts were audited, and its family.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from d3stats.inference import self_preference
+    >>> columns = {"item": range(8), "judge": "J", "judge_family": "x", "family_a": "x", "family_b": "y"}
+    >>> table = pd.DataFrame(columns | {"vote": list("AAAABBBA"), "label": list("BBBBBAAA")})
+    >>> found = self_preference(table, judge="J")
+    >>> found.family, found.n_pairs, round(found.effect.value, 3)
+    ('x', 8, 0.133)
     """
 
     family: str
@@ -83,6 +97,7 @@ def self_preference(
     votes: Votes = "answer",
     against: Against = "disinterested",
     level: float = 0.95,
+    strata: StrataOf = None,
 ) -> SelfPreference | Audits[SelfPreference]:
     """Estimate a judge's preference for answers of its own family, by its errors for and against them.
 
@@ -96,11 +111,14 @@ def self_preference(
     against : {"disinterested", "all"}
         Which other judges are the baseline: those whose family is neither of the pair's, or all.
     level : float
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
+        then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
 
     Returns
     -------
     SelfPreference
-        Of several judges an :class:`Audits`, which holds one for each.
+        For several judges an :class:`Audits` with one result each.
 
     Raises
     ------
@@ -118,6 +136,12 @@ def self_preference(
     (0.8, 0.667, 0.133)
     """
     level = probability("level", level, open_interval=True)
+    if strata is not None:
+        settings: dict[str, Any] = {"against": against, "level": level}
+        by_strata: SelfPreference | Audits[SelfPreference] = by_kind(
+            self_preference, source, strata, judge, votes=votes, options=settings
+        )
+        return by_strata
     choice("against", against, ("disinterested", "all"))
     data = as_judgments(source, votes=votes)
     data.need("family_a", "family_b", "judge_family")
@@ -143,22 +167,27 @@ def self_preference(
     if missing := int(((own != MISSING) & ~voted).sum()):
         notes.append(f"{counted(missing, 'missing vote')} {verb(missing, 'was', 'were')} left out")
     if ties := int((usable & (mine.vote == TIE)).sum()):
-        notes.append(f"{ties} of {int(usable.sum())} verdicts are ties: wrong, but for neither side")
+        notes.append(
+            f"{ties} of {int(usable.sum())} verdicts are ties; they count as wrong, but for neither side"
+        )
     wrong_own, wrong_other = _wrong(mine, own, usable)
     found = [_gap(wrong_own, wrong_other, level)]
     if found[0] is None:
         side = "other" if len(wrong_own[0]) else "own"
         notes.append(
-            f"labels always prefer the {side} answer: errors the other way cannot happen, so there is no gap"
+            f"labels always prefer the {side} answer, so errors in the other direction cannot happen and "
+            "there is no gap"
         )
     others, names = _others(data, mine.item[usable], family, judge, against)
     if others is None:
-        notes.append("no other judge voted on these pairs: what everybody would prefer cannot be taken off")
+        notes.append(
+            "no other judge voted on these pairs, so the common preference of all judges cannot be subtracted"
+        )
     else:
         sides = (wrong_own, wrong_other, *others)
         if all(len(values) for values, _ in sides):
             found.append(contrast_of_rates(DID, sides, (1, -1, -1, 1), level))
-            found.append(_gap(*others, level, name=f"the same, {len(names)} other judges"))
+            found.append(_gap(*others, level, name=f"the same, {counted(len(names), 'other judge')}"))
     for name, (values, cluster) in ((OWN, wrong_own), (OTHER, wrong_other)):
         if len(values):
             found.append(clustered_rate(name, values, cluster, level))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from d3stats._check import choice, meant
 from d3stats._words import setting
 from d3stats.inference.tables import Fields, place_of, read_source, unread_note
-from d3stats.log.column_names import Columns
+from d3stats.log.arrays import RIGHT, WRONG
+from d3stats.log.column_names import Columns, to_choose
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
@@ -23,10 +24,10 @@ from d3stats.values import canonical
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
 
-__all__ = ["DECISION", "ONE_JUDGE", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
+__all__ = ["DECISION", "ONE_JUDGE", "PAIR", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
 
 DECISION = "decision"
-"""What the protocol as a judge is called: what its debates decided."""
+"""Name of the protocol as a judge; its verdicts are the decisions of its debates."""
 
 _ORDER_OF = {"A": "AB", "B": "BA", "1": "AB", "2": "BA"}
 _FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
@@ -36,20 +37,22 @@ _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Votes = Literal["answer", "slot"]
+PAIR = ("A", "B", "tie")
+"""The values of the codes of votes on a pair."""
 TIE = 2
-"""Code of a tie, in votes and in labels."""
+"""Code of a tie, in votes and in labels on a pair."""
 
 _ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
 _ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
 _TEXTS = ("family_a", "family_b", "judge_family", "persona")
 _COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
-_FIELDS = Fields(
+FIELDS = Fields(
     ("item", "vote", "label", "cluster", "judge"),
     ("item", "vote"),
     tuple(name for name in _COLUMNS if name != "debate"),
 )
 ONE_JUDGE = "judge"
-"""What the judge of a table without judges is called."""
+"""Name of the judge of a table without judges."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,17 +64,39 @@ class Judgments:
     item, judge, cluster : ndarray of int64, shape (rows,)
         Codes into `items`, `judges` and `clusters`.
     vote : ndarray of int64, shape (rows,)
-        Which answer won: 0 for A, 1 for B, 2 for a tie, -1 missing.
+        A code into `answers`, -1 missing; on a pair 0 for A, 1 for B, 2 for a tie.
     order : ndarray of int64, shape (rows,)
         Which answer was shown first: 0 for A, 1 for B, -1 unknown.
     label : ndarray of int64, shape (rows,)
         The better answer, coded as `vote`; -1 unknown.
+    items, judges, clusters : tuple of str
+        The values of the codes.
     table : DataFrame
         The rows as read, for the columns that only one audit needs.
     votes : {"answer", "slot"}
         What the votes were read as.
     notes : tuple of str
         What the reader did: words taken as missing, columns that were not read.
+    answers : tuple of str
+        What votes and labels are for: A, B and tie, or, where personas are compared, all answers that were voted.
+
+    Examples
+    --------
+    >>> from d3stats.inference.bias import as_judgments
+    >>> columns = {"item": [1, 1, 2], "judge": ["J", "K", "J"], "vote": ["A", "B", "tie"], "tokens": [90, 80, None]}
+    >>> read = as_judgments(pd.DataFrame(columns))
+    >>> read.vote.tolist(), read.judges, read.of("J").item.tolist()
+    ([0, 1, 2], ('J', 'K'), [0, 1])
+    >>> read.rows(read.vote == 0).item.tolist(), read.toward(np.zeros(3, np.int64)).tolist()
+    ([0], [1.0, 0.0, 0.5])
+    >>> read.numbers("tokens").tolist(), read.texts("judge").tolist()
+    ([90.0, 80.0, nan], ['J', 'K', 'J'])
+    >>> read.need("length_a")
+    Traceback (most recent call last):
+        ...
+    ValueError: the table must have the columns ['length_a'] for this audit; it lacks ['length_a']; say ...
+    >>> read.doubts()
+    []
     """
 
     item: Ints
@@ -86,6 +111,7 @@ class Judgments:
     table: pd.DataFrame
     votes: Votes = "answer"
     notes: tuple[str, ...] = ()
+    answers: tuple[str, ...] = PAIR
 
     def __len__(self) -> int:
         return len(self.item)
@@ -139,11 +165,18 @@ class Judgments:
         letters = self.vote[cast & (self.vote != TIE)]
         seen = set(self.order[cast].tolist()) >= {0, 1}
         doubts = []
-        if self.votes == "answer" and seen and len(letters) > 1 and (letters == letters[0]).all():
-            which = "vote" if len(letters) == int(cast.sum()) else "vote that is no tie"
+        if (
+            self.answers == PAIR
+            and self.votes == "answer"
+            and seen
+            and len(letters) > 1
+            and (letters == letters[0]).all()
+        ):
+            which = "vote" if len(letters) == int(cast.sum()) else "vote other than a tie"
             doubts.append(
-                f"every {which} says {'AB'[letters[0]]}, whichever answer was shown first: read as the same answer "
-                f"each time. If votes name the place, say {setting('votes', 'slot')}: then the place alone decides"
+                f"every {which} says {'AB'[letters[0]]} in both orders; votes are read as names of answers. "
+                f"If votes name the place, give {setting('votes', 'slot')}; the judge then follows the "
+                "place alone"
             )
         keys: dict[str, Any] = {"item": self.item, "judge": self.judge, "order": self.order}
         if "persona" in self.table:
@@ -151,7 +184,7 @@ class Judgments:
         again = int(pd.DataFrame(keys).duplicated().sum())
         if again:
             alike = int(self.table.astype(str).duplicated().sum())
-            copies = f"; {alike} of them are alike in every column: drop copies" if alike else ""
+            copies = f"; {alike} of them are equal in every column, so remove the copies" if alike else ""
             more = f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
             doubts.append(more + copies)
         return doubts
@@ -161,7 +194,7 @@ class Judgments:
         absent = [name for name in names if name not in self.table.columns]
         if absent:
             raise ValueError(
-                f"the table must have the columns {list(names)} for this audit; it lacks {absent}"
+                f"the table must have the columns {list(names)} for this audit; it lacks {absent}{to_choose(*absent)}"
             )
 
 
@@ -170,11 +203,12 @@ def as_judgments(
     *,
     votes: Votes = "answer",
     decisions: bool = False,
+    personas: bool = False,
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
 ) -> Judgments:
-    """Read verdicts on pairs of answers from a table, a log or trajectories.
+    """Read verdicts on pairs of answers, or any votes of personas, from a table, a log or trajectories.
 
     Parameters
     ----------
@@ -190,8 +224,15 @@ def as_judgments(
     decisions : bool
         Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
         says what was shown first.
+    personas : bool
+        Whether personas are compared: votes may then be for any answers, of one coding with the labels, and the jurors
+        of a log that records personas go by these (a juror without one has none).
     missing_values, columns, encoding
         As for :func:`~d3stats.inference.as_ratings`.
+
+    Returns
+    -------
+    Judgments
 
     Raises
     ------
@@ -207,24 +248,28 @@ def as_judgments(
     """
     choice("votes", votes, ("answer", "slot"))
     if isinstance(source, Judgments):
+        if not personas and source.answers != PAIR:
+            raise ValueError(
+                f"votes must be for A, B or tie in an audit of pairs; got votes for {list(source.answers[:5])}"
+            )
         return source
     path = source if isinstance(source, (str, Path)) else None
     reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-    source, taken = read_source(source, _FIELDS, **reading)
+    source, taken = read_source(source, FIELDS, **reading)
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        source = _from_log(source, decisions=decisions)
+        source = _from_log(source, decisions=decisions, personas=personas)
     elif isinstance(source, Trajectories):
-        source = _from_trajectories(source)
+        source = _from_trajectories(source, personas=personas)
     elif isinstance(source, pd.DataFrame):
         source = source.reset_index(drop=True)
     if path is not None and isinstance(source, pd.DataFrame) and not {"item", "vote"} & set(source.columns):
         raise ValueError(
             f"{path} must have the columns item and vote, or those of a log; "
-            f"got {', '.join(map(str, source.columns[:20]))}"
+            f"got {', '.join(map(str, source.columns[:20]))}{to_choose('item', 'vote')}"
         )
     if not isinstance(source, pd.DataFrame):
         raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {type(source).__name__}")
-    return _coded(source, votes, missing_values, taken)
+    return _coded(source, votes, missing_values, taken, personas)
 
 
 def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
@@ -237,20 +282,31 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
 
 
 def _coded(
-    table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None, taken: Sequence[str] = ()
+    table: pd.DataFrame,
+    votes: Votes,
+    missing_values: Iterable[str] | None,
+    taken: Sequence[str] = (),
+    personas: bool = False,
 ) -> Judgments:
     absent = [name for name in ("item", "vote") if name not in table.columns]
     if absent:
-        raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
+        raise ValueError(
+            f"a table of verdicts must have the columns item and vote; it lacks {absent}{to_choose(*absent)}"
+        )
     if table.empty:
         raise ValueError("a table of verdicts must have rows; got none")
-    table, notes = _canonical(table, missing_values)
+    table, notes, answers = _canonical(table, missing_values, personas)
     item, items = _names(table, "item")
     judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
     cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
-    meanings = (("vote", _ANSWERS), ("order", _ORDERS), ("label", _ANSWERS))
+    known = _ANSWERS if answers == PAIR else {answer: code for code, answer in enumerate(answers)}
+    meanings = (("vote", known), ("order", _ORDERS), ("label", known))
     vote, order, label = (_codes(table, name, meaning) for name, meaning in meanings)
     if votes == "slot":
+        if answers != PAIR:
+            raise ValueError(
+                f"{setting('votes', 'slot')} must come with votes for A, B or tie; got votes for {list(answers[:5])}"
+            )
         unknown = (order == MISSING) & (vote != MISSING)
         if unknown.any():
             raise ValueError(
@@ -260,18 +316,19 @@ def _coded(
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
-    doubts = warnings_of(judged(item, judge, vote, label, answers=("A", "B", "tie")))
+    doubts = warnings_of(judged(item, judge, vote, label, answers=answers))
     if "judge" not in table:
-        alone = f"there is no column judge: all verdicts are those of one judge, called {ONE_JUDGE!r}"
+        alone = f"there is no column judge, so all verdicts belong to one judge, called {ONE_JUDGE!r}"
         taken = [*taken, alone]
     notes = (*doubts, *taken, *notes)
-    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
+    names = (items, judges, clusters)
+    return Judgments(item, judge, cluster, vote, order, label, *names, table, votes, notes, answers)
 
 
 def _canonical(
-    table: pd.DataFrame, missing_values: Iterable[str] | None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Write names and answers in one form; say what was done, and which columns nothing reads."""
+    table: pd.DataFrame, missing_values: Iterable[str] | None, personas: bool = False
+) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Write names and answers in one form; say what was done, which columns nothing reads, and what the answers are."""
     forms: dict[str, Any] = {}
     notes: list[str] = []
     coded = ("vote", "label", "order")
@@ -279,9 +336,26 @@ def _canonical(
         words = () if name in ("item", "judge") else missing_values
         read = canonical(table[name], missing_values=words, names=True)
         (forms[name],) = read.columns
-        said = read.notes(f"{name}s" if name in coded else f"values of {name}")
+        plain = name == "persona" and {word.casefold() for word in read.missing} <= {
+            "none"
+        }  # it says so itself
+        said = [] if plain else read.notes(f"{name}s" if name in coded else f"values of {name}")
         notes += [note for note in said if name not in coded or "missing" in note]
-    return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS))
+    answers = PAIR
+    if personas and "vote" in table and not _of_pairs(forms):
+        given = [name for name in ("vote", "label") if name in table]
+        read = canonical(*(table[name] for name in given), missing_values=missing_values)
+        forms |= dict(zip(given, read.columns, strict=True))
+        answers = tuple(dict.fromkeys(x for column in read.columns for x in column if x is not None))
+        if read.merged:
+            notes += [note for note in read.notes("votes", "labels") if "missing" not in note]
+    return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS)), answers
+
+
+def _of_pairs(forms: Mapping[str, Any]) -> bool:
+    """Whether all votes and labels are for A, B or a tie."""
+    said = {x for name in ("vote", "label") for x in forms.get(name, ()) if x is not None}
+    return all(str(x).upper() in _ANSWERS for x in said)
 
 
 def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:
@@ -297,7 +371,8 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
         return np.full(len(table), MISSING, dtype=np.int64)
     column = table[name]
     absent = column.isna()
-    codes = column.astype(str).str.upper().map(meaning)
+    written = column.astype(str)
+    codes = (written.str.upper() if meaning in (_ANSWERS, _ORDERS) else written).map(meaning)
     bad = (codes.isna() & ~absent).to_numpy()
     if bad.any():
         wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
@@ -324,27 +399,40 @@ def _constant(name: str, codes: Ints, item: Ints, items: Sequence[str]) -> None:
         raise ValueError(f"{name} must be the same in all rows of an item; it changes in {where!r}")
 
 
-def _from_log(log: DebateLog, *, decisions: bool) -> pd.DataFrame:
+def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.DataFrame:
     """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
 
+    With `personas` any votes are taken, and where personas are recorded the rows are those of the roles that have some.
     The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
     item is the question, so that its debates in either order meet; else it is the debate.
     """
     from d3stats.log.reader import seated
 
-    _refuse(set(map(str, log.turns["vote"].dropna())) if log.coding == "answers" else {"right or wrong"})
     turns = log.turns[seated(log.turns)]
+    items = log.items.set_index("debate")
+    if not personas:
+        _refuse(set(map(str, log.turns["vote"].dropna())) if log.coding == "answers" else {"right or wrong"})
+    elif log.coding == "correctness":
+        turns = turns.assign(vote=turns["correct"].map({0: WRONG, 1: RIGHT}).astype(object))
+        items = items.assign(label=RIGHT)
+    recorded = personas and "persona" in turns and bool(turns["persona"].notna().any())
+    if recorded:
+        role = turns["role"].fillna("")
+        turns = turns[role.isin(set(role[turns["persona"].notna()]))]
     last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
     parts = [_named(str(agent)) for agent in last["agent"]]
     seats = last[["debate", "vote"]].reset_index(drop=True)
     seats["judge"] = [name for name, _ in parts]
     seats["order"] = pd.Series([order for _, order in parts], dtype=object)
-    items = log.items.set_index("debate")
     known = bool(items["first"].notna().any())
     if decisions and known and log.verdicts["decision"].notna().any():
         decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
         # First, because it is what the protocol stands for.
         seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
+    if recorded:
+        seats["judge"] = ONE_JUDGE
+        table = _about(seats, items.reindex(seats["debate"]).assign(log=None), known)
+        return table.assign(persona=last["persona"].to_numpy(dtype=object))
     return _about(seats, items.reindex(seats["debate"]), known)
 
 
@@ -373,9 +461,10 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
     )
 
 
-def _from_trajectories(t: Trajectories) -> pd.DataFrame:
-    """Return a row per debate and taken seat, named as the seats are."""
-    _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"})
+def _from_trajectories(t: Trajectories, *, personas: bool = False) -> pd.DataFrame:
+    """Return a row per debate and taken seat, named as the seats are; with `personas` votes may be any."""
+    if not personas:
+        _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"})
     names, debates = np.array([*t.answers, None], dtype=object), np.asarray(t.debates, dtype=object)
     spoke = t.had_turns()
     # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.

@@ -1,4 +1,4 @@
-"""Runs compared on the same items: differences, tests, margins, power."""
+"""Is one run better than another on the same items, is it no worse, and how many questions does it take to know?"""
 
 from __future__ import annotations
 
@@ -18,12 +18,22 @@ from d3stats.inference.comparison.power import (
     sample_size,
 )
 from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, as_runs, pair
+from d3stats.inference.comparison.strata import (
+    EqualityTest,
+    Labels,
+    Strata,
+    by_stratum,
+    strata_tables,
+    stratify,
+)
 
 __all__ = [
     "Comparison",
     "Design",
+    "EqualityTest",
     "Family",
     "ItemMismatch",
+    "Labels",
     "MarginTest",
     "MarginTests",
     "McNemar",
@@ -34,10 +44,12 @@ __all__ = [
     "PilotPlan",
     "PowerPlan",
     "Run",
+    "Strata",
     "Weights",
     "adjust",
     "as_run",
     "as_runs",
+    "by_stratum",
     "compare",
     "discordant_pairs",
     "equivalence",
@@ -50,4 +62,6 @@ __all__ = [
     "plan_comparison",
     "power",
     "sample_size",
+    "strata_tables",
+    "stratify",
 ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._latex import booktabs
@@ -24,7 +25,17 @@ from d3stats.inference.comparison.margins import Better, MarginTests, checked_ma
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
+from d3stats.inference.comparison.run_tables import fields_of
 from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
+from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, strata_tables
+from d3stats.inference.item_strata import (
+    ItemStrata,
+    NoSuchStrata,
+    StrataOf,
+    read_besides,
+    strata_of_runs,
+    strata_or_none,
+)
 from d3stats.log.column_names import Columns
 from d3stats.result import Result, json_value
 from d3stats.trajectories import Missing
@@ -37,7 +48,7 @@ __all__ = ["Comparison", "Weights", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """Differences of runs over the same items, pair by pair, with p-values adjusted together.
+    r"""Differences of runs over the same items, pair by pair, with p-values adjusted together.
 
     Attributes
     ----------
@@ -52,13 +63,31 @@ class Comparison(Result):
     baseline : str or None
         The run that all others were compared with; None when all pairs were.
     margin : float or None
-        The largest difference that nobody minds, in units of the difference.
+        The largest difference that does not matter, in units of the difference.
     n_items, n_clusters : int
         Items that all runs scored, and the clusters that they come from.
     left_out, unscored : dict of str to tuple of str
         Items that other runs lack, and items that a run could not score, by run.
     notes : tuple of str
-        What was done to the runs, and what the data cannot carry.
+        What was done to the runs, and which results the data do not allow.
+    strata : tuple of Strata
+        The differences and then the runs' own means by stratum, where strata were asked for.
+
+    Examples
+    --------
+    >>> from d3stats import compare
+    >>> old, new = [1, 0, 1, 1] * 25, [1, 0, 1, 1] * 15 + [1, 1, 1, 1] * 10
+    >>> found = compare(old, new, names=("old", "new"), rng=1)
+    >>> print(found.difference)
+    new - old: 0.100 [0.033, 0.167] (95 % cluster t, n = 100 in 100 clusters)
+    >>> print(found.interval("percentile"))
+    new - old: 0.100 [0.040, 0.160] (95 % percentile, n = 100 in 100 clusters)
+    >>> found.noninferior(0.02).holds, found.equivalent(0.02).holds
+    (True, False)
+    >>> found.intervals()["kind"].tolist()
+    ['cluster t', 'percentile', 'basic', 'bca', 'studentised', 'Tango']
+    >>> found.plot().get_xlabel()
+    'difference\nbars: 95 % cluster t'
     """
 
     differences: tuple[PairedDifference, ...]
@@ -72,6 +101,7 @@ class Comparison(Result):
     left_out: dict[str, tuple[str, ...]]
     unscored: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    strata: tuple[Strata, ...] = ()
 
     def __iter__(self) -> Iterator[PairedDifference]:
         return iter(self.differences)
@@ -90,7 +120,9 @@ class Comparison(Result):
         """The pair, where there is one; an error where there are several."""
         if len(self.differences) > 1:
             names = [d.name for d in self.differences]
-            raise ValueError(f"a comparison must have one pair for this, or say which; got {names}")
+            raise ValueError(
+                f"a comparison must have exactly one pair for this, or name the pair; got {names}"
+            )
         return self.differences[0]
 
     @property
@@ -144,13 +176,13 @@ class Comparison(Result):
         )
         numbers = {c: "float64" for c in map(str, rest) if c.startswith("p_") or c == "correlation"}
         differences = pd.concat([table, rest.astype(numbers)], axis=1)
-        return {"differences": differences, "runs": estimates_frame(self.runs)}
+        return {"differences": differences, "runs": estimates_frame(self.runs), **strata_tables(self.strata)}
 
     def _title(self) -> str:
-        against = f"against {self.baseline}" if self.baseline else "the later run less the earlier"
+        against = f"against {self.baseline}" if self.baseline else "the later run minus the earlier"
         family = f"; p adjusted over {len(self)} pairs ({self.family})" if len(self) > 1 else ""
         size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
-        return f"{size}; {against}, above 0 where it has more{family}"
+        return f"{size}; {against}, above 0 if it has more{family}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold, the effects first."""
@@ -165,6 +197,7 @@ class Comparison(Result):
             **{name: json_value(getattr(self, name)) for name in ("runs", "family", "baseline", "margin")},
             **margins,
             **{name: json_value(getattr(self, name)) for name in counts},
+            **({"strata": json_value(self.strata)} if self.strata else {}),
         }
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
@@ -180,7 +213,7 @@ class Comparison(Result):
             size = (interval_kind(e), f"{e.n} in {e.n_clusters}")
             cells = (
                 e.name,
-                f"{e.value:.{digits}f}",
+                f"{e.value:z.{digits}f}",
                 limits_text(e, digits),
                 *size,
                 changed,
@@ -191,9 +224,18 @@ class Comparison(Result):
         return booktabs("lrrllrr" + "r" * several, (*head, f"p, {self.family}") if several else head, rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the differences with their intervals about zero, and the margin where there is one."""
-        from d3stats.plotting.intervals import plot_forest
+        """Draw the differences with their intervals about zero, and the margin where there is one.
 
+        With strata, draw the difference of the only pair by stratum, or each run's mean by stratum where there are
+        several pairs.
+        """
+        from d3stats.plotting.intervals import plot_forest, plot_strata
+
+        if self.strata and len(self) == 1:
+            return self.strata[0].plot(ax)
+        if self.strata:
+            frame = strata_tables(self.strata[len(self) :])["strata"]
+            return plot_strata(frame, xlabel="mean of the run", ax=ax)
         table = self.to_frame()[["name", "value", "low", "high", "level", "kind"]]
         frame = table.rename(columns={"name": "label", "value": "difference"})
         return plot_forest(frame, margin=self.margin, ax=ax)
@@ -211,11 +253,12 @@ class Comparison(Result):
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
             lines += [result.conclusion for result in results]
         shown = () if several else self.differences[0].notes
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes if note not in shown)])
+        lines += [f"note: {note}" for note in self.notes if note not in shown]
+        return "\n".join([*lines, *(part.summary() for part in self.strata)])
 
 
 def _short(p: float | None) -> str:
-    return "-" if p is None else f"{p:.3f}" if p >= 0.0005 else "< .001"
+    return "-" if p is None else f"{p:z.3f}" if p >= 0.0005 else "< .001"
 
 
 Weights = Literal["item", "question"]
@@ -236,6 +279,7 @@ def compare(
     columns: Columns = None,
     encoding: str | None = None,
     weights: Weights = "item",
+    strata: StrataOf = None,
     margin: float | None = None,
     level: float = 0.95,
     kind: Kind = "cluster t",
@@ -266,8 +310,14 @@ def compare(
         By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
         three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
         its items, and the difference is .25; a question is then the item, and its mean no longer right or wrong.
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task, difficulty), or the kind of each item by its name. Every
+        difference and every run's mean is then also estimated by stratum, raw and shrunken, with a test that strata
+        are alike; see :mod:`d3stats.inference.comparison.strata`. At least one run must have the column; of a log of
+        records it is ``category``, ``protocol`` or ``log``.
     margin : float, optional
-        The largest difference that nobody minds; adds non-inferiority and equivalence, and a band to the figure.
+        The largest difference that does not matter; adds non-inferiority and equivalence, and a band to the
+        figure.
     level : float
         Level of the intervals, one at a time.
     kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
@@ -281,7 +331,7 @@ def compare(
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None
-        Of bootstraps, and of sign flips where they cannot all be counted.
+        Random numbers of bootstraps, and of sign flips where they cannot all be counted.
 
     Returns
     -------
@@ -305,6 +355,10 @@ def compare(
     debate - single: 0.167 [-0.317, 0.650] (95 % cluster t, n = 12 in 12 clusters)
     >>> found.only.gained, found.only.lost, found.only.p("McNemar exact")
     (2, 0, 0.5)
+    >>> kinds = pd.Series(["math", "ethics", "coding"] * 4, index=items, name="category")
+    >>> by_kind = compare(single, debate, names=("single", "debate"), strata=kinds, rng=1).strata[0]
+    >>> [(e.name, e.value) for e in by_kind.raw]
+    [('coding', 0.0), ('ethics', 0.25), ('math', 0.25)]
     """
     level = probability("level", level, open_interval=True)
     asked: dict[str, Any] = {"level": level, "kind": checked_kind(kind)}
@@ -315,14 +369,31 @@ def compare(
     reading: dict[str, Any] = {"value": value, "by": by, "missing": missing, "missing_values": missing_values}
     reading |= {"encoding": encoding}
     sources = (a, b, *more)
-    runs = _named(
-        as_runs(sources, _rounds(round_number, len(sources)), columns=columns, **reading),
-        names,
-        # A file is called what it is called, also "run".
-        [isinstance(source, (str, Path)) for source in sources],
-    )
+    # A file is called what it is called, also "run".
+    files = [isinstance(source, (str, Path)) for source in sources]
+    kinds: list[ItemStrata | NoSuchStrata] = []
+    if strata is not None:
+        of_tables: dict[str, Any] = {
+            "missing_values": missing_values,
+            "columns": columns,
+            "encoding": encoding,
+        }
+        kinds = [strata_or_none(source, strata, fields_of(value), **of_tables) for source in sources]
+    runs = as_runs(_opened(sources, kinds), _rounds(round_number, len(sources)), columns=columns, **reading)
+    if kinds:
+        pairs_of = zip(runs, sources, files, strict=True)
+        runs = [replace(run, name=_name_of(source)) if file else run for run, source, file in pairs_of]
+    runs = _named(runs, names, files)
     choice("weights", weights, get_args(Weights))
     paired = pair(runs, items=items)
+    labels = None
+    if kinds:
+        level_of: Any = "cluster" if by == "question" else "debate"
+        unit = "question" if by == "question" else "item"
+        labels = strata_of_runs(kinds, paired.items, level=level_of, unit=unit)
+        if weights == "question":
+            labels = _of_clusters(labels, paired)
+        paired = replace(paired, notes=tuple(read_besides(paired.notes, labels.column)))
     if weights == "question":
         paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
@@ -345,8 +416,15 @@ def compare(
     else:
         notes += named_notes([(d.name, d.notes) for d in differences], "pairs")
         if none := p_values.count(None):
-            notes.append(f"{none} of {len(p_values)} pairs have no p-value; they count in the family as 1")
+            notes.append(
+                f"{none} of {len(p_values)} pairs have no p-value; they count as p = 1 in the adjustment"
+            )
+    parts: tuple[Strata, ...] = ()
+    if labels is not None:
+        pairs = _pairs(paired.names, baseline)
+        parts = _by_stratum(paired, labels, pairs, n_boot, seed, asked)
     return Comparison(
+        strata=parts,
         differences=differences,
         runs=tuple(own),
         adjusted=tuple(None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)),
@@ -361,6 +439,66 @@ def compare(
     )
 
 
+def _opened(sources: Sequence[Any], kinds: Sequence[ItemStrata | NoSuchStrata]) -> list[Any]:
+    """Return the logs that were read with their strata, and the other sources."""
+    logs = [getattr(one, "log", None) for one in kinds] or [None] * len(sources)
+    return [source if log is None else log for source, log in zip(sources, logs, strict=True)]
+
+
+def _name_of(path: str | Path) -> str:
+    return Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def _of_clusters(labels: Labels, paired: PairedRuns) -> Labels:
+    """Return the stratum of every question, where a question counts once."""
+    codes = np.full(paired.n_clusters, -1, dtype=np.int64)
+    known = labels.codes >= 0
+    codes[paired.cluster[known]] = labels.codes[known]
+    changed = known & (codes[paired.cluster] != labels.codes)
+    if changed.any():
+        names = dict.fromkeys(paired.cluster_names[k] for k in paired.cluster[changed])
+        raise ValueError(
+            f"{labels.column} must be one per question with weights='question'; got several in "
+            f"{counted(len(names), 'question')}: {', '.join(map(repr, list(names)[:5]))}"
+        )
+    return replace(labels, codes=codes)
+
+
+def _by_stratum(
+    paired: PairedRuns,
+    labels: Labels,
+    pairs: list[tuple[int, int]],
+    n_boot: int,
+    seed: int,
+    asked: dict[str, Any],
+) -> tuple[Strata, ...]:
+    """Return every pair's difference by stratum, then every run's mean."""
+
+    def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
+        codes = np.unique(paired.cluster[rows], return_inverse=True)[1]
+        part = replace(paired, values=paired.values[:, rows], cluster=codes)
+        data = {pair: _data(part, *pair, n_boot, (seed, *pair)) for pair in pairs}
+        found = [difference_of(one, repeated=paired.repeated, **asked).difference for one in data.values()]
+        whole = _data(part, 0, 1, n_boot, (seed,))
+        own = zip(part.names, part.values, strict=True)
+        return [
+            *found,
+            *(replace(whole, names=(name, ""), first=row).own(0, asked["level"]) for name, row in own),
+        ]
+
+    shares = {name: (0.0, 1.0) for name, row in zip(paired.names, paired.values, strict=True) if _share(row)}
+    changes = {
+        f"{paired.names[j]} - {paired.names[i]}": (-1.0, 1.0)
+        for i, j in pairs
+        if _share(paired.values[i]) and _share(paired.values[j])
+    }
+    return by_stratum(labels, paired.cluster, measure, bounds=shares | changes, names=paired.cluster_names)
+
+
+def _share(row: NDArray[np.float64]) -> bool:
+    return bool(np.isin(row, (0, 1)).all())
+
+
 def _by_question(paired: PairedRuns) -> PairedRuns:
     """Return the same runs with one value per cluster, the mean over its items."""
     sizes = np.bincount(paired.cluster, minlength=paired.n_clusters)
@@ -368,7 +506,7 @@ def _by_question(paired: PairedRuns) -> PairedRuns:
         return paired
     sums = [np.bincount(paired.cluster, weights=row, minlength=paired.n_clusters) for row in paired.values]
     values = np.array(sums) / sizes
-    said = f"every question counts once, with the mean over its items ({paired.n_items} items in all)"
+    said = f"each question counts once, with the mean over its items ({paired.n_items} items in all)"
     return replace(
         paired,
         items=paired.cluster_names,

@@ -1,17 +1,19 @@
 """Non-inferiority and equivalence of two runs, by one-sided tests against a margin.
 
-"No significant difference" is not "no difference". Both questions need a margin, named before the data are seen: the
-largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
+"No significant difference" is not "no difference". Both questions need a margin, named before the data are
+seen: the largest difference that does not matter, in the units of the difference (0.02 is two points of
+accuracy).
 
 - Non-inferior: the difference is above -margin. One-sided test at `alpha`; the lower end of the 1 - 2 alpha interval is
   its limit.
 - Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
   which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
 
-With few changes, all of them losses, one limit of the comparison's t is too near and the other too far, and a claim
-here rests on one limit: with losses alone in 2 to 9 clusters on average a one-sided test at 5 % rejects up to 9 %.
-Right or wrong items that are their own clusters are therefore decided by Tango's score test and the t together: each
-limit is the farther of the two, the p-value the larger. Runs that agree on all of n such items are decided by the
+With few changes, all of them losses, one limit of the comparison's t is too near and the other too far. A claim here
+rests on one limit, so the error is not averaged out. With losses alone, in 2 to 9 clusters on average, a one-sided
+test at 5 % rejects up to 9 %. Right or wrong items that are their own clusters are therefore decided by Tango's score
+test and the t together: each limit is the farther of the two, the p-value the larger. Runs that agree on all of n such
+items are decided by the
 exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides nothing.
 
 References
@@ -45,7 +47,7 @@ _OF_A_TEST = ("question", "margin", "alpha", "p_value", "holds", "conclusion")
 
 
 class Compared(Protocol):
-    """What a margin test reads of a :class:`~d3stats.inference.PairedDifference`."""
+    """The values that a margin test uses of a :class:`~d3stats.inference.PairedDifference`."""
 
     @property
     def data(self) -> PairData: ...
@@ -68,13 +70,23 @@ class MarginTest(Result):
     margin : float
         Units of the difference, above 0.
     alpha : float
-        Of each one-sided test.
+        Alpha of each one-sided test.
     p_value : float or None
         One-sided, or the larger of two; None where the interval is a bootstrap's, which decides alone, or where
         nothing can be decided.
     holds : bool or None
         Whether the claim is shown; None where the data carry no interval or too few clusters changed. False is not
         "the contrary is shown": where that is so, the conclusion says it.
+    notes : tuple of str
+        What a reader must know.
+
+    Examples
+    --------
+    >>> from d3stats.inference import noninferiority, paired_difference
+    >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
+    >>> found = noninferiority(paired_difference(old, new), 0.02)
+    >>> found.holds, found.conclusion
+    (True, 'non-inferior: B is not worse than A by 0.02 or more (at most 0.012 worse, at one-sided level 95 %)')
     """
 
     question: str
@@ -108,7 +120,22 @@ class MarginTest(Result):
 
 @dataclass(frozen=True)
 class MarginTests(Result):
-    """One margin test per pair of a comparison, each decided by itself."""
+    """One margin test per pair of a comparison, each decided by itself.
+
+    Attributes
+    ----------
+    results : tuple of MarginTest
+        One per pair, in the order of the comparison.
+
+    Examples
+    --------
+    >>> from d3stats import compare
+    >>> found = compare([1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3, rng=1).noninferior(0.02)
+    >>> found.holds
+    True
+    >>> found.to_frame()[["margin", "holds"]].values.tolist()
+    [[0.02, True]]
+    """
 
     results: tuple[MarginTest, ...]
     _json: ClassVar[tuple[str, ...]] = ("holds", "results")
@@ -157,7 +184,7 @@ class MarginTests(Result):
             shown = {True: "shown", False: "not shown", None: "cannot be told"}[result.holds]
             cells = (
                 effect.name,
-                f"{effect.value:.{digits}f}",
+                f"{effect.value:z.{digits}f}",
                 limits_text(effect, digits),
                 f"{result.margin:g}",
                 p,
@@ -183,7 +210,7 @@ def noninferiority(
     margin : float
         Above 0, in the units of the difference.
     alpha : float
-        Chance of saying so wrongly, below 0.5.
+        Chance of a wrong claim when the difference is at the margin, below 0.5.
     better : {"higher", "lower"}
         Whether large values are good.
 
@@ -211,12 +238,12 @@ def noninferiority(
     first, second = pair.data.names
     p_above, p_below = test.one_sided()
     worst, least_bad = (-effect.low, -effect.high) if better == "higher" else (effect.high, effect.low)
-    limit = f"at most {worst:.3f} worse" if worst > 0 else f"at least {-worst:.3f} better"
+    limit = f"at most {worst:z.3f} worse" if worst > 0 else f"at least {-worst:z.3f} better"
     level = f"at one-sided level {100 * (1 - alpha):.6g} %"
     if worst < margin:
         said = f"non-inferior: {second} is not worse than {first} by {margin:g} or more ({limit}, {level})"
     elif least_bad >= margin:
-        said = f"inferior: {second} is worse than {first} by more than {margin:g} (at least {least_bad:.3f}, {level})"
+        said = f"inferior: {second} is worse than {first} by more than {margin:g} (at least {least_bad:z.3f}, {level})"
     else:
         said = (
             f"not shown: {second} may be worse than {first} by {margin:g} or more ({limit}, {level}); "
@@ -228,7 +255,19 @@ def noninferiority(
 def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> MarginTest:
     """Test whether two runs differ by less than a margin, by two one-sided tests.
 
-    The parameters are those of :func:`noninferiority`; `alpha` is the size of each of the two tests.
+    Parameters
+    ----------
+    pair : PairedDifference
+        Its kind of interval decides, as for :func:`noninferiority`.
+    margin : float
+        Above 0, in the units of the difference.
+    alpha : float
+        Size of each of the two tests, below 0.5.
+
+    Returns
+    -------
+    MarginTest
+        With the interval of level 1 - 2 `alpha`.
 
     Raises
     ------
@@ -247,7 +286,7 @@ def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> Margin
     if effect.low is None or effect.high is None or test.rests_on_too_few:
         return test.without_limits()
     holds = -margin < effect.low and effect.high < margin
-    limits = f"[{effect.low:.3f}, {effect.high:.3f}] at {100 * effect.level:.6g} %"
+    limits = f"[{effect.low:z.3f}, {effect.high:z.3f}] at {100 * effect.level:.6g} %"
     runs = " and ".join(reversed(pair.data.names))
     if holds:
         said = f"equivalent: {runs} differ by less than {margin:g} ({limits})"
@@ -266,12 +305,13 @@ def checked_margin(margin: float, binary: bool = False) -> float:
     margin = number("margin", margin)
     if margin <= 0:
         raise ValueError(
-            f"margin must be > 0, the largest difference that nobody minds; got margin={margin!r}"
+            f"margin must be > 0, the largest difference that does not matter; got margin={margin!r}"
         )
     if binary and margin >= 1:
         meant = f" (a margin of {margin:g} points is written {margin / 100:g})" if margin <= 100 else ""
         raise ValueError(
-            f"margin must be < 1 where values are 0 or 1, for no two runs differ by more; got margin={margin:g}{meant}"
+            "margin must be < 1 if values are 0 or 1, because runs cannot differ by more; got "
+            f"margin={margin:g}{meant}"
         )
     return margin
 
@@ -335,15 +375,15 @@ class _Test:
             return self.decided(
                 None,
                 None,
-                f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, "
-                f"and with fewer than {FEW_CLUSTERS} a one-sided limit misses too often to decide",
+                f"{question}: not decided, because the sums of only {data.changed} of {data.n_clusters} "
+                f"clusters changed; with fewer than {FEW_CLUSTERS} a one-sided limit is not reliable",
             )
         if data.agree and data.binary and data.alone:
             chance = (1 - min(self.margin, 1.0)) ** data.n_items
             if chance < self.alpha:
                 agree = f"{' and '.join(reversed(data.names))} agree on all {data.n_items} items"
                 return self.decided(
-                    True, chance, f"{question}: {agree}, too many if they differed by {self.margin:g}"
+                    True, chance, f"{question}: {agree}, too many for a true difference of {self.margin:g}"
                 )
         return self.decided(None, None, f"{question}: cannot be told, {self.effect.note}")
 

@@ -1,12 +1,13 @@
 """McNemar's test that two runs are right equally often, from the items on which they differ.
 
-Items that both runs got right, or both wrong, say nothing about which is better. Of the b + c others, b were right
-in the first run alone and c in the second alone; under the null each is a fair coin, so c ~ Binomial(b + c, 1/2).
+Items that both runs got right, or both wrong, say nothing about which is better. On the b + c other items, the first
+run alone is right on b and the second alone on c. Under the null hypothesis c ~ Binomial(b + c, 1/2).
 
-The test takes items as independent. Where several items hang on one question it rejects too often; compare
+The test takes items as independent. If several items belong to one question it rejects too often; compare
 cluster sums then. Four methods:
 
-- ``exact``: the binomial tail, doubled. Never rejects too often, and rejects too seldom with few pairs.
+- ``exact``: the binomial tail, doubled. This test never rejects too often, and rejects too seldom with few
+  pairs.
 - ``mid-p``: counts half of what is as extreme as the data. Close to its size, a little above it at times.
 - ``asymptotic``: (b - c)^2 / (b + c) against chi-square of 1 degree of freedom. For 25 pairs and more.
 - ``corrected``: the same with 1 taken from ``|b - c|``. As cautious as the exact test, less precise; for
@@ -38,6 +39,7 @@ from d3stats.result import Result
 __all__ = ["METHODS", "McNemar", "Method", "discordant_pairs", "mcnemar"]
 
 Method = Literal["exact", "mid-p", "asymptotic", "corrected"]
+"""The ways in which McNemar's p-value is computed."""
 METHODS: tuple[str, ...] = get_args(Method)
 _LEAST = 1e-300
 """Smaller p-values are said to be below it."""
@@ -58,6 +60,16 @@ class McNemar(Result):
         min(b, c) for "exact" and "mid-p", otherwise the chi-square of 1 degree of freedom.
     p_value : float
         Two-sided; 0.0 where it is below the smallest number that a float can hold.
+
+    Examples
+    --------
+    >>> from d3stats.inference.comparison import mcnemar
+    >>> test = mcnemar(2, 8, method="exact")
+    >>> test.n_discordant, test.share.value, round(test.p_value, 4)
+    (10, 0.8, 0.1094)
+    >>> print(test.summary())
+    second run right, where the runs differ: 0.800 [0.444, 0.975] (95 % Clopper-Pearson, n = 10)
+    McNemar exact: b = 2, c = 8, p = 0.109
     """
 
     b: int
@@ -81,7 +93,7 @@ class McNemar(Result):
         Clopper-Pearson's of "exact", its mid-p form of "mid-p", Wilson's of "asymptotic", Wilson's with a correction
         for continuity of "corrected".
         """
-        n, name = self.n_discordant, "second right where they differ"
+        n, name = self.n_discordant, "second run right, where the runs differ"
         if self.method == "asymptotic":
             return share(self.c, n, kind="Wilson", name=name)
         made = share(self.c, n, kind="Clopper-Pearson", name=name)
@@ -134,7 +146,7 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
     Examples
     --------
     >>> print(mcnemar(86, 150))
-    second right where they differ: 0.636 [0.571, 0.697] (95 % Clopper-Pearson, n = 236)
+    second run right, where the runs differ: 0.636 [0.571, 0.697] (95 % Clopper-Pearson, n = 236)
     McNemar exact: b = 86, c = 150, p = 3.72e-05
     """
     b, c = integer("b", b, minimum=0), integer("c", c, minimum=0)
@@ -142,7 +154,7 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
     n, least = b + c, min(b, c)
     if n == 0:
         raise ValueError(
-            "McNemar's test needs items on which the runs differ; got b + c = 0: no discordance, nothing to test"
+            "McNemar's test needs items on which the runs differ; got b + c = 0, so there is nothing to test"
         )
     if method in ("exact", "mid-p"):
         statistic = float(least)
@@ -164,6 +176,10 @@ def discordant_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
     ----------
     first, second : array of 0 and 1 (or bool), shape (items,)
         Right or wrong, the same items in the same order.
+
+    Returns
+    -------
+    tuple of int
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """P-values adjusted for the number of tests: Holm, Benjamini-Hochberg, Bonferroni.
 
-- ``holm``: the chance of one false rejection or more stays below the level, whatever hangs together with what. Never
-  worse than Bonferroni.
+- ``holm``: the chance of one false rejection or more stays below the level, for any dependence between the
+  tests. It is never worse than Bonferroni.
 - ``bh``: the expected share of false rejections among all stays below the level (Benjamini-Hochberg); for independent
   or positively dependent tests.
 - ``bonferroni``: each p-value times the number of tests; for comparison with published values.
@@ -24,6 +24,7 @@ from d3stats._check import choice, refuse_first
 __all__ = ["Family", "adjust"]
 
 Family = Literal["holm", "bh", "bonferroni"]
+"""The methods that adjust p-values for the number of tests."""
 FAMILIES: tuple[str, ...] = get_args(Family)
 
 

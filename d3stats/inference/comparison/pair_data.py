@@ -51,8 +51,8 @@ _HALVINGS = 60
 def score_z(gained: int, lost: int, n: int, difference: float) -> float:
     """Return Tango's score: how many standard errors the observed difference lies above a tested one in [-1, 1].
 
-    Of `n` items the second run alone has `gained` right, and the first alone `lost`. The score falls from infinity at
-    -1 to minus infinity at 1, and is 0 where the difference is the observed one.
+    Among `n` items the second run alone has `gained` right, and the first alone `lost`. The score falls from
+    infinity at -1 to minus infinity at 1, and is 0 where the difference is the observed one.
 
     Examples
     --------
@@ -105,7 +105,7 @@ Floats = NDArray[np.float64]
 Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised", "Tango"]
 KINDS: tuple[str, ...] = get_args(Kind)
 SAME = "the runs gave the same result on every item"
-CUT = "limits beyond -1 or 1 are cut there, for no difference of shares is larger"
+CUT = "limits beyond -1 or 1 are cut at -1 or 1, because no difference of shares is larger"
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _ROUNDING = 1e-12
 """A change below this share of what was added up is rounding."""
@@ -145,7 +145,7 @@ class PairData:
 
     @cached_property
     def totals(self) -> Floats:
-        """Sums by cluster: first, second, second less first, items."""
+        """Sums by cluster: first, second, second minus first, items."""
         columns = [self.first, self.second, self.second - self.first, np.ones_like(self.first)]
         totals = cluster_totals(np.column_stack(columns), self.cluster)
         size = np.abs(totals[:, _FIRST]) + np.abs(totals[:, _SECOND])
@@ -199,7 +199,9 @@ class PairData:
         """Return the t limits of the difference and the p-value of 0; refused where :meth:`why_no_spread` says why."""
         found = self.t(level)
         if found is None or self.why_no_spread():
-            raise ValueError(f"there must be a spread over clusters; got none: {self.why_no_spread()}")
+            raise ValueError(
+                f"there must be variation between clusters; got none, because {self.why_no_spread()}"
+            )
         return student_limits(float(found.estimate[_CHANGE]), float(found.se[_CHANGE]), self.df, level)
 
     def generator(self, purpose: int) -> np.random.Generator:
@@ -228,12 +230,14 @@ class PairData:
         if self.agree:
             return SAME
         if self.n_clusters < 2:
-            return "all items belong to one cluster: nothing says how clusters vary"
+            return "all items belong to one cluster, so the variation between clusters is unknown"
         found = next(iter(self._found.values()), None) or self.t(0.95)
         assert found is not None
         if found.reasons[_CHANGE]:
             each = change[0] / self.totals[0, _ITEMS]
-            return f"every cluster changed by the same {each:+.4g}: nothing says how clusters vary"
+            return (
+                f"every cluster changed by the same {each:+.4g}, so the variation between clusters is unknown"
+            )
         return ""
 
     def own(self, which: int, level: float) -> Estimate:
@@ -288,9 +292,9 @@ class PairData:
 
     def _why_no_tango(self) -> str:
         if not self.binary:
-            return "Tango's limits are of right and wrong, and values are others"
+            return "Tango's limits need values of right and wrong; these values are others"
         if not self.alone:
-            return "Tango's limits take items as independent, and some share a cluster"
+            return "Tango's limits assume independent items, but some items share a cluster"
         return SAME if self.agree else ""
 
     def correlation(self) -> float | None:
@@ -320,7 +324,16 @@ class PairTest:
     detail : str
         The statistic, or how the p-value was computed.
     note : str
-        What the test takes for granted here and should not, or why it was not made.
+        An assumption of the test that does not hold here, or the reason why the test was not made.
+
+    Examples
+    --------
+    >>> from d3stats.inference import paired_difference
+    >>> test = paired_difference([1, 0, 1, 1] * 25, [1, 0, 1, 1] * 15 + [1, 1, 1, 1] * 10).tests[0]
+    >>> test.name, round(test.p_value, 4)
+    ('cluster t', 0.0078)
+    >>> sorted(test.to_dict())
+    ['detail', 'name', 'note', 'p_value']
     """
 
     name: str
@@ -343,12 +356,12 @@ def said_p(p: float | None) -> str:
     """Write a p-value, or a dash."""
     if p is None:
         return "-"
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.01 else f"p = {p:.3f}"
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.01 else f"p = {p:z.3f}"
 
 
 def counted_df(df: float) -> str:
     """Write degrees of freedom, with a digit after the point where they are not whole."""
-    return f"{df:.1f}".removesuffix(".0")
+    return f"{df:z.1f}".removesuffix(".0")
 
 
 def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairTest, ...]:
@@ -359,7 +372,7 @@ def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairT
         tests = [PairTest(name="cluster t", p_value=None, note=why)]
     else:
         p = data.change_t(level)[2]
-        detail = f"t({counted_df(data.df)}) = {float(found.estimate[_CHANGE] / found.se[_CHANGE]):.3f}"
+        detail = f"t({counted_df(data.df)}) = {float(found.estimate[_CHANGE] / found.se[_CHANGE]):z.3f}"
         tests = [PairTest(name="cluster t", p_value=p, detail=detail)]
         if (sizes <= 1).all() and data.df == len(sizes) - 1:
             note = "the cluster t of single items"
@@ -371,7 +384,7 @@ def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairT
 def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> PairTest:
     sums = np.bincount(cluster, weights=change)
     if len(sums) < 2:
-        return PairTest(name="sign flip", p_value=None, note="one cluster can be swapped in two ways only")
+        return PairTest(name="sign flip", p_value=None, note="one cluster allows only two sign flips")
     if not change.any():
         return PairTest(name="sign flip", p_value=None, note=SAME)
     found = sign_flip_p(sums, n_draws=N_DRAWS, rng=rng)
@@ -381,21 +394,21 @@ def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Genera
 def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int64]) -> list[PairTest]:
     why = ""
     if repeated:
-        why = "items were run several times: their means are no right or wrong"
+        why = "items were run several times, so their means are not right or wrong"
     elif not binary:
         why = "values are not right or wrong"
     elif len(sizes) == 1 and len(change) > 1:
-        why = "all items belong to one cluster, and the test takes items as independent"
+        why = "all items belong to one cluster, but the test assumes independent items"
     lost, gained = int((change < 0).sum()), int((change > 0).sum())
     if not why and lost + gained == 0:
-        why = "no discordance: there is no item on which the runs differ"
+        why = "the runs differ on no item"
     if why:
         return [PairTest(name=name, p_value=None, note=why) for name in ("McNemar exact", "McNemar mid-p")]
     note, largest = "", int(sizes.max())
     if largest > 1:
         note = (
-            f"McNemar takes items as independent, and a cluster holds up to {largest}: for reference only, "
-            "it rejects too often where items of a cluster go together"
+            f"McNemar's test assumes independent items, but a cluster has up to {largest}; for reference "
+            "only, because it rejects too often if items of a cluster are correlated"
         )
     made: dict[str, Any] = {"detail": f"{gained} gained, {lost} lost", "note": note}
     return [
@@ -405,7 +418,7 @@ def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int
 
 
 def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) -> list[str]:
-    """Return a note on tests that reject 0 where the interval holds it, or the reverse: they are other methods."""
+    """Return a note on tests that reject 0 where the interval of another method holds it, or the reverse."""
     out, percent = difference.excludes(0.0), f"{100 * difference.level:.6g} %"
     # A test with a note of its own is for reference only, and that note says why.
     asked = [t for t in tests if t.p_value is not None and (t.name == chosen or not t.note)]
@@ -416,8 +429,8 @@ def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) 
     named = f"{', '.join(most)} and {last} say" if most else f"{last} says"
     said = "leaves out 0" if out else "holds 0"
     return [
-        f"the {percent} {difference.kind} interval {said}, and {named} otherwise: these are different methods; "
-        "the cluster t is the test that always agrees with its own interval"
+        f"the {percent} {difference.kind} interval {said}, and {named} otherwise; interval and test use "
+        "different methods, and only the cluster t always agrees with its interval"
     ]
 
 
@@ -426,40 +439,41 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
     notes = []
     n_clusters, changed, df = data.n_clusters, data.changed, counted_df(data.df)
     if data.agree:
-        notes.append(f"{SAME}: a difference of 0 without an interval, and no test{_bound(data, level)}")
+        notes.append(f"{SAME}, so there is no interval and no test{_bound(data, level)}")
     elif data.n_items == 1:
-        notes.append(
-            "a single item: no interval, and no test of one item can say anything, McNemar's neither"
-        )
+        notes.append("there is only one item, so there is no interval and no test")
     elif n_clusters == 1:
         notes.append(
-            "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
+            "all items belong to one cluster, so there is no interval and no test; add items of other "
+            "questions"
         )
     elif n_clusters < FEW_CLUSTERS:
         flips = max(changed, 1)
         changed_too = "" if flips == n_clusters else f", of which {flips} changed"
         degrees = "degree" if df == "1" else "degrees"
         notes.append(
-            f"only {n_clusters} clusters{changed_too}: the interval rests on {df} {degrees} of freedom, and no "
+            f"only {n_clusters} clusters{changed_too}, so the interval rests on {df} {degrees} of freedom, "
+            "and no "
             f"sign-flip p can be below {2.0 ** (1 - flips):.2g}"
         )
     if n_clusters >= FEW_CLUSTERS and 0 < changed < min(FEW_CLUSTERS, n_clusters / 2):
         notes.append(
-            f"the sums of only {changed} of {n_clusters} clusters changed: interval and p-value rest on these, with "
+            f"the sums of only {changed} of {n_clusters} clusters changed; interval and p-value rest on "
+            "these alone, with "
             f"{df} degrees of freedom"
         )
     sizes = data.totals[:, _ITEMS]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())
     if n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
         notes.append(
-            f"clusters are of very unequal size ({int(sizes.max())} of {data.n_items} items in the largest): "
-            f"they are worth {equal:.0f} equal ones, and the interval is rough"
+            f"clusters have very unequal sizes ({int(sizes.max())} of {data.n_items} items in the "
+            f"largest); they count as {equal:z.0f} equal clusters, so the interval is approximate"
         )
     exact = next(test for test in tests if test.name == "McNemar exact")
     if exact.p_value is not None and exact.note:
         notes.append(exact.note)
     elif repeated:
-        notes.append(f"McNemar was not made: {exact.note}")
+        notes.append(f"McNemar's test was left out, because {exact.note}")
     return notes
 
 

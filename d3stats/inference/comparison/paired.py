@@ -1,9 +1,9 @@
 """Difference of two runs on the same items, with a clustered paired error.
 
-The difference is the mean over items of B's value less A's, so that a question of many items counts by their number.
-Pairing takes out what makes items easy or hard: the error is that of the differences, and it is clustered, for items
-of one question go together. Assumptions: clusters are a sample of those that the claim is about, and independent of
-each other.
+The difference is the mean over items of B's value minus A's, so that a question of many items counts by their number.
+Pairing removes the difficulty of items from the error, which is that of the differences. The error is clustered,
+because items of one question are correlated. Assumptions: clusters are a sample of those that the claim is about, and
+independent of each other.
 
 Interval and p-value are one method: Student's t with the clustered error and as many degrees of freedom as the
 clusters that changed are worth, counted in clusters of equal size (Kish, 1965). The usual clusters - 1 counts clusters
@@ -58,7 +58,7 @@ __all__ = ["PairTest", "PairedDifference", "difference_of", "paired_difference"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairedDifference(Result):
-    """Mean difference of two runs on the same items, second less first, with its tests.
+    r"""Mean difference of two runs on the same items, second minus first, with its tests.
 
     Attributes
     ----------
@@ -74,13 +74,41 @@ class PairedDifference(Result):
     tests : tuple of PairTest
         All tests, made or refused.
     test : str
-        The one that speaks for this pair in a family.
+        The test whose p-value counts for this pair in a family of comparisons.
     binary : bool
         Whether all values are 0 or 1.
     kind : str
         The kind of interval asked for.
     notes : tuple of str
         What a reader must know.
+    data : PairData
+        The values and cluster sums from which other intervals and tests are computed.
+
+    Examples
+    --------
+    >>> from d3stats.inference import paired_difference
+    >>> old, new = [1, 0, 1, 1] * 25, [1, 0, 1, 1] * 15 + [1, 1, 1, 1] * 10
+    >>> found = paired_difference(old, new, names=("old", "new"), rng=1)
+    >>> print(found.difference)
+    new - old: 0.100 [0.033, 0.167] (95 % cluster t, n = 100 in 100 clusters)
+    >>> found.gained, found.lost, found.unchanged
+    (10, 0, 90)
+    >>> print(found.interval("bca"))
+    new - old: 0.100 [0.050, 0.170] (95 % bca, n = 100 in 100 clusters)
+    >>> found.intervals()["kind"].tolist()
+    ['cluster t', 'percentile', 'basic', 'bca', 'studentised', 'Tango']
+    >>> round(found.p("McNemar exact"), 4)
+    0.002
+    >>> found.noninferior(0.02).holds, found.equivalent(0.02).holds
+    (True, False)
+    >>> round(found.detectable(0.8), 3)
+    0.094
+    >>> found.details()[0]
+    '  old 0.750 [0.655, 0.826]; new 0.850 [0.764, 0.908]'
+    >>> found.plot().get_xlabel()
+    'new - old\nbars: 95 %'
+    >>> print(found.bayes(rng=1).difference)
+    new - old: 0.096 [0.040, 0.164] (95 % equal-tailed posterior, n = 100)
     """
 
     difference: Estimate
@@ -159,14 +187,9 @@ class PairedDifference(Result):
         """Fit :func:`d3stats.models.bayes.paired.fit_paired` with these settings; it needs the extra ``bayes``."""
         data = self.data
         settings |= {"cluster": data.cluster, "names": data.names, "rng": as_rng(rng)}
-        try:
-            from d3stats.models.bayes.paired import fit_paired
+        from d3stats.models.bayes.paired import fit_paired
 
-            return fit_paired(data.first, data.second, **settings)
-        except ImportError as error:
-            raise ImportError(
-                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]' (in a checkout '.[bayes]'); got {error}"
-            ) from error
+        return fit_paired(data.first, data.second, **settings)
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the difference and both runs' means."""
@@ -195,12 +218,12 @@ class PairedDifference(Result):
         return "\n".join([str(self.difference), *self.details()])
 
     def details(self, omit: Collection[str] = ()) -> list[str]:
-        """Return what stands below the effect: both runs, what changed, the tests, the notes (less those to omit)."""
+        """Return the lines below the effect: both runs, what changed, the tests, the notes (without those to omit)."""
         own = "; ".join(
-            f"{e.name} {e.value:.3f}" + ("" if e.low is None else f" [{e.low:.3f}, {e.high:.3f}]")
+            f"{e.name} {e.value:z.3f}" + ("" if e.low is None else f" [{e.low:z.3f}, {e.high:z.3f}]")
             for e in (self.first, self.second)
         )
-        related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:.2f}"
+        related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:z.2f}"
         changed = (
             f"{counted(self.gained, 'item')} gained, {self.lost} lost, {self.unchanged} unchanged{related}"
         )
@@ -238,15 +261,16 @@ def paired_difference(
         Level of the intervals.
     kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
         Student's t with the degrees of freedom of the clusters that changed, a bootstrap of clusters, or Tango's score
-        limits, which only right or wrong items that are their own clusters carry. Of right and wrong, limits are cut
+        limits, which need right or wrong items that are their own clusters. For right or wrong values, limits are cut
         at -1 and 1.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
-        Which p-value speaks for the pair; by default the t where the interval is a t, which leaves out 0 exactly
-        where p < 1 - level, else the sign flip. A note names the tests that fall on the other side than the interval.
+        Which p-value is reported as that of the pair. By default the t where the interval is a t, so that the
+        interval leaves out 0 exactly where p < 1 - level, else the sign flip. A note names the tests that disagree
+        with the interval.
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None
-        Of bootstrap draws, and of sign flips where they cannot all be counted.
+        Random numbers of bootstrap draws, and of sign flips where they cannot all be counted.
 
     Returns
     -------
@@ -294,10 +318,10 @@ def difference_of(
     if by_name[chosen].p_value is None and change.any():
         if test is not None and test.startswith("McNemar"):
             why = by_name[chosen].note
-            raise ValueError(f"test must be one that these runs can carry; got {test!r}: {why}")
+            raise ValueError(f"test must be possible for these runs; got {test!r}: {why}")
         if by_name["sign flip"].p_value is not None:
             notes.append(
-                f"{chosen} cannot be made ({by_name[chosen].note}); the sign flip speaks for this pair"
+                f"{chosen} is not possible ({by_name[chosen].note}); the sign-flip test is used for this pair"
             )
             chosen = "sign flip"
     difference = data.interval(kind, level, by_name[chosen].p_value)

@@ -121,7 +121,7 @@ class Design:
     alpha : float
         Size of each test: an equivalence at 0.05 goes with a 90 % interval.
     alternative : {"two-sided", "one-sided"}
-        Of a difference; the other goals test one side at a time.
+        Alternative hypothesis of the test of a difference; the other goals test one side at a time.
 
     Raises
     ------
@@ -135,6 +135,14 @@ class Design:
     (471, 0.03)
     >>> round(design.power(0.03, 200).power, 3)
     0.445
+    >>> once = Design(discordance=0.15)
+    >>> round(once.questions(0.05, 0.8), 1), round(once.power_at(0.05, 472), 3), round(once.smallest(472, 0.8), 4)
+    (468.6, 0.803, 0.0498)
+    >>> round(once.variance(0.05), 4), round(once.question_variance(0.05), 4), once.largest_effect()
+    (0.1475, 0.1475, 0.15)
+    >>> rated = Design(accuracy=0.8, correlation=0.5)
+    >>> round(rated.discordance_at(0.05), 4), [round(r, 3) for r in rated.correlations_at(0.05)]
+    (0.1472, [-0.21, 0.84])
     """
 
     sd: float | None = None
@@ -175,7 +183,7 @@ class Design:
             probability("accuracy", accuracy)
         if correlation is not None:
             if accuracy is None or discordance is not None:
-                wanted = "accuracy= and without discordance=, which it gives"
+                wanted = "accuracy= and without discordance=, because accuracy= determines the discordance"
                 raise ValueError(f"correlation must come with {wanted}")
             if not -1 <= number("correlation", correlation) < 1:
                 raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
@@ -187,29 +195,29 @@ class Design:
         r = integer("repeats", self.repeats, minimum=1)
         if m > 1 and icc is None:
             raise ValueError(
-                f"icc must be given with cluster_size={m}: how alike the differences of one question are decides "
-                "what more items to a question buy (0 all they cost, 1 nothing)"
+                f"icc must be given with cluster_size={m}; it is the correlation between differences of "
+                "one question (0: another item of the question counts fully, 1: not at all)"
             )
         if r > 1 and repeat_icc is None and (m > 1 or icc is None):
             raise ValueError(
-                f"repeat_icc must be given with repeats={r}: how alike the differences of one item are when it is run "
-                "again decides what repeats buy (0 all they cost, 1 nothing)"
+                f"repeat_icc must be given with repeats={r}; it is the correlation between repeats of one "
+                "item (0: a repeat counts like a new item, 1: not at all)"
             )
         between = 0.0 if icc is None else probability("icc", icc)
         if m == 1 and r == 1 and between > 0:
-            got = "got one item to a question, run once"
+            got = "got one item per question, run once"
             raise ValueError(f"icc must come with cluster_size > 1 or repeats > 1; {got}")
         again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
         if r > 1 and m > 1 and again < between:
-            why = "for repeats of one item share its question"
+            why = "because repeats of an item belong to one question"
             raise ValueError(f"repeat_icc must be >= icc, {why}; got {again} < {between}")
         object.__setattr__(self, "icc", between if m > 1 else 0.0)
         object.__setattr__(self, "repeat_icc", again if r > 1 else 0.0)
 
     def sample_size(self, effect: float, *, power: float = 0.8) -> PowerPlan:
         """Return how many questions show a true difference with a given power; see :func:`sample_size`."""
-        chance, effect = self.chance(power), self._checked(effect)
-        self.refuse_hopeless(effect)
+        chance, effect = self._chance(power), self._checked(effect)
+        self._refuse_hopeless(effect)
         unrounded = self.questions(effect, chance)
         return self._plan("sample size", effect, max(math.ceil(unrounded - 1e-9), 1), chance, unrounded)
 
@@ -220,12 +228,12 @@ class Design:
 
     def detectable(self, n_questions: int, *, power: float = 0.8, effect: float = 0.0) -> PowerPlan:
         """Return the smallest effect or margin that so many questions show; see :func:`minimum_detectable_effect`."""
-        self.refuse_margin()
-        n, chance = integer("n_questions", n_questions, minimum=2), self.chance(power)
+        self._refuse_margin()
+        n, chance = integer("n_questions", n_questions, minimum=2), self._chance(power)
         effect = number("effect", effect)
-        self.check(effect)
+        self._check(effect)
         if self.goal == "difference" and effect != 0:
-            where = "where the smallest one is asked for"
+            where = "if the smallest one is requested"
             raise ValueError(f"effect must be left out {where}; got effect={effect}")
         found = self.smallest(n, chance, effect)
         if found is None:
@@ -341,7 +349,7 @@ class Design:
             room = min(room, most - a)
         return room if self.discordance is None else min(self.discordance, room)
 
-    def check(self, effect: float) -> None:
+    def _check(self, effect: float) -> None:
         """Refuse an effect that the discordance or the accuracy cannot have."""
         if self.sd is not None:
             return
@@ -356,8 +364,8 @@ class Design:
             return
         if abs(effect) > psi + _ROUNDING:
             raise ValueError(
-                f"discordance must be >= |effect|, for a difference is made of items on which the runs differ; "
-                f"got discordance={psi}, effect={effect}"
+                "discordance must be >= |effect|, because only discordant items make a difference; got "
+                f"discordance={psi}, effect={effect}"
             )
         if a is not None:
             b = a + effect
@@ -378,32 +386,28 @@ class Design:
             return
         if least == most:
             raise ValueError(
-                f"correlation must be left out {at}, for a run that is always right or always wrong has none; "
-                f"got correlation={rho:g}"
+                f"correlation must be left out {at}, because a run that is always right or always wrong "
+                f"has no correlation; got correlation={rho:g}"
             )
         raise ValueError(f"correlation must lie in [{least:.4g}, {most:.4g}] {at}; got correlation={rho:g}")
 
-    def refuse_hopeless(self, effect: float) -> None:
+    def _refuse_hopeless(self, effect: float) -> None:
         """Refuse an effect that no number of items can show."""
         if self.goal == "difference":
             if effect == 0:
-                raise ValueError(
-                    "effect must not be 0: no number of items finds a difference that is not there"
-                )
+                raise ValueError("effect must not be 0, because no number of items detects a difference of 0")
             if self.alternative == "one-sided" and effect < 0:
                 raise ValueError(f"effect must be > 0 for a one-sided test; got effect={effect}")
             return
         margin = self._needed_margin()
         if effect <= -margin or (self.goal == "equivalence" and effect >= margin):
-            inside = "inside the margin, or there is nothing to show"
+            inside = "inside the margin, because otherwise the statement is false"
             raise ValueError(f"effect must lie {inside}; got effect={effect}, margin={margin}")
 
-    def refuse_margin(self) -> None:
+    def _refuse_margin(self) -> None:
         """Refuse a margin where the smallest one is looked for."""
         if self.margin is not None:
-            raise ValueError(
-                f"margin must be left out where the smallest one is asked for; got {self.margin}"
-            )
+            raise ValueError(f"margin must be left out if the smallest one is requested; got {self.margin}")
 
     def _needed_margin(self) -> float:
         if self.margin is None or number("margin", self.margin) <= 0:
@@ -415,10 +419,10 @@ class Design:
         if self.goal != "difference":
             self._needed_margin()
         effect = number("effect", effect)
-        self.check(effect)
+        self._check(effect)
         return effect
 
-    def chance(self, power: float) -> float:
+    def _chance(self, power: float) -> float:
         """Return a power that is more than the size of the test."""
         chance = probability("power", power, open_interval=True)
         if chance <= self.alpha:
@@ -436,15 +440,15 @@ class Design:
             how = (
                 "taken as independent" if self.correlation is None else f"correlated by {self.correlation:g}"
             )
-            notes = (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would tell",)
+            notes = (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would give an estimate",)
         if self.test == "McNemar" and n <= _ENUMERATED:
             test: dict[str, Any] = {"alpha": self.alpha, "alternative": self.alternative}
             for method in ("exact", "mid-p"):
                 enumerated[method] = mcnemar_power(effect, n, discordance=psi, method=method, **test)
             if abs(power - enumerated["mid-p"]) > _APART:
                 notes += (
-                    f"about {psi * n:.3g} discordant items: the normal formula is more than {_APART:g} off "
-                    f"the mid-p test's {enumerated['mid-p']:.3f}",
+                    f"about {psi * n:.3g} discordant items; the normal formula differs by more than "
+                    f"{_APART:g} from the mid-p test's {enumerated['mid-p']:z.3f}",
                 )
         items = n * self.cluster_size
         return PowerPlan(
@@ -475,7 +479,7 @@ class PowerPlan(Result):
     ----------
     asked : {"sample size", "power", "minimum detectable effect", "smallest margin"}
     effect : float
-        Second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points).
+        Second protocol minus first, in the units of the noise (accuracy: 0.012 is 1.2 points).
     margin, goal, alpha, alternative, design
         As planned for.
     power : float
@@ -490,6 +494,20 @@ class PowerPlan(Result):
         By how much the variance of the mean exceeds that of as many independent differences.
     enumerated : dict of str to float
         For McNemar's test: the power of the exact and mid-p tests at `n_questions`, added up over all tables.
+    notes : tuple of str
+        What a reader must know.
+
+    Examples
+    --------
+    >>> from d3stats import sample_size
+    >>> plan = sample_size(0.05, discordance=0.2)
+    >>> plan.n_questions, plan.test
+    (626, 'McNemar')
+    >>> print(plan.summary())
+    626 items find a difference of 0.05 with power 0.8 (McNemar, two-sided alpha 0.05, discordance 0.2).
+    Exact power of the test, summed over all tables: exact 0.779, mid-p 0.803.
+    >>> plan.rows()[0]
+    ('questions', '626')
     """
 
     asked: str
@@ -544,7 +562,7 @@ class PowerPlan(Result):
         rows = {
             "questions": f"{self.n_questions}",
             "items": f"{self.n_items}",
-            "runs of each": f"{self.n_runs}",
+            "runs of each protocol": f"{self.n_runs}",
             "power, normal formula" if self._enumerates else "power": f"{self.power:.4g}",
             answer if answer == "smallest margin" else "margin": f"{self.margin or 0.0:.4g}",
             answer if answer == "smallest effect" else "effect": f"{self.effect:.4g}",
@@ -552,11 +570,11 @@ class PowerPlan(Result):
             "test": f"{self.test}, {self._sides()}, alpha {self.alpha:g}",
             "noise": self._noise(),
             "design effect": f"{self.design_effect:.4g}",
-            **{f"power, {key} test": f"{value:.4f}" for key, value in self.enumerated.items()},
+            **{f"power, {key} test": f"{value:z.4f}" for key, value in self.enumerated.items()},
         }
         if self.margin is None:
             del rows["margin"]
-        first = f"{self.power:.4f}" if answer == "power" else rows[answer]
+        first = f"{self.power:z.4f}" if answer == "power" else rows[answer]
         return [(answer, first), *((name, text) for name, text in rows.items() if name != answer)]
 
     def summary(self) -> str:
@@ -564,10 +582,12 @@ class PowerPlan(Result):
         lines = [self._title()]
         if self._enumerates:
             exact = self.enumerated["exact"]
-            lines.append(f"The exact test has power {exact:.3f}; the normal formula says {self.power:.3f}.")
+            lines.append(
+                f"The exact test has power {exact:z.3f}; the normal formula gives {self.power:z.3f}."
+            )
         elif self.enumerated:
-            said = ", ".join(f"{key} {value:.3f}" for key, value in self.enumerated.items())
-            lines.append(f"Power of the test itself, added up over all tables: {said}.")
+            said = ", ".join(f"{key} {value:z.3f}" for key, value in self.enumerated.items())
+            lines.append(f"Exact power of the test, summed over all tables: {said}.")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     @property
@@ -578,7 +598,7 @@ class PowerPlan(Result):
     def _sentence(self) -> str:
         size, chance = self._size(), f"power {self.power:.3g}"
         if self._enumerates:
-            chance = f"mid-p power {self.enumerated['mid-p']:.3f}"
+            chance = f"mid-p power {self.enumerated['mid-p']:z.3f}"
         room, truth = self.margin or 0.0, f"when the true difference is {self.effect:.4g}"
         shown = {
             "difference": f"find a difference of {self.effect:.4g}",
@@ -614,7 +634,7 @@ def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSet
     Parameters
     ----------
     effect : float
-        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points); for
+        True difference, second protocol minus first, in the units of the noise (accuracy: 0.012 is 1.2 points); for
         non-inferiority and equivalence often 0.
     power : float
         Chance to show it.
@@ -636,7 +656,7 @@ def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSet
     --------
     >>> print(sample_size(0.012, discordance=0.06))
     3269 items find a difference of 0.012 with power 0.8 (McNemar, two-sided alpha 0.05, discordance 0.06).
-    Power of the test itself, added up over all tables: exact 0.783, mid-p 0.802.
+    Exact power of the test, summed over all tables: exact 0.783, mid-p 0.802.
     >>> sample_size(0.03, discordance=0.15, cluster_size=5, icc=0.2).n_questions
     471
     """
@@ -668,8 +688,8 @@ def power(effect: float, n_questions: int, **design: Unpack[DesignSettings]) -> 
     --------
     >>> print(power(0.012, 80, discordance=0.06))
     80 items find a difference of 0.012 with mid-p power 0.036 (McNemar, two-sided alpha 0.05, discordance 0.06).
-    The exact test has power 0.014; the normal formula says 0.072.
-    note: about 4.8 discordant items: the normal formula is more than 0.02 off the mid-p test's 0.036
+    The exact test has power 0.014; the normal formula gives 0.072.
+    note: about 4.8 discordant items; the normal formula differs by more than 0.02 from the mid-p test's 0.036
     """
     return Design(**design).power(effect, n_questions)
 
@@ -748,6 +768,20 @@ class PilotPlan(EstimatesResult):
         Correlation of the differences of two items of one question; None where a question is one item.
     discordance : float or None
         Share of items on which the runs differ; None unless all are right or wrong.
+    notes : tuple of str
+        What a reader must know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from d3stats import plan_comparison
+    >>> plan = plan_comparison(np.repeat([1.0, -1.0, 0.0], [14, 6, 60]), 0.1)
+    >>> print(plan.questions)
+    questions: 193.000 [138.000, 291.000] (95 % chi-square of the variance, kurtosis-adjusted, n = 80 in 80 clusters)
+    >>> plan.n_questions, round(plan.discordance, 2)
+    (80, 0.25)
+    >>> plan.summary().splitlines()[1]
+    '80 questions: smallest effect 0.1563 [0.1317, 0.1923] with power 0.8 (difference, alpha 0.05)'
     """
 
     questions: Estimate | None
@@ -785,7 +819,7 @@ class PilotPlan(EstimatesResult):
         if q is not None:
             room = "" if self.margin is None else f" and a margin of {self.margin:.4g}"
             planned = f"questions for a difference of {self.effect:.4g}{room} {shown}"
-            lines.insert(0, f"{q.value:.0f} [{q.low:.0f}, {q.high:.0f}] {planned}")
+            lines.insert(0, f"{q.value:z.0f} [{q.low:z.0f}, {q.high:z.0f}] {planned}")
         limits = f"limits: {100 * self.level:.6g} % {KIND}"
         lines.append(f"from a pilot of {n} questions of {self.items_per_question:.3g} items; {limits}")
         return "\n".join([*lines, str(self.found), *(f"note: {note}" for note in self.notes)])
@@ -806,23 +840,25 @@ def plan_comparison(
 ) -> PilotPlan:
     """Return how many questions a comparison needs, with limits, from the variance of questions in a pilot.
 
-    No discordance, correlation or design effect has to be assumed. The variance is an estimate too; its limits are
-    those of a chi-square whose degrees of freedom are lowered where the differences have heavy tails (as few
-    discordant items among many have), and every number of questions follows from them.
+    No discordance, correlation or design effect has to be assumed. The variance is an estimate too, with the limits of
+    a chi-square; its degrees of freedom are lowered where the differences have heavy tails (as few discordant items
+    among many have). Each number of questions is computed at the estimate and at both limits.
 
     Parameters
     ----------
     pilot : PairedRuns or array of float, shape (items,)
-        Two runs side by side (the second less the first is planned for), or their differences by item.
+        Two runs side by side (the effect is the second minus the first), or their differences by item.
     effect : float, optional
         Difference to plan for, not the one that the pilot found, which is noisy and, in pilots that lead to something,
-        too large; without one, only what can be detected is said.
+        too large; without one, the result only holds the detectable difference.
     cluster : array, shape (items,), optional
         Question of each difference, with arrays only; by default each item is its own.
     n_questions : int, optional
         Questions for which to say what can be detected; by default the pilot's.
     goal, margin, power, alpha, alternative
-        What is to be shown, as for :class:`Design`; `level` is that of the limits.
+        What is to be shown, as for :class:`Design`.
+    level : float
+        Level of the limits, in (0, 1).
 
     Returns
     -------
@@ -835,8 +871,8 @@ def plan_comparison(
 
     Notes
     -----
-    With influence values e_g the variance is sum(e_g^2)/(G - 1), and its degrees of freedom are
-    2G / (kurtosis - (G - 3)/(G - 1)), at most G - 1, which they are for normal e (after Bonett 2006, Computational
+    With influence values e_g the variance is sum(e_g^2)/(G - 1). Its degrees of freedom are
+    2G / (kurtosis - (G - 3)/(G - 1)) and at most G - 1, the value for normal e (after Bonett 2006, Computational
     Statistics and Data Analysis 50, 775).
 
     Examples
@@ -851,23 +887,23 @@ def plan_comparison(
     """
     level = probability("level", level, open_interval=True)
     wanted = Design(sd=1.0, goal=goal, margin=margin, alpha=alpha, alternative=alternative)
-    chance = wanted.chance(power)
+    chance = wanted._chance(power)
     if effect is None:
-        wanted.refuse_margin()
+        wanted._refuse_margin()
     else:
         effect = number("effect", effect)
-        wanted.refuse_hopeless(effect)
+        wanted._refuse_hopeless(effect)
     diff, codes, n_runs_note, binary = _differences(pilot, cluster)
     size = np.bincount(codes)
     n_clusters = len(size)
     if n_clusters < 3:
-        why = "for nothing says how questions vary in fewer"
+        why = "because fewer do not show the variation between questions"
         raise ValueError(f"a pilot must have at least three questions, {why}; got {n_clusters}")
     mean = float(diff.mean())
     influence = (np.bincount(codes, weights=diff) - size * mean) * n_clusters / len(diff)
     variance = float(influence @ influence) / (n_clusters - 1)
     if variance <= 1e-24 * max(float(np.abs(diff).max()) ** 2, 1e-300):
-        got = f"the same difference, {mean:.4g}, in all {n_clusters}: nothing says how questions vary"
+        got = f"the same difference, {mean:.4g}, in all {n_clusters}, so how questions vary is unknown"
         raise ValueError(f"the pilot's questions must differ; got {got}")
     sds = sd_limits(variance, influence, level)
     planned = [replace(wanted, sd=sd) for sd in sds]
@@ -905,10 +941,10 @@ def plan_comparison(
 def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray[np.int64], str, bool]:
     if hasattr(pilot, "values") and hasattr(pilot, "names") and hasattr(pilot, "cluster"):
         if cluster is not None:
-            raise ValueError("cluster must be left out with paired runs, which bring their own; got both")
+            raise ValueError("cluster must be left out with paired runs, which have their own; got both")
         first, second, *more = pilot.names
-        note = f"planned for {second} less {first}"
-        note += f"; {len(more)} more runs were not looked at" if more else ""
+        note = f"planned for {second} minus {first}"
+        note += f"; {len(more)} more runs were not used" if more else ""
         values = np.asarray(pilot.values, dtype=np.float64)
         return values[1] - values[0], cluster_codes(pilot.cluster, values.shape[1]), note, bool(pilot.binary)
     diff = np.asarray(pilot, dtype=np.float64)
@@ -922,7 +958,7 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
 def _notes(n_clusters: int, diff: Floats, binary: bool, first: str) -> tuple[str, ...]:
     notes = [first] if first else []
     if n_clusters < FEW_CLUSTERS:
-        notes.append(f"a pilot of {n_clusters} questions hardly says how questions vary")
+        notes.append(f"a pilot of {n_clusters} questions says little about the variation between questions")
     if binary and (discordant := int(np.count_nonzero(diff))) < FEW_CLUSTERS:
-        notes.append(f"only {discordant} items on which the runs differ: the limits are rough")
+        notes.append(f"only {discordant} items on which the runs differ, so the limits are approximate")
     return tuple(notes)

@@ -132,7 +132,7 @@ def mcnemar_power(
     Parameters
     ----------
     effect : float
-        Accuracy of the second run less that of the first, in [-discordance, discordance].
+        Accuracy of the second run minus that of the first, in [-discordance, discordance].
     n : int
         Items.
     discordance : float

@@ -1,4 +1,4 @@
-"""Whatever holds a run, as one table: a row per try with its item, value, cluster and whether it has a label."""
+"""Any source of a run, as one table: a row per try with its item, value, cluster and whether it has a label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from d3stats.inference.tables import (
     read_table,
     unread_note,
 )
-from d3stats.log.column_names import Columns
+from d3stats.log.column_names import Columns, to_choose
 from d3stats.log.files import as_path
 from d3stats.log.tables import truths, truths_note
 from d3stats.trajectories import MISSING, Missing, Trajectories, as_trajectories
@@ -96,8 +96,8 @@ class RecordedLog:
         said = f" (here: {', '.join(self.roles)})" if self.roles else ""
         return (
             f"The recorded decision is not the plurality of the last votes in {other} of {len(self.decision)} "
-            f"debates: what follows from votes may differ from what the debates decided. Whose votes count can be "
-            f"chosen by role{said}."
+            "debates, so results from votes may differ from the decisions. Select the voting agents by "
+            f"role{said}."
         )
 
     def right(self) -> NDArray[np.float64]:
@@ -134,6 +134,7 @@ def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedL
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
 _COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
+_VALUES = ("correct", "score", "vote")
 _OF_A_LOG = "'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'"
 
 
@@ -172,8 +173,15 @@ def from_path(
     if read is None:
         return read_recorded(text, missing_values=missing_values, **reading)
     if "item" not in read.frame.columns:
-        raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
+        raise ValueError(f"{text} {_needs_columns(read.frame)}")
     return read
+
+
+def _needs_columns(frame: pd.DataFrame) -> str:
+    """Say which columns a table of a run needs, and how to choose those that it lacks."""
+    names = [str(name) for name in frame.columns]
+    absent = ("item",) if {*_VALUES} & {*names} else ("item", "correct")
+    return f"must have {_COLUMNS}; got {names}{to_choose(*absent)}"
 
 
 def from_trajectories(
@@ -219,7 +227,7 @@ def from_trajectories(
     if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
-        raise ValueError(f"a run needs labels to say which verdicts are right; got none in {t!r}")
+        raise ValueError(f"a run must have labels, which tell the right verdicts; got none in {t!r}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
     item = cluster if by == "question" else np.asarray(t.debates, dtype=object)
     rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
@@ -234,7 +242,7 @@ def from_frame(
 ) -> RunTable:
     """Return a row per row of a table with `value` or the usual columns; messages name the run as `called`."""
     if "item" not in source.columns:
-        raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
+        raise ValueError(f"a run {_needs_columns(source)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
     items = canonical(source["item"], missing_values=(), names=True)
@@ -247,7 +255,10 @@ def from_frame(
         read |= {"vote", "label"}
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
-        raise ValueError(f"a table of a run must have the column {wanted}; got {list(source.columns)}")
+        advice = to_choose("correct") if named is None else ""
+        raise ValueError(
+            f"a table of a run must have the column {wanted}; got {list(source.columns)}{advice}"
+        )
     else:
         table["value"] = source[named].to_numpy()
         if named == "correct":
@@ -274,7 +285,7 @@ def _votes_right(
     known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
         got = f"none in {len(known)} rows of {called!r}"
-        raise ValueError(f"a run needs labels to say which votes are right; got {got}")
+        raise ValueError(f"a run must have labels, which tell the right votes; got {got}")
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
@@ -288,16 +299,16 @@ def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
     misspelt = [v for v in strange if _folded(v) in folded]
     if len(strange) == len(votes) and misspelt:
         raise ValueError(
-            f"vote must be spelt as label is; got {misspelt[0]!r} and {folded[_folded(misspelt[0])]!r}, and no vote "
-            f"that is any item's label in {called!r}"
+            f"votes and labels must be spelled alike; got {misspelt[0]!r} and "
+            f"{folded[_folded(misspelt[0])]!r}, and no vote equals any label in {called!r}"
         )
     if misspelt:
         said = f"{misspelt[0]!r}, {folded[_folded(misspelt[0])]!r}"
         few = f"{len(misspelt)} of {len(votes)} votes"
-        return [f"WARNING: {few} are no label but in another spelling ({said}): they count as wrong"]
+        return [f"WARNING: {few} equal a label only in another spelling ({said}); they count as wrong"]
     if len(strange) == len(votes):
         said = f"votes {_some(set(votes))}; labels {_some(labels)}"
-        return [f"WARNING: no vote is any item's label ({said}): all count as wrong"]
+        return [f"WARNING: no vote equals any label ({said}); all count as wrong"]
     return []
 
 
@@ -325,7 +336,7 @@ def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         got = f"{values.astype(object).iloc[row]!r} {place_of(table, row)} of {called!r}"
-        raise ValueError(f"correct must be 0, 1 or missing; got {got}; for points give the column as score")
+        raise ValueError(f"correct must be 0, 1 or missing; got {got}; for points name the column score")
 
 
 def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -40,7 +40,25 @@ Floats = NDArray[np.float64]
 
 
 class ItemMismatch(ValueError):
-    """Runs do not have the same items; `only` says which are in some run alone (run name to item names)."""
+    """Runs do not have the same items; `only` says which are in some run alone (run name to item names).
+
+    Parameters
+    ----------
+    message : str
+        What does not fit, and what to do.
+    only : dict of str to tuple of str
+        Items that a run alone has, by the run's name.
+
+    Examples
+    --------
+    >>> from d3stats.inference import as_run, pair
+    >>> runs = [as_run(pd.Series({"q1": 1, other: 0}), name=name) for name, other in (("A", "q2"), ("B", "q3"))]
+    >>> try:
+    ...     pair(runs)
+    ... except ItemMismatch as error:
+    ...     print(error.only)
+    {'A': ('q2',), 'B': ('q3',)}
+    """
 
     def __init__(self, message: str, only: dict[str, tuple[str, ...]]) -> None:
         super().__init__(message)
@@ -69,9 +87,19 @@ class Run:
     notes : tuple of str
         What was done to get here.
     unlabelled : tuple of str
-        Items without a label: whether they are right is unknown, whatever a missing vote counts as.
+        Items without a label. Whether they are right is unknown, under any setting of `missing`.
     label : tuple of str or None
         The right answer that decided each item's value, None where unknown; empty where values came as such.
+
+    Examples
+    --------
+    >>> from d3stats.inference import as_run
+    >>> table = pd.DataFrame({"item": ["a", "b", "c"], "correct": [1, 0, 1], "cluster": ["q1", "q1", "q2"]})
+    >>> run = as_run(table, name="old")
+    >>> run.items, run.value.tolist(), run.cluster
+    (('a', 'b', 'c'), [1.0, 0.0, 1.0], ('q1', 'q1', 'q2'))
+    >>> run.binary, run.clustered
+    (True, True)
     """
 
     name: str
@@ -115,8 +143,17 @@ class PairedRuns:
         Items of each run that the others lack; empty with ``items="same"``.
     unscored : dict of str to tuple of str
         Items that each run could not score, for want of a label or of a value.
+    notes : tuple of str
+        What was done to the runs.
     repeated : bool
         Whether some value is a mean over several tries at its item.
+
+    Examples
+    --------
+    >>> from d3stats.inference import as_run, pair
+    >>> both = pair([as_run([1, 0, 1], name="old"), as_run([1, 1, 0], name="new")])
+    >>> both.names, both.values.tolist(), both.n_items, both.n_clusters
+    (('old', 'new'), [[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 3, 3)
     """
 
     names: tuple[str, ...]
@@ -162,6 +199,10 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     items : {"same", "intersection"}
         "same" refuses runs over different items with :class:`ItemMismatch`; "intersection" keeps the items that all
         have, and the result says which were left out.
+
+    Returns
+    -------
+    PairedRuns
 
     Raises
     ------
@@ -230,7 +271,8 @@ def _one_label(runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: 
                 raise ValueError(
                     f"runs must have the same label on an item; got {second[at]!r} ({other.name}) and {label[at]!r} "
                     f"({run.name}) on {common[at]!r}; labels differ on {len(different)} of {len(common)} items "
-                    f"({named}). Where they may (answers in another order), give 'correct' for 'vote' and 'label'."
+                    f"({named}). If labels may differ (answers in another order), give the column "
+                    "'correct' instead of 'vote' and 'label'."
                 )
 
 
@@ -240,15 +282,15 @@ def _losses(
     notes = []
     if any(only.values()):
         counts = ", ".join(f"{len(v)} of {k}" for k, v in only.items() if v)
-        notes.append(f"items that not all runs have were left out: {counts}")
+        notes.append(f"items that are not in all runs were left out: {counts}")
     if n_kept < n_common:
         counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
         notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
     total = n_common + len({item for items in only.values() for item in items})
     if 2 * n_kept < total:
         notes.append(
-            f"WARNING: more than half of the items are left out ({total - n_kept} of {total}); what follows "
-            f"speaks for the other {n_kept} alone, and these may be the easy ones"
+            f"WARNING: more than half of the items are left out ({total - n_kept} of {total}); the results "
+            f"describe only the other {n_kept}, which may be the easy ones"
         )
     return notes
 
@@ -262,8 +304,9 @@ def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
     at = int(beyond.argmax())
     one, other, low, high = names[int(binary.argmax())], names[at], values[at].min(), values[at].max()
     return [
-        f"WARNING: values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}: their difference means "
-        "nothing unless both are of one kind; value (--value) names a column that all runs have"
+        f"WARNING: values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}; their "
+        "difference means nothing unless both have the same scale; value (--value) names a column that all "
+        "runs have"
     ]
 
 
@@ -289,11 +332,11 @@ def _common_clusters(
 
 def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
     parts = [f"{len(items)} only in {name} ({_listed(items)})" for name, items in only.items() if items]
-    mended = "They have no item in common."
+    advice = "The runs have no item in common."
     if n_shared:
         common = counted(n_shared, "common item")
-        mended = f"To compare on the {common}, ask for it: {setting('items', 'intersection')}."
-    return f"runs must have the same items; got {'; '.join(parts)}. {mended}"
+        advice = f"To compare on the {common}, ask for it: {setting('items', 'intersection')}."
+    return f"runs must have the same items; got {'; '.join(parts)}. {advice}"
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -302,7 +345,7 @@ def _listed(items: Sequence[str]) -> str:
 
 
 UNNAMED = "run"
-"""What a run is called that nobody named."""
+"""Name of a run that has no name."""
 
 
 def as_run(
@@ -321,7 +364,7 @@ def as_run(
 
     Parameters
     ----------
-    source : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
+    source : Run, Trajectories, RecordedLog, DebateLog, DataFrame, Series, array, str or Path
         A path is read as a DataFrame is, or as a debate log. A log or ``Trajectories`` gives 1 where the verdict is the
         label. A DataFrame has a column ``item`` and one of ``correct`` (0/1), ``score``, or the column that `value`
         names, or ``vote`` and ``label`` (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or
@@ -331,11 +374,11 @@ def as_run(
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
-        Of a table, the column of values. Of a log, "verdict" (is it right, the default), "plurality" (is the plurality
-        of the votes right), "votes" (the share of the votes cast that are right), "tokens" (spent up to that round) or
-        "score:SIDE" (points of a side in that round). The verdict is the decision that a log's file records, and then
-        missing where a debate has none; in a log without decisions, in ``Trajectories`` and in a round that was asked
-        for it is the plurality.
+        For a table, the column of values. For a log, one of: "verdict" (is it right, the default); "plurality" (is
+        the plurality of the votes right); "votes" (the share of the votes cast that are right); "tokens" (spent up
+        to that round); "score:SIDE" (points of a side in that round). The verdict is the decision
+        that a log's file records, missing for debates without one. In a log without any decision, in
+        ``Trajectories`` and where `round_number` is given, the verdict is the plurality.
     by : {"question", "debate"}
         What an item is in a log: a question (several debates of it are averaged) or a single debate.
     round_number : int, optional
@@ -347,7 +390,7 @@ def as_run(
     columns : mapping of str to str, optional
         Own names of a table's columns by their standard names: ``{"item": "qid"}``.
     encoding : str, optional
-        Of a text file; UTF-8 by default.
+        Encoding of a text file; UTF-8 by default.
 
     Returns
     -------
@@ -356,8 +399,8 @@ def as_run(
     Raises
     ------
     ValueError
-        When a column is absent, no item has a label, a value is infinite, an item changes its cluster or its label,
-        votes are spelt as no label is, or `missing` is "wrong" and the values are not right or wrong.
+        When a column is absent, no item has a label, a value is infinite, or an item changes its cluster or its
+        label. Also when no vote is spelt like a label, or `missing` is "wrong" and the values are not right or wrong.
 
     Examples
     --------
@@ -378,6 +421,8 @@ def as_run(
             source, cells, taken = source.frame, source.cells, source.notes
         elif isinstance(source, RecordedLog):
             source, recorded = source.trajectories, source
+    elif isinstance(source, RecordedLog):
+        source, recorded = source.trajectories, source
     elif not isinstance(source, (Run, Trajectories, pd.Series)):
         source, recorded, taken = _in_memory(source, value, columns, missing_values)
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
@@ -418,6 +463,27 @@ def as_runs(
     """Return several runs, as :func:`as_run` does each, with one choice of columns and a round for each.
 
     A chosen column that a table lacks is looked for there under its usual names; it is refused when all lack it.
+
+    Parameters
+    ----------
+    sources : sequence
+        Runs, as :func:`as_run` reads them.
+    round_numbers : sequence of int or None, optional
+        The round of each log that is taken; by default each debate's last.
+    columns : mapping of str to str, optional
+        Own names of the tables' columns by their standard names.
+    **reading
+        Further settings of :func:`as_run`.
+
+    Returns
+    -------
+    list of Run
+        In the order of `sources`.
+
+    Examples
+    --------
+    >>> [run.value.tolist() for run in as_runs([[1, 0, 1], [0.5, 0.25, 1.0]])]
+    [[1.0, 0.0, 1.0], [0.5, 0.25, 1.0]]
     """
     runs: list[Run] = []
     lacking: list[dict[str, MissingColumn]] = []
@@ -470,9 +536,12 @@ def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
     n, known = len(values), values[~np.isnan(values)]
     absent, doubts = n - len(known), []
     if len(known) >= 8 and not known.any():
-        doubts = [f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"]
+        doubts = [
+            f"WARNING: every one of {len(known)} values is 0; check that the column marks right "
+            "answers with 1"
+        ]
     if missing == "exclude" and n >= 8 and absent > MUCH_MISSING * n:
-        doubts.append(f"WARNING: {absent} of {n} values are missing: the others may not stand for all")
+        doubts.append(f"WARNING: {absent} of {n} values are missing; the others may not be representative")
     return doubts
 
 

@@ -1,4 +1,4 @@
-"""What votes of several judges show: agreement, correlation, juries, corrected rates."""
+"""Do the judges agree, how right is a jury, and what is the truth behind a judge's verdicts?"""
 
 from __future__ import annotations
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, named_notes
+from d3stats.inference.comparison.strata import Strata, by_stratum, strata_tables
+from d3stats.inference.item_strata import StrataOf, item_strata, read_besides, without_strata
 from d3stats.inference.judges.coefficients import (
     PANEL,
     Coefficient,
@@ -24,9 +27,9 @@ from d3stats.inference.judges.coefficients import (
     cohen_kappa,
     need_pairs,
 )
-from d3stats.inference.judges.ratings import Ratings, Repeats, as_ratings
+from d3stats.inference.judges.ratings import FIELDS, Ratings, Repeats, as_ratings
 from d3stats.log.column_names import Columns
-from d3stats.result import EstimatesResult
+from d3stats.result import EstimatesResult, json_value
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -43,18 +46,36 @@ _MOST_CATEGORIES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementTable(EstimatesResult):
-    """Coefficients of agreement of a panel of raters, and of every pair.
+    r"""Coefficients of agreement of a panel of raters, and of every pair.
 
     Attributes
     ----------
     panel : tuple of Coefficient
-        Of all raters together.
+        Coefficients of all raters together.
     pairs : tuple of Coefficient
         Cohen's kappa of every two raters.
     refused : dict of str to str
         What has no value, and why.
+    raters : tuple of str
+        Who rated.
+    categories : tuple of str
+        What was said, in the order of the codes.
     n_items, n_clusters, n_missing : int
         Items, clusters, and pairs of item and rater without a rating.
+    strata : tuple of Strata
+        The panel's coefficients by stratum, and kappa where there are two raters; empty where none were asked for.
+
+    Examples
+    --------
+    >>> from d3stats import agreement
+    >>> votes = pd.DataFrame({"x": list("AABBCCAB"), "y": list("AABCCCAB"), "z": list("ABBBCCAA")})
+    >>> found = agreement(votes, measures=["cohen", "alpha"])
+    >>> found.n_items, found.raters, found.categories
+    (8, ('x', 'y', 'z'), ('A', 'B', 'C'))
+    >>> [each.name for each in found.estimates]
+    ["Krippendorff's alpha", "Cohen's kappa, x and y", "Cohen's kappa, x and z", "Cohen's kappa, y and z"]
+    >>> found.plot().get_xlabel()
+    'agreement\nbars: 95 % cluster t'
     """
 
     panel: tuple[Coefficient, ...]
@@ -66,6 +87,7 @@ class AgreementTable(EstimatesResult):
     n_clusters: int
     n_missing: int
     notes: tuple[str, ...] = ()
+    strata: tuple[Strata, ...] = ()
     _json = (
         "n_items",
         "n_clusters",
@@ -103,19 +125,26 @@ class AgreementTable(EstimatesResult):
             who = [None] * len(self.panel) + [c.raters[at] for c in self.pairs]
             frame.insert(at + 1, name, pd.Series(who, dtype=object))
         chance = pd.Series([c.chance for c in self.coefficients], dtype="float64")
-        return {"agreement": frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)}
+        frame = frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)
+        return {"agreement": frame, **strata_tables(self.strata)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return sizes, coefficients and notes as JSON can hold them, and what there is by stratum."""
+        return super().to_dict() | ({"strata": json_value(self.strata)} if self.strata else {})
 
     def _remarks(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self.refused.items()]
 
     def summary(self) -> str:
-        """Return sizes, estimates, what was refused and the notes as text."""
-        return f"{self._title()}\n{super().summary()}"
+        """Return sizes, estimates, what was refused, the notes and the coefficients by stratum as text."""
+        return "\n".join([f"{self._title()}\n{super().summary()}", *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw every coefficient with its interval."""
+        """Draw every coefficient with its interval, or with strata the first coefficient by stratum."""
         from d3stats.plotting.intervals import plot_agreement
 
+        if self.strata:
+            return self.strata[0].plot(ax)
         frame = self.to_frame()
         label = "agreement" if len(set(frame["measure"])) > 1 else ""
         return plot_agreement(frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label=label)
@@ -139,6 +168,7 @@ def agreement(
     level: float = 0.95,
     n_boot: int = 10_000,
     rng: RngLike = None,
+    strata: StrataOf = None,
 ) -> AgreementTable:
     """Compute coefficients of agreement of all raters and Cohen's kappa of every pair, with intervals over clusters.
 
@@ -148,20 +178,24 @@ def agreement(
     measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
         Which coefficients; by default all of :data:`MEASURES`.
     raters : sequence of str, optional
-        These alone; "label" stands for the right answers.
+        These alone; "label" means the right answers.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        Of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
+        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Of alpha; by default "nominal", or "interval" with weights.
+        Metric of alpha; by default "nominal", or "interval" with weights.
     round_number, categories, repeats, by, missing_values, columns, encoding
         As for :func:`as_ratings`.
     kind, level, n_boot, rng
         As for :func:`cohen_kappa`.
+    strata : str, mapping or Series, optional
+        The column that says an item's kind (category, task), or the kind of each item by its name. The panel's
+        coefficients, and kappa where there are two raters, are then also estimated by stratum, raw and shrunken; see
+        :mod:`d3stats.inference.comparison.strata`.
 
     Returns
     -------
     AgreementTable
-        A coefficient that is undefined on the data stands in `refused` with the reason.
+        `refused` holds each coefficient that is undefined on the data, with the reason.
 
     Raises
     ------
@@ -181,6 +215,13 @@ def agreement(
         plain = weights is None or (isinstance(weights, str) and weights == "identity")
         metric = "nominal" if plain else "interval"
     How(kind, level, n_boot, None)
+    kinds = None
+    unread: list[str] = []
+    if strata is not None:
+        reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
+        kinds = item_strata(source, strata, FIELDS, missing_values=missing_values, **reading)
+        source, columns, unread = without_strata(source, strata, FIELDS, **reading)
+        source = source if kinds.log is None else kinds.log
     read = as_ratings(source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by,
                       missing_values=missing_values, columns=columns, encoding=encoding)  # fmt: skip
     if read.n_raters < 2:
@@ -198,7 +239,8 @@ def agreement(
 
     def made(name: str, of: Any, ratings: Ratings, setting: str) -> list[Coefficient]:
         try:
-            return [of(ratings, rng=streams[name], **{setting: of_setting[setting]}, **settings)]
+            # A copy, so that a stratum draws what the whole draws.
+            return [of(ratings, rng=deepcopy(streams[name]), **{setting: of_setting[setting]}, **settings)]
         except ValueError as error:
             refused[name] = str(error)
             return []
@@ -212,16 +254,32 @@ def agreement(
     notes = dict.fromkeys(note for one in (panel or pairs) for note in one.notes)
     if len(read.categories) > _MOST_CATEGORIES and read.is_numeric:
         notes[
-            f"the votes are {len(read.categories)} different numbers: for scores see spearman and kendall "
+            f"the votes are {len(read.categories)} different numbers; for scores see spearman and kendall "
             "(d3stats.inference), or give alpha a metric"
         ] = None
     # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
     estimates = [one.estimate for one in (*panel, *pairs)]
     few = named_notes([(e.name, [e.note] if e.note else []) for e in estimates], "coefficients")
+    seen = list(notes) if kinds is None else read_besides(notes, kinds.column)
     missing = int(np.sum(read.codes == MISSING))
+    parts: tuple[Strata, ...] = ()
+    if kinds is not None:
+        labels = kinds.labels(list(read.items), by, unit="item")
+        one_pair = pairs if len(every) == 1 else []
+
+        def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
+            part = read.where(rows)
+            again = [one for c in chosen for one in made(c.title, c.of, part, c.setting)]
+            if one_pair:
+                again += made(_pair_title(every[0]), cohen_kappa, part.of(every[0]), "weights")
+            return [one.estimate for one in again]
+
+        whole = dict(refused)
+        parts = by_stratum(labels, read.cluster, measure, bounds=(-1.0, 1.0), names=read.cluster_names)
+        refused = whole
     return AgreementTable(panel=tuple(panel), pairs=tuple(pairs), refused=refused, raters=read.raters,
                           categories=read.categories, n_items=read.n_items, n_clusters=read.n_clusters,
-                          n_missing=missing, notes=(*notes, *few))  # fmt: skip
+                          n_missing=missing, notes=(*unread, *seen, *few), strata=parts)  # fmt: skip
 
 
 def _pair_title(pair: tuple[str, str]) -> str:

@@ -1,8 +1,4 @@
-"""Cohen's and Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha and the share of agreement, with intervals.
-
-Each is a function of sums over items (:class:`Sums`), from which :func:`_measured` makes value, interval and share of
-agreement. To add one, write its function and name it in :data:`PANEL`.
-"""
+"""Cohen's and Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha and the share of agreement, with intervals."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How an interval is made: kind, level, and replicates and generator of the bootstrap kinds."""
+    """Method of an interval: kind, level, and replicates and generator of the bootstrap kinds."""
 
     kind: Kind = "cluster t"
     level: float = 0.95
@@ -116,9 +112,9 @@ class Coefficient(EstimatesResult):
         return self.estimate, self.share
 
     def _remarks(self) -> list[str]:
-        lines = [] if self.chance is None else [f"expected by chance: {self.chance:.3f}"]
+        lines = [] if self.chance is None else [f"expected by chance: {self.chance:z.3f}"]
         if self.z is not None and self.p_independence is not None:
-            lines.append(f"test of 0, items independent: z = {self.z:.2f}, p = {self.p_independence:.3g}")
+            lines.append(f"test of 0, items independent: z = {self.z:z.2f}, p = {self.p_independence:.3g}")
         return lines
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -168,7 +164,7 @@ def cohen_kappa(
     cluster : sequence, optional
         What each item of two vectors belongs to; by default every item is its own cluster.
     categories : sequence, optional
-        Their order, and those that nobody chose.
+        All categories in their order, including those that no rater chose.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
@@ -176,7 +172,7 @@ def cohen_kappa(
     -------
     Coefficient
         `z` and `p_independence` test 0 with the null error of Fleiss, Cohen and Everitt. Where one rater always
-        says the same, kappa is 0 whatever the agreement, and has no interval.
+        gives the same category, kappa is 0 at any agreement, and has no interval.
 
     Raises
     ------
@@ -212,7 +208,7 @@ def cohen_kappa(
     agree = table[one, two]
     sums = Sums(np.column_stack([agree, unit[one], unit[two]]), pair_statistic(table), kept.cluster, agree)
     constant = [rater for rater, codes in ((first, one), (second, two)) if (codes == codes[0]).all()]
-    why = f"{constant[0]!r} always says the same, so kappa is 0 whatever the agreement" if constant else ""
+    why = f"{constant[0]!r} gives one answer only, so kappa is 0 for any agreement" if constant else ""
     made = _measured("Cohen's kappa", kept, sums, how, name, raters=kept.raters, unlimited=why)
     cells = np.zeros((len(unit), len(unit)))
     np.add.at(cells, (one, two), 1.0)
@@ -312,6 +308,10 @@ def gwet_ac(
     categories : sequence, optional
         Every category that could have been chosen; K depends on it.
 
+    Returns
+    -------
+    Coefficient
+
     Raises
     ------
     ValueError
@@ -330,7 +330,7 @@ def gwet_ac(
     """
     read = _paired(ratings, categories, "Gwet's coefficient")
     if len(read.categories) < 2:
-        needed = "two categories that could have been chosen (categories=..., --categories)"
+        needed = "at least two possible categories (categories=..., --categories)"
         raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
     plain = weights is None or (isinstance(weights, str) and weights == "identity")
     made = panel_coefficient(
@@ -375,7 +375,7 @@ def krippendorff_alpha(
     Returns
     -------
     Coefficient
-        Its `share` is the mean share of agreeing pairs over the items that can be paired, whatever the metric;
+        `share` is the mean share of agreeing pairs over the items that can be paired, for every metric;
         `chance` is given for "nominal" alone.
 
     Raises
@@ -440,6 +440,10 @@ def percent_agreement(
     ratings, weights, kind, level, n_boot, rng, categories
         As for :func:`fleiss_kappa`.
 
+    Returns
+    -------
+    Coefficient
+
     Raises
     ------
     ValueError
@@ -486,9 +490,9 @@ PANEL = {
 
 @dataclass(frozen=True)
 class Sums:
-    """What a coefficient is computed from: columns that are added up over items, shape (items, q), and their function.
+    """A coefficient as a function of sums over items: the columns to add up, shape (items, q), and the function.
 
-    The function makes of sums, shape (m, q), the coefficient, observed and chance agreement, shape (m, 3).
+    The function turns sums, shape (m, q), into the coefficient, observed and chance agreement, shape (m, 3).
     """
 
     columns: Floats
@@ -515,7 +519,7 @@ def _measured(
     paired = np.ones(len(sums.agree)) if sums.paired is None else sums.paired
     n_paired = int(paired.sum())
     if observed == 1 and not unlimited:
-        unlimited = f"all {n_paired} items with two raters agree: nothing says how often they do not"
+        unlimited = f"all {n_paired} items with two raters agree, so the rate of disagreement is unknown"
     scale = weights if weights in get_args(Metric) else f"{weights} weights"
     label = measure if weights in ("identity", "nominal") else f"{measure} ({scale})"
     label += f", {raters[0]} and {raters[1]}" if raters else ""
@@ -589,7 +593,7 @@ def panel_coefficient(
     if single := len(columns) - int(columns[:, 1].sum()):
         note = f"{single} items with one rater count for the categories and not for the agreement"
         made = replace(made, notes=(*made.notes, note))
-    return _less(made, ratings, kept, "nobody judged them")
+    return _less(made, ratings, kept, "no rater judged them")
 
 
 def _panel_columns(ratings: Ratings, weights: Floats) -> Floats:
@@ -697,7 +701,8 @@ def agreement_weights(weights: Weights, categories: tuple[str, ...]) -> tuple[st
     inside = bool(((table >= 0) & (table <= 1)).all())
     if not inside or not np.array_equal(table, table.T) or not (np.diag(table) == 1).all():
         raise ValueError(
-            "weights must be what counts as agreement: symmetric, within [0, 1], 1 on the diagonal; "
+            "weights must give the credit of each pair of categories: symmetric, within [0, 1], 1 on the "
+            "diagonal; "
             f"got {table.tolist()}"
         )
     return "custom", table
@@ -712,9 +717,10 @@ def _order_note(weights: str, ratings: Ratings) -> tuple[str, ...]:
 
 
 def _less(made: Coefficient, ratings: Ratings, kept: Ratings, why: str) -> Coefficient:
-    """Note how many items were left out."""
+    """Note how many items were left out; "no rater judged them" where that is the whole reason."""
     lost = ratings.n_items - kept.n_items
-    note = f"{lost} of {ratings.n_items} items left out: {why}"
+    silent = int((ratings.counts.sum(axis=1) == 0).sum())
+    note = f"{lost} of {ratings.n_items} items left out: {'no rater judged them' if lost == silent else why}"
     return replace(made, notes=(*made.notes, note)) if lost else made
 
 
@@ -744,8 +750,8 @@ def _refuse_constant(ratings: Ratings, measure: str) -> None:
     if len(used) == 1:
         raise ValueError(
             f"{measure} is undefined where all ratings are one category; got only "
-            f"{ratings.categories[int(used[0])]!r}. Report the share of agreement (1.000), or Gwet's AC1 over all "
-            "categories that could have been chosen (categories=..., --categories)"
+            f"{ratings.categories[int(used[0])]!r}. Report the share of agreement (1.000), or Gwet's AC1 "
+            "over all possible categories (categories=..., --categories)"
         )
 
 
@@ -760,6 +766,10 @@ def fleiss_cohen_everitt(cells: ArrayLike, weights: ArrayLike | None = None) -> 
         How many items got each pair of categories.
     weights : array_like of float, shape (K, K), optional
         What each pair counts as agreement; by default the identity.
+
+    Returns
+    -------
+    tuple of float
 
     Raises
     ------
@@ -814,7 +824,8 @@ def _two_raters(
     if isinstance(a, ConfusionCounts):
         if missing_values is not None:
             raise ValueError(
-                "missing_values must be left out with ConfusionCounts; got it, and nothing is missing"
+                "missing_values must be left out with ConfusionCounts, because counts have no missing "
+                "values; got both"
             )
         if b is not None or cluster is not None:
             raise ValueError("b and cluster must be left out with ConfusionCounts; got one of them")
@@ -826,9 +837,7 @@ def _two_raters(
     else:
         first, second = (np.asarray(x, dtype=object) for x in (a, b))
         if first.ndim != 1 or first.shape != second.shape:
-            raise ValueError(
-                f"a and b must be as long as each other; got shapes {first.shape}, {second.shape}"
-            )
+            raise ValueError(f"a and b must have the same length; got shapes {first.shape}, {second.shape}")
         wide = pd.DataFrame({"a": first, "b": second})
         if cluster is not None:
             if len(cluster) != len(wide):

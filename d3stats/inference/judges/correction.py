@@ -49,10 +49,25 @@ class CorrectedRate(EstimatesResult):
         What the judge alone says.
     labels_only : Estimate
         Share of positives in the calibration set: comparable only when that is a random part of the study.
+    sensitivity, specificity : Estimate
+        Sensitivity and specificity of the judge, from the calibration items.
     youden : float
         Se + Sp - 1: 1 for a judge without error, 0 for one that knows nothing.
     untruncated : float
         The corrected share before it was put into [0, 1].
+
+    Examples
+    --------
+    >>> from d3stats.inference import correct_rate
+    >>> judge = np.repeat([1, 0], [130, 270])
+    >>> seen, label = np.repeat([1, 0, 1, 0], [85, 15, 8, 92]), np.repeat([1, 0], 100)
+    >>> found = correct_rate(judge, seen, label)
+    >>> print(found.rate)
+    corrected rate: 0.318 [0.231, 0.399] (95 % Lang-Reiczigel, n = 400)
+    >>> round(found.naive.value, 3), round(found.sensitivity.value, 2), round(found.specificity.value, 2)
+    (0.325, 0.85, 0.92)
+    >>> round(found.youden, 2)
+    0.77
     """
 
     rate: Estimate
@@ -94,6 +109,10 @@ def correct_counts(
         Labelled negatives that the judge calls negative, of how many.
     kind : {"Lang-Reiczigel", "Fieller", "delta"}
     level : float
+
+    Returns
+    -------
+    CorrectedRate
 
     Raises
     ------
@@ -159,7 +178,7 @@ def correct_rate(
     Returns
     -------
     CorrectedRate
-        The corrected share beside the naive one; truncation to [0, 1] is said in a note.
+        The corrected share beside the naive one; a note reports truncation to [0, 1].
 
     Raises
     ------
@@ -188,7 +207,7 @@ def correct_rate(
     choice("kind", chosen, get_args(CorrectionKind))
     if chosen == "Lang-Reiczigel" and codes is not None:
         raise ValueError(
-            "kind must not be 'Lang-Reiczigel' with clusters: it takes items as independent; got both"
+            "kind must not be 'Lang-Reiczigel' with clusters, which assumes independent items; got both"
         )
     kept, whole = ~np.isnan(study), ~(np.isnan(seen) | np.isnan(label))
     notes = tuple(
@@ -269,7 +288,7 @@ class Rates:
     def refuse_blind(self, z: float) -> None:
         """Refuse an empty study or calibration set, and a judge that is not known to tell positives from negatives.
 
-        It is known where Se + Sp - 1 is `z` errors above 0, with one success and one failure added to each.
+        The judge tells them if Se + Sp - 1 is `z` errors above 0, with one success and one failure added to each.
         """
         if self.n < 1:
             raise ValueError("the study must have a judged item; got none")
@@ -279,7 +298,7 @@ class Rates:
         ):
             if size < 1:
                 raise ValueError(
-                    f"the calibration set must hold {what}, for the {rate} is unknown without; got none"
+                    f"the calibration set must hold {what}, because otherwise the {rate} is unknown; got none"
                 )
         more = self.adjusted(z)
         _, se, sp = more.variances()
@@ -289,9 +308,9 @@ class Rates:
     def blind(self) -> ValueError:
         """Return the refusal of a judge that is not known to tell positives from negatives."""
         return ValueError(
-            "the judge must be known to tell positives from negatives (Se + Sp - 1 above 0 by more than its error): "
-            f"got Se = {self.tp / self.n1:.3f} of {self.n1:g} and Sp = {self.tn / self.n0:.3f} of {self.n0:g}; "
-            "more calibration labels, or a better judge"
+            "the judge must separate positives from negatives (Se + Sp - 1 above 0 by more than its "
+            f"error); got Se = {self.tp / self.n1:z.3f} of {self.n1:g} and Sp = {self.tn / self.n0:z.3f} of "
+            f"{self.n0:g}; use more calibration labels or a better judge"
         )
 
 
@@ -334,7 +353,7 @@ def _over_clusters(
     rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
     rates.refuse_blind(_normal_quantile(level))
     if len(totals) < 2:
-        raise ValueError("clusters must be at least 2, for nothing says how one varies; got 1")
+        raise ValueError("clusters must be at least 2, because one cluster shows no variation; got 1")
     # Influences of the apparent rate, the sensitivity and the specificity, cluster by cluster.
     p, se, sp = (
         (totals[:, i + 1] - k / m * totals[:, i]) / m
@@ -380,18 +399,18 @@ def _reported(
     value = min(max(theta, 0.0), 1.0)
     said = []
     if value != theta:
-        said.append(f"the corrected share is {theta:.3f}, truncated to {value:g}")
+        said.append(f"the corrected share is {theta:z.3f}, truncated to {value:g}")
     low = high = None
     if ends is None:
-        said.append("no interval: no cluster differs from the others")
+        said.append("no interval, because all clusters are equal")
     elif max(ends) < 0 or min(ends) > 1:
         said.append(
-            f"no interval: [{ends[0]:.3f}, {ends[1]:.3f}] lies outside [0, 1], so that the judge cannot err in the "
-            "study as it does on the calibration set"
+            f"no interval, because [{ends[0]:z.3f}, {ends[1]:z.3f}] lies outside [0, 1]; the judge's errors "
+            "in the study cannot be those of the calibration set"
         )
     else:
         low, high = (min(max(end, 0.0), 1.0) for end in ends)
-        cut = [f"{end:.3f}" for end in ends if not 0 <= end <= 1]
+        cut = [f"{end:z.3f}" for end in ends if not 0 <= end <= 1]
         if cut:
             said.append(f"limits outside [0, 1] were truncated: {', '.join(cut)}")
         # A shifted interval may leave a truncated estimate outside by a hair.
@@ -428,7 +447,16 @@ class CorrectedShares(EstimatesResult):
     untruncated : tuple of float
         Corrected shares before truncation; they add up to 1.
     covariance : ndarray of float, shape (categories, categories)
-        Of the untruncated shares.
+        Covariance of the untruncated shares.
+
+    Examples
+    --------
+    >>> from d3stats.inference import correct_shares
+    >>> found = correct_shares([130, 270], [[85, 15], [8, 92]], categories=["yes", "no"])
+    >>> print(found.shares[0])
+    corrected share of yes: 0.318 [0.237, 0.399] (95 % delta, n = 400)
+    >>> found.covariance.round(4).tolist()
+    [[0.0017, -0.0017], [-0.0017, 0.0017]]
     """
 
     shares: tuple[Estimate, ...]
@@ -458,13 +486,17 @@ def correct_shares(
     categories : sequence of str, optional
         Their names.
     level : float
-        Of delta-method intervals with a normal quantile, too short for shares near 0 and 1.
+        Level of delta-method intervals with a normal quantile, too short for shares near 0 and 1.
+
+    Returns
+    -------
+    CorrectedShares
 
     Raises
     ------
     ValueError
-        When counts are no counts, a label has no calibration item, or the table does not tell the labels apart by
-        more than its error: its determinant is not that far from 0.
+        When a count is negative or no integer, a label has no calibration item, or the judge does not separate the
+        labels (the determinant of the table is within its error of 0).
 
     Examples
     --------
@@ -523,11 +555,11 @@ def _estimate(
     low, high = value - z * se, value + z * se
     note = ""
     if inside != value:
-        note = f"{value:.3f}, truncated to {inside:g}"
+        note = f"{value:z.3f}, truncated to {inside:g}"
         notes.append(f"{name}: {note}")
     made = Estimate(name=name, value=inside, low=None, high=None, kind="delta", n=n, level=level, note=note)
     if se == 0 or high < 0 or low > 1:
-        why = "no spread in the data" if se == 0 else f"[{low:.3f}, {high:.3f}] lies outside [0, 1]"
+        why = "no spread in the data" if se == 0 else f"[{low:z.3f}, {high:z.3f}] lies outside [0, 1]"
         return replace(made, note="; ".join(x for x in (note, why) if x))
     return replace(made, low=max(low, 0.0), high=min(high, 1.0), se=se)
 
@@ -545,6 +577,7 @@ def _refuse_alike(counts: Floats, z: float, names: tuple[str, ...]) -> None:
         clear = determinant > z * float(np.sqrt(variance))
     if not clear:
         raise ValueError(
-            "the judge must be known to tell the labels apart (determinant of its table of shares above 0 by more than "
-            f"its error): got {determinant:.3f} for {', '.join(names)}; more calibration labels, or a better judge"
+            "the judge must separate the labels (determinant of its table of shares above 0 by more than "
+            f"its error); got {determinant:z.3f} for {', '.join(names)}; use more calibration labels or a "
+            "better judge"
         )

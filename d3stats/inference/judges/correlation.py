@@ -48,7 +48,7 @@ MOST_CELLS = 40_000_000
 _NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 _CHUNK = 1 << 22
 _ONE = 1 - 1e-12
-_PERFECT = "perfect: nothing says how far it is from 1"
+_PERFECT = "perfect correlation, so the distance from 1 cannot be estimated"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,13 @@ class Correlation(EstimatesResult):
         "all pairs", or "groups" for the mean of correlations within groups.
     n_groups, n_groups_undefined : int or None
         Groups that went in, and those left out because a score does not vary in them.
+
+    Examples
+    --------
+    >>> from d3stats.inference import correlation
+    >>> found = correlation([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5], within=["d1"] * 3 + ["d2"] * 3)
+    >>> round(found.estimate.value, 3), found.over, found.n_groups
+    (0.5, 'groups', 2)
     """
 
     estimate: Estimate
@@ -116,6 +123,10 @@ def correlation(
     n_boot, rng : int; Generator, int or None
         Replicates and generator of the bootstrap kinds.
 
+    Returns
+    -------
+    Correlation
+
     Raises
     ------
     ValueError
@@ -135,11 +146,13 @@ def correlation(
     chosen = kind or ("cluster t" if dependent else "fisher")
     choice("kind", chosen, get_args(CorrelationKind))
     if chosen == "fisher" and dependent:
-        raise ValueError("kind must not be 'fisher' with cluster= or within=: it takes pairs as independent")
+        raise ValueError(
+            "kind must not be 'fisher' with cluster= or within=, which assumes independent pairs"
+        )
     first, second = numbers("x", x), numbers("y", y)
     n = len(first)
     if n != len(second):
-        raise ValueError(f"x and y must be as long as each other; got {n} and {len(second)}")
+        raise ValueError(f"x and y must have the same length; got {n} and {len(second)}")
     group = None if within is None else cluster_codes(within, n, name="within", unit="pair")
     owner = cluster_codes(cluster, n, unit="pair") if cluster is not None or group is None else group
     complete = ~(np.isnan(first) | np.isnan(second))
@@ -152,13 +165,14 @@ def correlation(
         raise ValueError(f"a correlation needs three complete pairs; got {n}")
     for name, values in (("x", first), ("y", second)):
         if np.ptp(values) == 0:
-            raise ValueError(f"{name} must vary to correlate with anything; got only {values[0]:g}")
+            raise ValueError(f"{name} must vary, or no correlation exists; got only {values[0]:g}")
     how: dict[str, Any] = {"kind": chosen, "level": level, "n_boot": n_boot, "rng": rng}
     if group is not None:
         values, rows, undefined = _by_group(first, second, group[complete], owner, method)
         if undefined:
             notes.append(
-                f"{undefined} of {undefined + len(values)} groups left out: a score does not vary there"
+                f"{undefined} of {undefined + len(values)} groups left out, because a score does not vary "
+                "in them"
             )
         totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), rows[:, 0])
 
@@ -186,6 +200,17 @@ def correlation(
 def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
     """Compute Spearman's rank correlation with its interval; settings as for :func:`correlation`.
 
+    Parameters
+    ----------
+    x, y : array of float, shape (items,)
+        Scores; NaN where missing.
+    **settings
+        Further settings of :func:`correlation`.
+
+    Returns
+    -------
+    Correlation
+
     Examples
     --------
     >>> round(spearman([1, 2, 2, 4], [1, 3, 2, 4]).estimate.value, 4)
@@ -196,6 +221,17 @@ def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
 
 def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
     """Compute Kendall's tau-b with its interval; settings as for :func:`correlation`.
+
+    Parameters
+    ----------
+    x, y : array of float, shape (items,)
+        Scores; NaN where missing.
+    **settings
+        Further settings of :func:`correlation`.
+
+    Returns
+    -------
+    Correlation
 
     Examples
     --------

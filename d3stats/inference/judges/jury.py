@@ -62,7 +62,7 @@ MOST_JURORS_WORTH = 1e6
 MOST_PAIRED = 30
 """Up to so many jurors are compared pair by pair."""
 REGULAR = 0.5
-"""Who voted on less than this share of the busiest juror's items is not compared with the jury."""
+"""A juror who voted on less than this share of the busiest juror's items is not compared with the jury."""
 CHOSEN = "chosen on the other clusters"
 FLAT = 1e-6
 """Below, refits differ by rounding alone."""
@@ -71,33 +71,53 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JuryCurve(EstimatesResult):
-    """Accuracy of juries by size, and what their jurors are worth: the result of :func:`jury_curve`.
+    r"""Accuracy of juries by size, and what their jurors are worth: the result of :func:`jury_curve`.
 
     Attributes
     ----------
     accuracy, single, gain : Estimate
         All jurors together, one of them at random, and the difference.
     worth_by_accuracy, worth_by_variance : Estimate or None
-        How many independent jurors the panel is worth; None where `notes` says why. Of two answers, none by accuracy
-        where the jurors' own accuracy is within its error of one half: there Condorcet's curve is flat.
+        How many independent jurors the panel is worth; None where `notes` says why. With two answers,
+        `worth_by_accuracy` is None where the jurors' own accuracy is within its error of one half, because
+        Condorcet's curve is flat there.
     error_correlation : Estimate or None
         Mean correlation of two jurors' being right.
     limit, next_jurors : Estimate or None
         Accuracy of a very large panel of such jurors, and the gain per juror of two more, from a fitted law.
     best, over_best : Estimate
-        The best single juror, found on other clusters, and how much all together are above. Limits only where one
-        juror leads whichever cluster is left out, and every other by more than chance (paired cluster t, Bonferroni);
-        else the note says why, and what the best on the same items gives.
+        The best single juror, found on other clusters, and how much more accurate all together are. There are limits
+        only where one juror leads whichever cluster is left out, and leads every other juror by more than chance
+        (paired cluster t, Bonferroni). Otherwise a note gives the reason, and the accuracy of the best on the same
+        items.
     curve : DataFrame
         One row per size: ``k``, ``accuracy, se, low, high, kind`` (of its limits); ``decided`` (share of panels
         without a tie); ``gain, gain_low, gain_high`` (per juror, since the row before) and the same
         ``_per_thousand_tokens`` when tokens are given; ``independent`` (Condorcet), ``price, price_low, price_high``
-        (independent less accuracy); ``mixed`` (independent jurors with the jurors' own accuracies; two answers and a
+        (independent minus accuracy); ``mixed`` (independent jurors with the jurors' own accuracies; two answers and a
         coin only); ``n_short`` (items with fewer votes than k, which count with all they have).
     jurors : DataFrame
         One row per juror: ``juror, n, accuracy, low, high``.
     size : int
         Jurors of the largest panel.
+    n_items, n_clusters : int
+        Items with votes, and the clusters that they come from.
+    ties : str
+        How a tie counts.
+    level : float
+        Level of all limits.
+
+    Examples
+    --------
+    >>> from d3stats import jury_curve
+    >>> votes = pd.DataFrame({"x": list("AABAB"), "y": list("ABBAA"), "z": list("AABBB"), "label": list("AABAA")})
+    >>> found = jury_curve(votes, n_refits=50, rng=1)
+    >>> round(found.accuracy.value, 3), round(found.single.value, 3), round(found.gain.value, 3)
+    (0.8, 0.733, 0.067)
+    >>> found.to_plot_frame()["k"].tolist()
+    [1, 2, 3]
+    >>> found.plot().get_xlabel()
+    'jurors\nblue band: 95 % cluster Wilson'
     """
 
     accuracy: Estimate
@@ -163,7 +183,7 @@ def jury_curve(
 
     Parameters
     ----------
-    ratings : Ratings, or whatever :func:`~d3stats.inference.judges.ratings.as_ratings` reads
+    ratings : Ratings, or any source that :func:`~d3stats.inference.judges.ratings.as_ratings` reads
         Votes of several jurors on labelled items.
     sizes : sequence of int, optional
         Panel sizes, ascending; by default every size up to the most votes that an item has.
@@ -173,13 +193,17 @@ def jury_curve(
         What a tie for the lead is: shared evenly among the leaders; wrong; or left out with its panel, so that
         accuracy is that of the panels that decide.
     level : float
-        Of intervals: accuracies have the interval of every share (cluster Wilson), differences Student's t over
+        Level of intervals: accuracies have the interval of every share (cluster Wilson), differences Student's t over
         clusters, and what is not smooth a percentile bootstrap of clusters.
     n_boot, n_refits : int
         Bootstrap replicates of the worth in independent jurors, and refits of the law behind the limit.
     rng : Generator, int or None
     **reading
         Passed on to ``as_ratings`` (``round_number``, ``repeats``, ...).
+
+    Returns
+    -------
+    JuryCurve
 
     Raises
     ------
@@ -226,7 +250,7 @@ def jury_curve(
     q = len(table.categories)
     if q > 2 and not jury.listed:
         notes.append(
-            f"independent jurors are taken to make one and the same mistake, for there are {q} answers"
+            f"independent jurors are assumed to make the same mistake, because there are {q} answers"
         )
 
     def change(x: Floats) -> Floats:
@@ -239,7 +263,11 @@ def jury_curve(
     rows = np.arange(n_items)
     hits = counts[rows, kept.label]
     counts[rows, kept.label] = 0
-    more = "of votes for the label and its strongest rival, which understates it a little" if q > 2 else ""
+    more = (
+        "from votes for the label and its strongest competitor, which makes it slightly too small"
+        if q > 2
+        else ""
+    )
     votes = hits + counts.max(axis=1)
     limit, next_jurors = _large_panel(hits, votes, cluster, level, n_refits, generator, more, notes)
     best, over = best_juror(cast, right, jury.rows[:, jury.columns["coin"]][:, -1], cluster, level)
@@ -258,7 +286,7 @@ def jury_curve(
 def _usable(ratings: Ratings) -> NDArray[np.bool_]:
     """Return which items have a label and a vote; refuse what makes no jury."""
     if ratings.label is None or (ratings.label == MISSING).all():
-        raise ValueError("ratings must have labels, to say which votes are right; got none")
+        raise ValueError("ratings must have labels, which tell the right votes; got none")
     votes = ratings.counts.sum(axis=1)
     usable: NDArray[np.bool_] = (ratings.label != MISSING) & (votes > 0)
     if not usable.any():
@@ -266,7 +294,7 @@ def _usable(ratings: Ratings) -> NDArray[np.bool_]:
     if ratings.n_raters < 2:
         raise ValueError(f"a jury must have at least two jurors; got {ratings.n_raters}")
     if votes[usable].max() < 2:
-        raise ValueError("items must have more than one vote somewhere, to make a jury; got at most one each")
+        raise ValueError("some item must have more than one vote to form a jury; got at most one each")
     return usable
 
 
@@ -367,8 +395,9 @@ def _label_first(counts: Ints, label: Ints) -> Ints:
 class JurySums:
     """Per-item columns of a jury, and the statistics that are functions of their sums.
 
-    Columns: items; right_k (K); decided_k (K); right with a coin (K); right votes, votes, ordered pairs of right
-    votes, ordered pairs of votes; votes by label and category (q * q, only with a few categories); items by label (q).
+    The columns are items; right_k (K); decided_k (K); right with a coin (K); right votes, votes, ordered pairs of right
+    votes, ordered pairs of votes. Then votes by label and category (q * q, only with a few categories) and items by
+    label (q).
     """
 
     rows: Floats
@@ -569,8 +598,11 @@ def _few_at_the_end(curve: pd.DataFrame, n_items: int) -> list[str]:
         return []
     full = n_items - short
     have = "has" if full == 1 else "have"
-    note = f"only {full} of {counted(n_items, 'item')} {have} {counted(k, 'vote')}: an item with fewer votes than k "
-    note += "counts with all that it has (n_short)"
+    note = (
+        f"only {full} of {counted(n_items, 'item')} {have} {counted(k, 'vote')}: an item with fewer "
+        "votes than k "
+    )
+    note += "counts with all its votes (n_short)"
     half = curve.loc[curve["n_short"] <= n_items / 2, "k"]
     most = 2 * full < n_items and len(half)
     return [f"{note}; at k above {half.iloc[-1]} that is most items" if most else note]
@@ -604,16 +636,21 @@ def _worth_by_accuracy(
     jury: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
 ) -> Estimate | None:
     """Return the number of independent jurors who are as often right; why there is none goes to `notes`."""
-    name = "worth in independent jurors, by accuracy"
+    name = "equivalent number of independent jurors, by accuracy"
     if not jury.listed and len(totals) > 1:
         low, high = cluster_t(totals, lambda x: jury.coin(x)[:, 0], level=level).interval()
         if low is not None and high is not None and low <= 0.5 <= high:
-            notes.append(f"{name}: one juror is right half the time as far as can be told: more add nothing")
+            notes.append(
+                f"{name}, because one juror is right half of the time within error, and more "
+                "jurors add nothing"
+            )
             return None
     kept, statistic = jury.narrowed(jury.worth_by_accuracy, "items", "coin", "votes", "labels")
     value = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
     if not np.isfinite(value):
-        notes.append(f"{name}: no number of independent jurors of this competence is as right as the panel")
+        notes.append(
+            f"{name}, because no number of independent jurors of this competence reaches the panel's accuracy"
+        )
         return None
     return _resampled(name, totals[:, kept], statistic, value, len(jury.rows), level, n_boot, rng)
 
@@ -622,16 +659,16 @@ def _worth_by_variance(
     jury: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
 ) -> Estimate | None:
     """Return K over the design effect, with limits from those of the design effect: its quotients may be infinite."""
-    name = "worth in independent jurors, by variance"
+    name = "equivalent number of independent jurors, by variance"
     kept, statistic = jury.narrowed(jury.design_effect, "pairs")
     effect = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
     if not np.isfinite(effect):
-        notes.append(f"{name}: all votes are right, or all are wrong")
+        notes.append(f"{name}, because all votes are right, or all are wrong")
         return None
     if effect <= _ROUNDING:
         notes.append(
-            f"{name}: jurors' errors offset each other (their correlation is -1 / (jurors - 1) or less), so that no "
-            "number of independent jurors has a share of right votes that varies as little"
+            f"{name}, because the jurors' errors offset each other (their correlation is -1 / (jurors - 1) "
+            "or less)and no number of independent jurors varies as little"
         )
         return None
     found = _resampled(name, totals[:, kept], statistic, effect, len(jury.rows), level, n_boot, rng)
@@ -639,7 +676,10 @@ def _worth_by_variance(
     if found.low is None or found.high is None or found.se is None:
         return replace(found, value=value)
     if found.low <= _ROUNDING:
-        least = f"no upper limit: the jurors may be worth any number from {jury.size / found.high:.1f} on"
+        least = (
+            "no upper limit; the jurors may equal any number of independent jurors from "
+            f"{jury.size / found.high:z.1f} on"
+        )
         return replace(found, value=value, low=None, high=None, se=None, note=least)
     low, high, se = jury.size / found.high, jury.size / found.low, found.se * value / effect
     return replace(found, value=value, low=low, high=high, se=se)
@@ -659,7 +699,9 @@ def _resampled(
     if low is None or high is None:
         return replace(made, note=drawn.reasons[0])
     if high - low <= _ROUNDING * abs(value):
-        return replace(made, note="every resample gives the same value: nothing says how clusters vary")
+        return replace(
+            made, note="every resample gives the same value, so the variation between clusters is unknown"
+        )
     # Far out the replicates may lie to one side; the interval is made to hold the estimate.
     return replace(made, low=min(low, value), high=max(high, value), se=float(drawn.se[0]), note=drawn.note)
 
@@ -670,7 +712,7 @@ def _error_correlation(
     """Return the mean correlation of two jurors' being right, over pairs that both vary; or note why there is none."""
     jurors = cast.shape[1]
     if jurors > MOST_PAIRED:
-        notes.append(f"{jurors} jurors are too many to compare two by two (at most {MOST_PAIRED})")
+        notes.append(f"{jurors} jurors are too many to compare in pairs (at most {MOST_PAIRED})")
         return None
     one, two = np.triu_indices(jurors, 1)
     both = cast[:, one] * cast[:, two]
@@ -686,7 +728,7 @@ def _error_correlation(
     def mean(sums: Floats) -> Floats:
         return np.asarray(_correlations(sums.reshape(len(sums), pairs, 4)).mean(axis=1))
 
-    left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs: in the others a juror never varies"
+    left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs; in the others a juror never varies"
     return _difference("correlation of two jurors' errors", totals, mean, len(cast), level, left_out)
 
 
@@ -735,7 +777,7 @@ def _large_panel(
         low, high = np.quantile(drawn[:, i], [(1 - level) / 2, (1 + level) / 2])
         if high - low < FLAT:
             # Two equal limits are not an interval.
-            made[i] = replace(estimate, note=f"every refit gives the same; {how}")
+            made[i] = replace(estimate, note=f"every refit gives the same value; {how}")
             continue
         # The fit to the data sits on a boundary that few resamples reach: the interval is made to hold it.
         low, high = min(float(low), estimate.value), max(float(high), estimate.value)
@@ -755,9 +797,9 @@ def best_juror(
 ) -> tuple[Estimate, Estimate]:
     """Compute the accuracy of the best juror and the jury's gain over it, on clusters that did not choose the juror.
 
-    Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge. Jurors who
-    voted on less than half as many items as the busiest are no candidates. Folds that choose different jurors are
-    not independent, so that there are limits only where one juror leads in every fold and clearly.
+    The best juror is chosen on all other clusters (ties share evenly), so that no item both chooses and measures.
+    Jurors who voted on less than half as many items as the busiest are no candidates. Folds that choose different
+    jurors are not independent, so there are limits only where one juror leads clearly in every fold.
     """
     votes = cast.sum(axis=0)
     regular = votes >= REGULAR * votes.max()
@@ -778,10 +820,10 @@ def best_juror(
     if len(totals) < 2 or not why:
         return best, more
     same = _of_chosen(_leaders(whole[None], jurors), whole[None], jurors)
-    said = f"{CHOSEN}; no limits: {why}; the best on the same items gives"
+    said = f"{CHOSEN}; no limits, because {why}; choosing the best on the same items gives"
     return (
-        replace(best, low=None, high=None, se=None, note=f"{said} {ratios((0, 1))(same)[0, 0]:.3f}"),
-        replace(more, low=None, high=None, se=None, note=f"{said} {difference(same)[0]:.3f}"),
+        replace(best, low=None, high=None, se=None, note=f"{said} {ratios((0, 1))(same)[0, 0]:z.3f}"),
+        replace(more, low=None, high=None, se=None, note=f"{said} {difference(same)[0]:z.3f}"),
     )
 
 
@@ -803,7 +845,7 @@ def _unsettled(chosen: Floats, totals: Floats, level: float) -> str:
     """Return why it is not settled who is best; "" where one juror leads in every fold and beyond chance."""
     leads = (chosen > 0).any(axis=0)
     if leads.sum() > 1:
-        return f"{int(leads.sum())} jurors lead in one fold or another"
+        return f"{int(leads.sum())} different jurors lead in different folds"
     jurors, best = chosen.shape[1], int(np.argmax(leads))
     if jurors < 2 or len(totals) < 2:
         return ""
@@ -817,4 +859,4 @@ def _unsettled(chosen: Floats, totals: Floats, level: float) -> str:
     flat = np.array([bool(reason) for reason in found.reasons])
     p = np.where(flat, 0.0, found.p_value / 2)
     clear = (found.estimate > 0) & (p * (jurors - 1) < 1 - level)
-    return "" if clear.all() else "no juror leads the others by more than chance"
+    return "" if clear.all() else "no juror is better than the others by more than chance"

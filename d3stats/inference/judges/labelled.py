@@ -52,7 +52,7 @@ def common_codes(columns: Sequence[tuple[str, ArrayLike | None, int]]) -> list[N
     for name, values, size in columns:
         if values is None:
             raise ValueError(
-                f"{name} must be given as well, for items of one question hang together; got None"
+                f"{name} must be given as well, because items of one question are correlated; got None"
             )
         cluster_codes(values, size, name=name, unit="item")
         everything.extend(np.asarray(values, dtype=object).tolist())

@@ -47,17 +47,34 @@ class PredictionPowered(EstimatesResult):
     mean : Estimate
         The prediction-powered mean.
     labels_only : Estimate
-        The mean of the labels alone: what one has without a judge.
+        The mean of the labels alone, the estimate without a judge.
     naive : Estimate
         The judge's mean over all items, as if it were the truth; its interval is about the judge.
     bias : Estimate
-        Mean of judge less label over the labelled items.
+        Mean of judge minus label over the labelled items.
     tuning : float
         lambda, how much of the judge was used.
     width_ratio : float or None
         Width of the interval over that of the labels alone; None where one has none.
     worth_labels : float or None
         How many labels alone would give the same standard error.
+    n_labelled, n_unlabelled : int
+        Items with and without a label.
+
+    Examples
+    --------
+    >>> from d3stats import prediction_powered_mean
+    >>> rng = np.random.default_rng(1)
+    >>> truth = rng.random(1000) < 0.7
+    >>> judge = np.where(rng.random(1000) < 0.9, truth, ~truth)
+    >>> found = prediction_powered_mean(judge, np.where(np.arange(1000) < 100, truth, np.nan))
+    >>> print(found)
+    prediction-powered mean: 0.700 [0.638, 0.762] (95 % t, n = 1000)
+    labels-only mean: 0.670 [0.576, 0.764] (95 % t, n = 100)
+    judge-only mean: 0.649 [0.619, 0.679] (95 % t, n = 1000)
+    judge - label: -0.060 [-0.122, 0.002] (95 % t, n = 100)
+    >>> found.n_labelled, round(found.worth_labels), round(found.width_ratio, 2)
+    (100, 228, 0.66)
     """
 
     mean: Estimate
@@ -97,18 +114,22 @@ def prediction_powered_mean(
     judge : array of float, shape (items,)
         The judge's score of each item (a verdict 0/1, a probability, points); items without one are left out.
     label : array of float, shape (items,)
-        The truth in the same units, missing (NaN, None) where unknown. Which are known must be left to chance.
+        The truth in the same units, missing (NaN, None) where unknown. The labelled items must be a random sample.
     cluster : array, shape (items,), optional
         The question of each item; a question may have labelled and unlabelled items.
     tuning : float, optional
         lambda; by default the one with the smallest variance in [0, 1]. 1 is the untuned mean.
     kind : {"t", "percentile", "basic", "bca", "studentised"}
-        Linearised with Student's t, or a bootstrap of clusters, in which lambda is tuned anew each time.
+        Linearised with Student's t, or a bootstrap of clusters that tunes lambda again in each replicate.
     level : float
     n_boot, rng : int; Generator, int or None
         Replicates and generator of the bootstraps.
     name : str
         What the mean is called in tables.
+
+    Returns
+    -------
+    PredictionPowered
 
     Raises
     ------
@@ -162,16 +183,17 @@ def _powered(
     scarce = totals[:, 0] > 0
     if scarce.sum() < 3:
         raise ValueError(
-            f"labels must come from at least three clusters, to say how clusters vary; got {int(scarce.sum())}"
+            "labels must come from at least three clusters to show the variation between clusters; got "
+            f"{int(scarce.sum())}"
         )
     if scarce.sum() < FEW_LABELS:
         what = "items" if codes is None else "clusters"
-        notes += (f"only {int(scarce.sum())} {what} are labelled: intervals are rough",)
+        notes += (f"only {int(scarce.sum())} {what} are labelled, so intervals are approximate",)
     a, b = _influences(totals)
     own = _best_tuning(a, b)
     used = min(max(own, 0.0), 1.0) if tuning is None else tuning
     if tuning is None and used != own:
-        notes += (f"the lambda of least variance is {own:.2f}; {used:g} was used",)
+        notes += (f"the lambda of least variance is {own:z.2f}; {used:g} was used",)
     value = float(_mean(totals.sum(axis=0), used))
     se, df = error_of_two_samples(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
     clusters = None if codes is None else len(totals)
@@ -232,7 +254,7 @@ def prediction_powered_difference(
     Returns
     -------
     PredictionPowered
-        Of the differences B less A; ``mean.p_value`` is two-sided, of no difference.
+        Mean of the differences B minus A; ``mean.p_value`` is two-sided, of no difference.
 
     Raises
     ------
@@ -272,7 +294,7 @@ def _mean(sums: Floats, tuning: float | Floats) -> Floats:
 
 
 def _influences(totals: Floats) -> tuple[Floats, Floats]:
-    """Return what each cluster adds to the mean of labels, and to the judge's unlabelled less labelled mean."""
+    """Return what each cluster adds to the mean of labels, and to the judge's unlabelled minus labelled mean."""
     n, y, f, m, u = totals.sum(axis=0)
     a = (totals[:, 1] - y / n * totals[:, 0]) / n
     b = (totals[:, 4] - u / m * totals[:, 3]) / m - (totals[:, 2] - f / n * totals[:, 0]) / n
@@ -315,8 +337,13 @@ def _bootstrapped(
         return _mean(sums, np.clip(best, 0.0, 1.0))
 
     drawn = bootstrap_limits(
-        np.concatenate([totals, products], axis=1), statistic, kind=kind, level=mean.level, n_boot=n_boot, rng=rng  # type: ignore[arg-type]
-    )  # fmt: skip
+        np.concatenate([totals, products], axis=1),
+        statistic,
+        kind=kind,  # type: ignore[arg-type]
+        level=mean.level,
+        n_boot=n_boot,
+        rng=rng,
+    )
     low, high = drawn.interval()
     se, note = float(drawn.se[0]), drawn.reasons[0] or drawn.note
     return replace(mean, low=low, high=high, kind=kind, se=se, note=note)

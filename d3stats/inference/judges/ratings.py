@@ -27,7 +27,7 @@ from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain,
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.values import canonical, shared_spelling
+from d3stats.values import canonical, numbers_of, shared_spelling
 
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
@@ -39,7 +39,7 @@ Repeats = Literal["refuse", "separate"]
 ItemIs = Literal["debate", "question"]
 
 _LONG = ("item", "rater", "vote")
-_FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
+FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
 _OF_ITEMS = ("label", "cluster")
 _MAY_BE_RATERS = {"agent", "model", "vote", "first"}
 _NO_RATERS = frozenset(
@@ -48,11 +48,13 @@ _NO_RATERS = frozenset(
     for name in (plain(field), *other_names(field))
 ) | {*NO_VOTES}
 """Names of columns that no rater has, plain: they say something of an item or of a turn."""
-CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
+CORRECTNESS = (
+    "votes are only right or wrong here, so two wrong votes count as agreement, which is an assumption"
+)
 
 
 LABEL = "label"
-"""What the column of right answers is called when it is put beside the raters."""
+"""Name of the column of right answers when it is put beside the raters."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +68,7 @@ class Ratings:
     raters : tuple of str
         Judges, humans or seats, in the order in which they first occur.
     categories : tuple of str
-        What the codes stand for, in order: numbers by size, texts by the alphabet, or as the caller gave them.
+        The category of each code, in order: numbers by size, texts by the alphabet, or as the caller gave them.
         A tie is a category like any other.
     codes : ndarray of int64, shape (items, raters)
         Indices into `categories`; -1 where a rater did not judge an item.
@@ -74,6 +76,8 @@ class Ratings:
         The right category, -1 where unknown; None where the source has no labels.
     cluster : ndarray of int64, shape (items,)
         Indices into `cluster_names`: the unit of resampling.
+    cluster_names : tuple of str
+        Questions, or items where they are their own clusters.
     notes : tuple of str
         What was done to get here.
 
@@ -82,6 +86,13 @@ class Ratings:
     >>> table = pd.DataFrame({"judge 1": ["A", "B", "tie"], "judge 2": ["A", None, "B"]}, index=["q1", "q2", "q3"])
     >>> as_ratings(table).codes.tolist()
     [[0, 0], [1, -1], [2, 1]]
+    >>> ratings = as_ratings(pd.DataFrame({"j": [1, 3, 5], "k": [1, 5, None], "label": [1, 3, 5]}))
+    >>> ratings.n_items, ratings.raters, ratings.values().tolist(), ratings.counts.tolist()
+    (3, ('j', 'k'), [1.0, 3.0, 5.0], [[2, 0, 0], [0, 1, 1], [0, 0, 1]])
+    >>> ratings.of(["k", "label"]).codes.tolist()
+    [[0, 0], [2, 1], [-1, 2]]
+    >>> ratings.where(ratings.codes[:, 1] >= 0).items
+    ('0', '1')
     """
 
     items: tuple[str, ...]
@@ -123,7 +134,7 @@ class Ratings:
 
     @property
     def n_items(self) -> int:
-        """Number of items, also those that nobody judged."""
+        """Number of items, including those without a judgment."""
         return len(self.items)
 
     @property
@@ -138,7 +149,7 @@ class Ratings:
 
     @cached_property
     def counts(self) -> Codes:
-        """How many raters put an item in a category, shape (items, categories)."""
+        """The number of raters who put an item in a category, shape (items, categories)."""
         table = np.zeros((self.n_items, len(self.categories)), dtype=np.int64)
         rows, columns = np.nonzero(self.codes != MISSING)
         np.add.at(table, (rows, self.codes[rows, columns]), 1)
@@ -218,17 +229,17 @@ def as_ratings(
     source : Ratings, Trajectories, DebateLog, DataFrame, str or Path
         A long table has the columns ``item, rater, vote`` and optionally ``label, cluster, round``. Any other
         DataFrame is wide: a row per item (named by a column ``item``, else by the index), a column per rater,
-        and optionally ``label`` and ``cluster``. Where there is no ``cluster``, items that share a ``question`` hang
-        together. A DataFrame with a column ``debate`` and no ``item`` is a log. A path is a debate log or either
+        and optionally ``label`` and ``cluster``. Without ``cluster``, items that share a ``question`` form a
+        cluster. A DataFrame with a column ``debate`` and no ``item`` is a log. A path is a debate log or either
         table as CSV or Parquet, and then with a column ``item``; empty cells and words such as NA are missing. In a
         log the agents are the raters, in ``Trajectories`` the seats.
     round_number : int, optional
         The round whose votes are taken; by default each debate's last.
     categories : sequence, optional
         Every category that could have been chosen, in order; by default those that occur. A measure may depend
-        on the ones that nobody chose.
+        on categories that no rater chose.
     raters : sequence of str, optional
-        Keep these, in this order; "label" stands for the right answers.
+        Keep these, in this order; "label" means the right answers.
     repeats : {"refuse", "separate"}
         What a second vote of a rater on an item is: an error, or the vote of another rater, "NAME (2)".
     by : {"debate", "question"}
@@ -239,7 +250,11 @@ def as_ratings(
     columns : mapping of str to str, optional
         Own names of a table's columns by their standard names: ``{"item": "qid"}``.
     encoding : str, optional
-        Of a text file; UTF-8 by default.
+        Encoding of a text file; UTF-8 by default.
+
+    Returns
+    -------
+    Ratings
 
     Raises
     ------
@@ -297,7 +312,10 @@ def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]
     if not alone or len(raters) < 2:
         return []
     more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
-    return [f"no vote of {', '.join(alone[:5])}{more} is ever another rater's: are these votes?"]
+    return [
+        f"no vote of {', '.join(alone[:5])}{more} is ever given by another rater; check that these "
+        "columns are votes"
+    ]
 
 
 def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | None) -> tuple[str, ...]:
@@ -339,7 +357,7 @@ def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
     used = set(np.unique(source.codes)) | (set() if source.label is None else set(np.unique(source.label)))
     gone = [source.categories[c] for c in sorted(used - {MISSING}) if source.categories[c] not in names]
     if gone:
-        raise ValueError(f"categories must list every one that occurs; got none named {gone[0]!r}")
+        raise ValueError(f"categories must list all that occur in the data; got none named {gone[0]!r}")
     move = np.array([*(names.index(c) if c in names else MISSING for c in source.categories), MISSING])
     label = None if source.label is None else move[source.label]
     return replace(source, categories=names, codes=move[source.codes], label=label)
@@ -357,7 +375,7 @@ def _long_table(
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
     reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-    source, notes = read_source(source, _FIELDS, **reading)
+    source, notes = read_source(source, FIELDS, **reading)
     if not isinstance(source, pd.DataFrame):
         missing_values = ()  # words that are left in a log are answers
     if isinstance(source, Trajectories):
@@ -417,7 +435,7 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
     turns = log.turns[seated(log.turns)]
     silent = log.turns["debate"].nunique() - turns["debate"].nunique()
     if silent:
-        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn, so they are left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
     n_rounds = turns["round"].nunique()
@@ -445,7 +463,7 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     at = last if round_number is None else np.full(t.n_debates, round_number - 1)
     silent = int(((t.depth > 0) & ~someone.any(axis=1)).sum())
     if silent:
-        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn, so they are left out")
     played = np.flatnonzero(someone[np.arange(t.n_debates), at])
     notes += _which_round(round_number, int(someone.any(axis=0).sum()), at[played] + 1)
     cube = t.votes[played, at[played]]
@@ -479,7 +497,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
         long = frame[kept].reset_index(drop=True)
         if "round" in kept:
             n_rounds = long["round"].nunique()
-            long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
+            long = _in_round(long.assign(round=numbers_of("round", long["round"])), "item", round_number)
             notes += _which_round(round_number, n_rounds, long["round"])
         elif round_number is not None:
             raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
@@ -502,8 +520,8 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
         strange = [name for name in raters if _is_name(wide, name, raters)]
         if strange:
             raise ValueError(
-                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a debate "
-                f"log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
+                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
+                f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
             )
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
@@ -544,7 +562,7 @@ def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[st
         return []
     rounds = sorted({int(one) for one in taken})
     which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
-    note = f"votes are those of the last round in which raters had a turn ({which}); for another, ask with "
+    note = f"votes are from the last round in which raters had a turn ({which}); for another, ask with "
     return [note + setting("round_number", "...", "round")]
 
 
@@ -575,9 +593,9 @@ def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) ->
     if repeats == "refuse":
         item, rater = table[["item", "rater"]][again > 0].iloc[0]
         raise ValueError(
-            f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
-            f"To count repeats as other raters, ask for it: {setting('repeats', 'separate')}."
+            f"a rater must judge an item once; got {rater!r} on {item!r} twice. To count repeats as other "
+            f"raters, use {setting('repeats', 'separate')}."
         )
-    notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
+    notes.append(f"repeated votes count as votes of other raters: {int((again > 0).sum())} of {len(table)}")
     name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
     return table.assign(rater=name)

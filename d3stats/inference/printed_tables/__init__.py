@@ -1,4 +1,4 @@
-"""Checks of printed numbers against each other, rounding allowed for, and the audit of a user's table by them."""
+"""Do the numbers of a printed table go together, rounding allowed for?"""
 
 from __future__ import annotations
 

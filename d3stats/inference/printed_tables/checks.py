@@ -40,6 +40,22 @@ def check_difference(
 ) -> Finding:
     """Check that a printed number is the difference new - old.
 
+    Parameters
+    ----------
+    new, old : str, float or Printed
+        As printed.
+    stated : str, float or Printed
+        The number that is checked, as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_difference("86.1", "82.7", "3.2", place="5.1").implied
@@ -54,6 +70,27 @@ def check_ratio(
 ) -> Finding:
     """Check that a printed number is the ratio above / below.
 
+    Parameters
+    ----------
+    above, below : str, float or Printed
+        As printed; `below` must be above 0 for every possible rounding.
+    stated : str, float or Printed
+        The number that is checked, as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Raises
+    ------
+    ValueError
+        When `below` may be 0.
+
     Examples
     --------
     >>> check_ratio("4,650", "850", "4.65x", place="5.4").implied
@@ -67,6 +104,22 @@ def check_relative_gain(
     new: Number, old: Number, stated: Number, *, place: str, check: str = "a relative gain in percent"
 ) -> Finding:
     """Check that a printed number is the relative gain 100 (new - old) / old, in percent.
+
+    Parameters
+    ----------
+    new, old : str, float or Printed
+        As printed.
+    stated : str, float or Printed
+        The number that is checked, as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -87,6 +140,24 @@ def check_average(
     check: str = "an average",
 ) -> Finding:
     """Check that a printed number is the (weighted) mean of the parts.
+
+    Parameters
+    ----------
+    parts : sequence of str, float or Printed
+        As printed.
+    stated : str, float or Printed
+        The number that is checked, as printed.
+    place : str
+        Place of the number, for the finding.
+    weights : sequence of float, optional
+        One per part, at least 0; all equal by default.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -112,7 +183,7 @@ def held(check: str, place: str, said: Printed, value: float, low: float, high: 
     """
     implied = f"{shown(value)} ({shown(low)} to {shown(high)})"
     found = fits_or_needs(
-        check, place, str(said), implied, said.covers(low, high), "other entries than those printed"
+        check, place, str(said), implied, said.covers(low, high), "other entries than the printed ones"
     )
     beyond = found.verdict == "consistent" and not said.covers(value)
     return replace(found, needed="digits beyond the printed ones") if beyond else found
@@ -120,19 +191,33 @@ def held(check: str, place: str, said: Printed, value: float, low: float, high: 
 
 def shown(value: float) -> str:
     """Write a number to four significant digits."""
-    return f"{round(value, 10):.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{round(value, 10):.4g}" if abs(value) < 1000 else f"{value:z,.0f}"
 
 
 def _ratio(name: str, above: Printed, below: Printed) -> tuple[float, float, float]:
     """Return the ratio as printed and its least and largest value."""
     if below.low <= 0:
-        raise ValueError(f"{name} must be > 0 whatever its rounding; got {below.text!r}")
+        raise ValueError(f"{name} must be > 0 for every possible rounding; got {below.text!r}")
     corners = [a / b for a in (above.low, above.high) for b in (below.low, below.high)]
     return above.value / below.value, min(corners), max(corners)
 
 
 def check_one_price(rows: Sequence[tuple[str, Number, Number]], *, place: str, per: float = 1000) -> Finding:
     """Check that one price, shown for `per` tokens, serves all rows (name, tokens, cost).
+
+    Parameters
+    ----------
+    rows : sequence of (str, str, float or Printed, str, float or Printed)
+        Name, tokens and cost of each row.
+    place : str
+        Place of the number, for the finding.
+    per : float
+        Tokens that the price in the finding is for.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -148,16 +233,30 @@ def check_one_price(rows: Sequence[tuple[str, Number, Number]], *, place: str, p
     if not ranges:
         raise ValueError("rows must hold at least one; got none")
     low, high = max(r[0] for r in ranges.values()), min(r[1] for r in ranges.values())
-    unit = f"per {per:,.0f} tokens"
+    unit = f"per {per:z,.0f} tokens"
     apart = ", ".join(f"{name} {shown(a)} to {shown(b)}" for name, (a, b) in ranges.items())
     implied = f"{shown(low)} to {shown(high)} {unit}" if low <= high else f"{apart} {unit}"
-    needed = "another price for some rows, or tokens of another price"
+    needed = "another price for some rows, or tokens with another price"
     stated = f"{len(rows)} rows of tokens and cost"
     return fits_or_needs("one price for all rows", place, stated, implied, low <= high, needed)
 
 
 def counts_of_share(share: Number, n: int, *, percent: bool = True) -> tuple[int, ...]:
     """Return every whole number of n whose share is printed so.
+
+    Parameters
+    ----------
+    share : str, float or Printed
+        As printed.
+    n : int
+        Number of items.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    tuple of int
+        In ascending order; empty where no whole number fits.
 
     Examples
     --------
@@ -177,6 +276,20 @@ def _share(number: Number, percent: bool) -> Printed:
 def possible_sizes(share: Number, n_max: int, *, percent: bool = True) -> tuple[int, ...]:
     """Return every n up to `n_max` of which the share can be a share.
 
+    Parameters
+    ----------
+    share : str, float or Printed
+        As printed.
+    n_max : int
+        Largest n that is tried.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    tuple of int
+        In ascending order.
+
     Examples
     --------
     >>> possible_sizes("73.9", 60)
@@ -193,6 +306,22 @@ def possible_sizes(share: Number, n_max: int, *, percent: bool = True) -> tuple[
 
 def check_share(share: Number, n: int, *, place: str, percent: bool = True) -> Finding:
     """Check that a printed share is a whole number of n items.
+
+    Parameters
+    ----------
+    share : str, float or Printed
+        As printed.
+    n : int
+        Number of items.
+    place : str
+        Place of the number, for the finding.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -214,7 +343,7 @@ def check_share(share: Number, n: int, *, place: str, percent: bool = True) -> F
         sizes = [m for m in possible_sizes(given, largest, percent=percent) if m > n // 4]
         close = sorted(sizes, key=lambda m: (abs(m - n), m))[:4]
         listed = ", ".join(map(str, sorted(close)))
-        needed = f"another number of items ({listed} would do), items left out, or fractional credit"
+        needed = f"another number of items ({listed} are possible), items left out, or fractional credit"
     return fits_or_needs(f"a share of {n} items", place, str(given), implied, bool(counts), needed)
 
 
@@ -225,10 +354,28 @@ def check_common_size(
 
     By default `n_max` is 20 n.
 
+    Parameters
+    ----------
+    shares : sequence of str, float or Printed
+        As printed.
+    place : str
+        Place of the number, for the finding.
+    n : int
+        Number of items.
+    n_max : int, optional
+        Largest n that is tried.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_common_size(["68.3", "73.1", "71.5", "73.9"], place="Table 5", n=100).needed
-    '249, 372, 375 or 379 items (the smallest that print them all), items left out, or fractional credit'
+    '249, 372, 375 or 379 items (the smallest numbers that allow all of them), items left out, or fractional credit'
     """
     n = integer("n", n, minimum=1)
     given = _all("shares", shares)
@@ -236,9 +383,13 @@ def check_common_size(
     failing = [str(g) for g in given if not counts_of_share(g, n, percent=percent)]
     fitting = set.intersection(*(set(possible_sizes(g, largest, percent=percent)) for g in given))
     first = " or ".join(", ".join(map(str, sorted(fitting)[:4])).rsplit(", ", 1))
-    wanted = f"{first} items (the smallest that print them all)" if fitting else f"more than {largest} items"
+    wanted = (
+        f"{first} items (the smallest numbers that allow all of them)"
+        if fitting
+        else f"more than {largest} items"
+    )
     implied = ": ".join(
-        [f"{len(failing)} of {len(given)} are no share of {n}", ", ".join(failing)][: 1 + bool(failing)]
+        [f"{len(failing)} of {len(given)} are not a share of {n}", ", ".join(failing)][: 1 + bool(failing)]
     )
     needed = f"{wanted}, items left out, or fractional credit"
     check = f"shares of the same {n} items"
@@ -253,9 +404,25 @@ def _half(share: float, given: Printed) -> str:
 
 
 def check_within_parts(
-    parts: Sequence[Number], whole: Number, *, place: str, check: str = "a whole lies among its parts"
+    parts: Sequence[Number], whole: Number, *, place: str, check: str = "the total lies between its parts"
 ) -> Finding:
     """Check that a whole lies between the least and the largest of its parts, as any weighted mean does.
+
+    Parameters
+    ----------
+    parts : sequence of str, float or Printed
+        As printed.
+    whole : str, float or Printed
+        As printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -264,7 +431,7 @@ def check_within_parts(
     """
     given, said = _all("parts", parts), printed(whole)
     fits = said.covers(min(p.low for p in given), max(p.high for p in given))
-    needed = "items that belong to none of the parts, or other items in the parts"
+    needed = "items outside all parts, or other items in the parts"
     return fits_or_needs(check, place, str(said), "between {} and {}".format(*_ends(given)), fits, needed)
 
 
@@ -276,7 +443,23 @@ def check_extremes(
     place: str,
     check: str = "smallest and largest entry",
 ) -> Finding:
-    """Check that printed entries range from `least` to `most`, as is said of them.
+    """Check that printed entries range from `least` to `most`, the range that a text states.
+
+    Parameters
+    ----------
+    entries : sequence of str, float or Printed
+        As printed.
+    least, most : str, float or Printed
+        The printed range.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -287,14 +470,28 @@ def check_extremes(
     fits = low.covers(min(p.low for p in given), min(p.high for p in given)) and high.covers(
         max(p.low for p in given), max(p.high for p in given)
     )
-    needed = "a range of some of the entries only"
+    needed = "a range of only some of the entries"
     return fits_or_needs(check, place, f"{low} to {high}", "{} to {}".format(*_ends(given)), fits, needed)
 
 
 def check_same(
-    numbers: Sequence[tuple[str, Number]], *, place: str, check: str = "one number in several places"
+    numbers: Sequence[tuple[str, Number]], *, place: str, check: str = "the same number in several places"
 ) -> Finding:
     """Check that one number is printed alike in several places (where, number), rounding allowed for.
+
+    Parameters
+    ----------
+    numbers : sequence of (str, str, float or Printed)
+        Place of each number, and the number as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -310,9 +507,23 @@ def check_same(
 
 
 def check_part(
-    part: Number, whole: Number, *, place: str, check: str = "a part is at most the whole"
+    part: Number, whole: Number, *, place: str, check: str = "a part is at most the total"
 ) -> Finding:
     """Check that a printed number of items taken from a set is at most the number in the set.
+
+    Parameters
+    ----------
+    part, whole : str, float or Printed
+        Numbers of items, as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -320,7 +531,7 @@ def check_part(
     'inconsistent'
     """
     taken, there = printed(part), printed(whole)
-    fits, needed = taken.low <= there.high, "items counted in parts or more than once"
+    fits, needed = taken.low <= there.high, "items counted in part or more than once"
     return fits_or_needs(check, place, f"{taken} of {there}", f"at most {there}", fits, needed)
 
 
@@ -332,6 +543,22 @@ def check_grouped_mean(
     check: str = "a mean of groups with known bounds",
 ) -> Finding:
     """Check that a mean can be that of groups (share in percent, least value, largest value) that make up everything.
+
+    Parameters
+    ----------
+    groups : sequence of (str, float or Printed, float, float)
+        Share in percent, least and largest value of each group.
+    stated : str, float or Printed
+        The number that is checked, as printed.
+    place : str
+        Place of the number, for the finding.
+    check : str
+        What the finding calls this check.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -378,6 +605,18 @@ def _ends(given: list[Printed]) -> tuple[str, str]:
 def kappa_range(right: int, labels: Sequence[int]) -> tuple[float, float]:
     """Return the least and largest Cohen's kappa of a judge who is right on `right` of the labelled items.
 
+    Parameters
+    ----------
+    right : int
+        Items that the judge got right.
+    labels : sequence of int
+        Number of items with each label; two or more above 0.
+
+    Returns
+    -------
+    tuple of float
+        The least and the largest kappa.
+
     Examples
     --------
     >>> [round(k, 3) for k in kappa_range(43, [41, 25, 14])]
@@ -405,6 +644,22 @@ def check_kappa_of_labels(
 ) -> Finding:
     """Check that an accuracy and a kappa go together, given how many items have each label.
 
+    Parameters
+    ----------
+    accuracy, kappa : str, float or Printed
+        As printed.
+    labels : sequence of int
+        Number of items with each label.
+    place : str
+        Place of the number, for the finding.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_kappa_of_labels("53.8", "0.27", [41, 25, 14], place="Table 1").verdict
@@ -428,6 +683,18 @@ _SLACK = 1e-9
 def majority_share(accuracy: Number, kappa: Number, *, percent: bool = True) -> tuple[float, float] | None:
     """Return the range of the majority class's share (at least .5) that an accuracy and a kappa allow; None if none.
 
+    Parameters
+    ----------
+    accuracy, kappa : str, float or Printed
+        As printed.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    tuple of float or None
+        The least and the largest share.
+
     Examples
     --------
     >>> [round(x, 3) for x in majority_share("85.1", "0.58")]
@@ -438,6 +705,20 @@ def majority_share(accuracy: Number, kappa: Number, *, percent: bool = True) -> 
 
 def check_kappas(rows: Sequence[tuple[Number, Number]], *, place: str, percent: bool = True) -> Finding:
     """Check that rows (accuracy, kappa) of judges of the same items allow one share of the human majority class.
+
+    Parameters
+    ----------
+    rows : sequence of (str, float or Printed, str, float or Printed)
+        Accuracy and kappa of each judge, as printed.
+    place : str
+        Place of the number, for the finding.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -450,7 +731,7 @@ def check_kappas(rows: Sequence[tuple[Number, Number]], *, place: str, percent: 
     alone = [found] if len(rows) == 1 else [majority_share(a, k, percent=percent) for a, k in rows]
     said = ", ".join(f"{printed(a)} and {printed(k)}" for a, k in rows)
     if found is not None:
-        span = f"{found[0]:.3f} to {found[1]:.3f}"
+        span = f"{found[0]:z.3f} to {found[1]:z.3f}"
         needed = f"two classes and a human majority class of {span}"
         return Finding("accuracy and kappa", place, said, f"majority class {span}", "conditional", needed)
     needed = "more than two classes, or other items in each row"

@@ -37,6 +37,8 @@ class Printed:
     ----------
     text : str
         As printed.
+    value : float
+        The number itself.
     half_unit : float
         Half a unit of the last printed digit.
 
@@ -44,6 +46,9 @@ class Printed:
     --------
     >>> printed("85.1").low, printed("85.1").high
     (85.05, 85.15)
+    >>> share = printed("85.1").scaled(0.01)
+    >>> share.covers(0.8513), share.covers(0.86), share.taken_exactly().covers(0.8513)
+    (True, False, False)
     """
 
     text: str
@@ -109,7 +114,7 @@ Number = str | float | Printed
 
 
 def printed(text: Number) -> Printed:
-    """Read a printed number; "%", "$", "~", "≈", "×" and marks (*, †, ‡) are dropped, "1,100" is 1100.
+    """Read a printed number; "%", "$", "~", "≈", "×" and marks (``*``, †, ‡) are dropped, "1,100" is 1100.
 
     "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01. "1.9e-6" has two digits.
 
@@ -117,6 +122,10 @@ def printed(text: Number) -> Printed:
     ----------
     text : str, float or Printed
         A float counts with the digits of its shortest form.
+
+    Returns
+    -------
+    Printed
 
     Raises
     ------
@@ -163,13 +172,20 @@ class Finding:
     Attributes
     ----------
     check, place : str
-        What was checked, and where the number stands.
+        What was checked, and where the number is in the source.
     printed, implied : str
         As printed, and what the other numbers imply (a range where rounding leaves one).
     verdict : {"consistent", "inconsistent", "conditional"}
         "conditional" holds only if `needed` does, which the table does not say.
     needed : str
         What would have to be true.
+
+    Examples
+    --------
+    >>> from d3stats.inference.printed_tables import check_difference
+    >>> found = check_difference("86.1", "82.7", "3.2", place="5.1")
+    >>> found.printed, found.implied, found.verdict
+    ('3.2', '3.4 (3.3 to 3.5)', 'inconsistent')
     """
 
     check: str
@@ -192,11 +208,46 @@ def fits_or_needs(check: str, place: str, printed: str, implied: str, fits: bool
 
 
 def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
-    """Return one row per finding."""
+    """Return one row per finding.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        In the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``place, check, printed, implied, verdict, needed``.
+
+    Examples
+    --------
+    >>> from d3stats.inference.printed_tables import check_difference, check_part
+    >>> found = [check_difference("86.1", "82.7", "3.4", place="5.1"), check_part("120", "80", place="G.1")]
+    >>> findings_frame(found)[["place", "printed", "verdict"]].values.tolist()
+    [['5.1', '3.4', 'consistent'], ['G.1', '120 of 80', 'inconsistent']]
+    """
     return pd.DataFrame([asdict(f) for f in findings], columns=list(COLUMNS))
 
 
 def findings_latex(findings: Iterable[Finding]) -> str:
-    """Return a booktabs tabular, one row per finding."""
+    r"""Return a booktabs tabular, one row per finding.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        In the order of the rows.
+
+    Returns
+    -------
+    str
+        Every cell is escaped.
+
+    Examples
+    --------
+    >>> from d3stats.inference.printed_tables import check_part
+    >>> findings_latex([check_part("120", "80", place="G.1")]).splitlines()[2]
+    'place & check & printed & implied & verdict & needed \\\\'
+    """
     rows = ([str(getattr(f, column)) for column in COLUMNS] for f in findings)
     return booktabs("llllll", list(COLUMNS), rows)

@@ -53,6 +53,22 @@ def check_p_values(
 
     `significant` names those that the paper calls significant; by default they are those printed at or below `level`.
 
+    Parameters
+    ----------
+    rows : sequence of (str, str, float or Printed)
+        Name and p of each test; names differ.
+    place : str
+        Place of the number, for the finding.
+    level : float
+        In (0, 1).
+    significant : collection of str, optional
+        Names of the tests that the paper calls significant.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> found = check_p_values([("A", "0.030"), ("B", "0.040")], place="Table 3")
@@ -78,7 +94,7 @@ def check_p_values(
     verdict: Verdict = "consistent"
     needed = ""
     if lost:
-        verdict, needed = "conditional", f"{' and '.join(lost)} was to be tested by itself, no other with it"
+        verdict, needed = "conditional", f"{' and '.join(lost)} must be tested by itself, without another row"
     elif unclaimed and significant is not None:
         verdict, needed = "inconsistent", f"{' and '.join(unclaimed)} not tested at {level:g}"
     said = ", ".join(f"{n} {p}" for n, p in zip(names, given, strict=True))
@@ -90,6 +106,20 @@ def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[
     """Return the p-value of two independent shares, and the least and largest exact McNemar p, at n items.
 
     A share that no whole number of n items gives counts as the nearest one.
+
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as printed.
+    n : int
+        Number of items.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    tuple of float
+        p of two independent shares; least and largest exact McNemar p.
 
     Examples
     --------
@@ -114,6 +144,24 @@ def check_significance(
     tests of two independent samples (z, t, chi-square with and without correction, Fisher). The range runs from the
     least p of any to the largest of any; a p that only a one-sided test can have says so.
 
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as printed.
+    p : str, float or Printed
+        As printed; "< 0.01" is a bound.
+    n : int
+        Number of items.
+    place : str
+        Place of the number, for the finding.
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_significance("81.3", "85.1", "< 0.01", 80, place="5.6").implied
@@ -127,7 +175,7 @@ def check_significance(
     # One-sided, the worse run may have any p up to 1.
     one_sided = not fits and _reaches(said, least / 2, most if better else 1.0)
     difference = abs(printed(new).value - printed(old).value) * (0.01 if percent else 1.0)
-    needed = "few enough items lost"
+    needed = "a small number of lost items"
     if one_sided:
         needed = "a one-sided test"
     elif not fits and said.high < least and 0 < difference < 1 and said.high > 0:
@@ -148,7 +196,27 @@ def check_significance(
 def check_distinguishable(
     old: Number, new: Number, n: int, *, place: str, level: float = 0.05, percent: bool = True
 ) -> Finding:
-    """Check that n items can tell two accuracies apart at all: whether any paired outcome has p at or below `level`.
+    """Check that n items can separate two accuracies at all.
+
+    The check passes if some paired outcome has p at or below `level`.
+
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as printed.
+    n : int
+        Number of items.
+    place : str
+        Place of the number, for the finding.
+    level : float
+        In (0, 1).
+    percent : bool
+        Whether shares are printed in percent; False for shares of 1.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
 
     Examples
     --------
@@ -158,9 +226,13 @@ def check_distinguishable(
     level = probability("level", level, open_interval=True)
     apart, least, most = p_range(old, new, n, percent=percent)
     span = _text(least) if _text(least) == _text(most) else f"{_text(least)} to {_text(most)}"
-    needed = "few enough items lost" if least <= level else "more items: these cannot tell the two apart"
+    needed = (
+        "a small number of lost items"
+        if least <= level
+        else "more items, because so few cannot separate the two"
+    )
     verdict: Verdict = "consistent" if most <= level else "conditional"
-    check, said = f"{n} items tell two accuracies apart", f"{printed(old)} and {printed(new)}"
+    check, said = f"{n} items separate two accuracies", f"{printed(old)} and {printed(new)}"
     implied = f"independent shares: p {_text(apart)}; exact McNemar: p {span}"
     return Finding(check, place, said, implied, verdict, "" if most <= level else needed)
 
@@ -262,17 +334,27 @@ def _upper(said: Printed) -> float:
 def _text(p: float) -> str:
     if p > 0.9995:
         return "1"
-    return f"{p:.3f}".lstrip("0") if p >= 0.0005 else f"{p:.1e}"
+    return f"{p:z.3f}".lstrip("0") if p >= 0.0005 else f"{p:.1e}"
 
 
 MOST = 10_000_000
-"""From here on t counts as normal: "at least" is what can be said."""
+"""From here on t counts as normal, and a finding is "at least" so many."""
 
 
 def implied_df(t: Number, p: Number) -> tuple[int, int | None] | None:
     """Return the least and the largest whole degrees of freedom that print this t and this p; None where none do.
 
     The largest is None where arbitrarily many degrees of freedom do.
+
+    Parameters
+    ----------
+    t, p : str, float or Printed
+        As printed.
+
+    Returns
+    -------
+    tuple of (int, int or None), or None
+        The least and the largest.
 
     Examples
     --------
@@ -292,7 +374,31 @@ def implied_df(t: Number, p: Number) -> tuple[int, int | None] | None:
 
 
 def check_t_and_p(t: Number, p: Number, *, place: str, df: int | None = None) -> Finding:
-    """Check that t and p go together, with the degrees of freedom when they are given."""
+    """Check that t and p go together, with the degrees of freedom when they are given.
+
+    Parameters
+    ----------
+    t, p : str, float or Printed
+        As printed.
+    place : str
+        Place of the number, for the finding.
+    df : int, optional
+        Degrees of freedom, where the paper says them.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Examples
+    --------
+    Fifty pairs have 49 degrees of freedom, with which t = 3.16 has a larger p:
+
+    >>> check_t_and_p("3.16", "0.002", place="Table 3", df=49).needed
+    '>= 57 degrees of freedom instead of 49'
+    >>> check_t_and_p("3.16", "0.002", place="Table 3").needed
+    '>= 58 pairs'
+    """
     found = implied_df(t, p)
     said = f"t = {printed(t)}, p = {printed(p)}"
     if found is None:
@@ -312,7 +418,26 @@ def holds(found: tuple[int, int | None], df: int) -> bool:
 
 
 def check_common_df(rows: Sequence[tuple[str, Number, Number]], *, place: str) -> Finding:
-    """Check that one number of degrees of freedom serves all rows (name, t, p) of one table."""
+    """Check that one number of degrees of freedom serves all rows (name, t, p) of one table.
+
+    Parameters
+    ----------
+    rows : sequence of (str, str, float or Printed, str, float or Printed)
+        Name, t and p of each row.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Examples
+    --------
+    >>> rows = [("A", "1.87", "0.063"), ("B", "3.16", "0.002"), ("C", "2.00", "0.10")]
+    >>> check_common_df(rows[:2], place="Table 3").verdict, check_common_df(rows, place="Table 3").implied
+    ('consistent', 'A 108 to 918, B >= 57, C 5 to 5')
+    """
     if not rows:
         raise ValueError("rows must hold at least one t and p; got none")
     ranges = {name: implied_df(t, p) for name, t, p in rows}
@@ -347,7 +472,22 @@ def _range(found: tuple[int, int | None]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Discordance:
-    """The share of items on which two runs differ: what t implies, and what the accuracies allow."""
+    """The share of items on which two runs differ: what t implies, and what the accuracies allow.
+
+    Attributes
+    ----------
+    implied : float
+        What t implies.
+    allowed : tuple of float
+        The least and the largest that two accuracies allow.
+
+    Examples
+    --------
+    >>> print(discordance(0.85, 0.94, 3.16, 80))
+    a discordance of 0.072; the accuracies allow 0.090 to 0.210
+    >>> discordance(0.80, 0.90, 2.19, 80).possible
+    True
+    """
 
     implied: float
     allowed: tuple[float, float]
@@ -359,13 +499,27 @@ class Discordance:
 
     def __str__(self) -> str:
         low, high = self.allowed
-        return f"a discordance of {self.implied:.3f}; the accuracies allow {low:.3f} to {high:.3f}"
+        return f"a discordance of {self.implied:z.3f}; the accuracies allow {low:z.3f} to {high:z.3f}"
 
 
 def discordance(old: float, new: float, t: float, n: int) -> Discordance:
     """Return the discordance that a paired t (not 0) implies at n items, beside the one that two accuracies allow.
 
     All are taken as exact, accuracies as shares.
+
+    Parameters
+    ----------
+    old, new : float
+        Accuracies, in [0, 1].
+    t : float
+        Not 0; its sign does not matter.
+    n : int
+        Number of items, at least 2.
+
+    Returns
+    -------
+    Discordance
+        What t implies, and what the accuracies allow.
 
     Examples
     --------
@@ -388,6 +542,20 @@ def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[in
 
     Whole numbers, all enumerated: what rounding allows is in the list and nothing else is. The sign of t is left open,
     for a paper may take either run first.
+
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as printed, as shares of 1.
+    t : str, float or Printed
+        As printed.
+    n : int
+        Number of items, at least 2.
+
+    Returns
+    -------
+    tuple of (int, int, int)
+        Right before, gained and lost, one entry per table of counts.
 
     Examples
     --------
@@ -447,6 +615,22 @@ def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str
     A row that passes may still be impossible, for it need not be a table of whole numbers: `check_paired_t` counts. A
     row that fails here may be a matter of rounding, which `check_paired_t` allows for.
 
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as shares of 1.
+    t : str, float or Printed
+        As printed.
+    n : int
+        Number of items, at least 2.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_discordance("0.85", "0.94", "3.16", 80, place="Table 3").implied
@@ -454,13 +638,37 @@ def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str
     """
     found = discordance(printed(old).value, printed(new).value, printed(t).value, n)
     check = f"discordance of {n} right-or-wrong answers, entries exact"
-    needed = f"a discordance of {found.implied:.3f}" if found.possible else OTHER_SCORES
+    needed = f"a discordance of {found.implied:z.3f}" if found.possible else OTHER_SCORES
     verdict: Verdict = "conditional" if found.possible else "inconsistent"
     return Finding(check, place, _paired(old, new, t), str(found), verdict, needed)
 
 
 def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
-    """Check that a paired t can come from n right-or-wrong answers of two runs."""
+    """Check that a paired t can come from n right-or-wrong answers of two runs.
+
+    Parameters
+    ----------
+    old, new : str, float or Printed
+        Accuracies before and after, as printed, as shares of 1.
+    t : str, float or Printed
+        As printed.
+    n : int
+        Number of items, at least 2.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Examples
+    --------
+    >>> check_paired_t("0.86", "0.95", "3.62", 80, place="Table 3").verdict
+    'inconsistent'
+    >>> check_paired_t("0.80", "0.90", "2.19", 80, place="Table 3").needed
+    '11 gained and 3 lost'
+    """
     tables = paired_counts(old, new, t, n)
     implied = f"{len(tables) or 'no'} tables of counts print these numbers"
     if printed(t).value:  # 0 leaves the discordance open
@@ -481,6 +689,18 @@ def _paired(old: Number, new: Number, t: Number) -> str:
 def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, place: str) -> Finding:
     """Check that gained minus lost items is the difference of accuracies; all in percent.
 
+    Parameters
+    ----------
+    gained, lost, difference : str, float or Printed
+        In percent, as printed.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
     Examples
     --------
     >>> check_gains_and_losses("28", "4", "1.2", place="5.5").implied
@@ -489,5 +709,5 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
     up, down, said = printed(gained), printed(lost), printed(difference)
     low, high = up.low - down.high, up.high - down.low
     implied = f"{up.value - down.value:g} ({low:g} to {high:g})"
-    needed = '"improves" must mean something else than a verdict that becomes right'
+    needed = '"improves" must mean something other than a verdict that becomes right'
     return fits_or_needs("gained minus lost items", place, str(said), implied, said.covers(low, high), needed)

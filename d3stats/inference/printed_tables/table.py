@@ -64,7 +64,7 @@ FROM_ITEMS = ("accuracy", "baseline")
 NAMES = ("system", "model", "method", "framework", "configuration", "name")
 EMPTY = frozenset({"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline"})
 NO_TEST = frozenset({"inf", "-inf", "n.s.", "ns"})
-"""What t and p print where there is no number."""
+"""Entries of t and p that mean that there is no number."""
 AVERAGE = re.compile(r"((un)?weighted|macro|micro|grand)?[ _-]*(average|avg\.?|mean)")
 WHOLES = frozenset({"overall", "total", "all"})
 
@@ -143,7 +143,7 @@ class UserTable:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a table's numbers may mean: the unit of each column, and whether digits were cut off or rounded."""
+    """One reading of a table's numbers: the unit of each column, and whether digits were cut off or rounded."""
 
     units: Mapping[str, Unit]
     cut_off: bool
@@ -209,9 +209,14 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     ValueError
         When there is no row, two rows share a name, a cell is no number, or no known column is there.
     """
-    given = {str(c).strip().lower().replace(" ", "_").replace("-", "_"): c for c in frame.columns}
+    heads = [_head(c) for c in frame.columns]
+    given = {low: c for (low, _), c in zip(heads, frame.columns, strict=True)}
+    in_percent = {low for low, percent in heads if percent}
     if len(given) < frame.shape[1]:
-        raise ValueError(f"columns must have names that differ by more than case; got {list(frame.columns)}")
+        raise ValueError(
+            "columns must have names that differ by more than case and a percent sign; "
+            f"got {list(map(str, frame.columns))}"
+        )
     known = [c for c in COLUMNS if c in given]
     if not known:
         raise ValueError(
@@ -222,7 +227,11 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     names = _names(frame, given)
     rows = []
     for i, name in enumerate(names):
-        cells = {c: cell for c in known if (cell := _cell(frame[given[c]].iloc[i], c, name)) is not None}
+        cells = {
+            c: replace(cell, text=f"{cell.text}%") if c in in_percent and "%" not in cell.text else cell
+            for c in known
+            if (cell := _cell(frame[given[c]].iloc[i], c, name)) is not None
+        }
         if n is not None and "n" not in given:
             cells["n"] = printed(integer("n", n, minimum=1))
         rows.append(Row(name, cells))
@@ -237,8 +246,8 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     unsure = [r.name for r in rows if any(r.cells[c].several_runs for c in r.cells if c in FROM_ITEMS)]
     if unsure:
         notes.append(
-            f'{_listed(unsure)}: a "±" is printed, so that the accuracy may be a mean of several runs; '
-            "it is not held against whole numbers of items"
+            f'{_listed(unsure)}: a "±" is printed, so the accuracy may be a mean of several runs; '
+            "it is not compared with whole numbers of items"
         )
     table = UserTable(
         rows=tuple(kinds["row"]),
@@ -250,6 +259,25 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         notes=tuple(notes),
     )
     return table.read_as(next(readings(table)))
+
+
+_PERCENT = re.compile(r"[\s,]*[(\[]?(in )?(%|pct\.?|percent)[)\]]?$")
+_MAY_BE_PERCENT = ("accuracy", "baseline", "gain", "relative_gain", "gained", "lost")
+
+
+def _head(name: object) -> tuple[str, bool]:
+    """Return a column's name without case and signs, and whether it says that its numbers are percentages."""
+    low = str(name).strip().lower()
+    without = _PERCENT.sub("", low)
+
+    def plain(text: str) -> str:
+        return re.sub(r"[\s-]+", "_", text)
+
+    return (
+        (plain(without), True)
+        if without != low and plain(without) in _MAY_BE_PERCENT
+        else (plain(low), False)
+    )
 
 
 def _names(frame: pd.DataFrame, given: Mapping[str, object]) -> list[str]:
@@ -291,7 +319,7 @@ def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
         )
         for r in rows
     ]
-    return out, [f"tokens all end in 0: they are taken as rounded to {10**zeros:,}"]
+    return out, [f"all token numbers end in 0, so they are read as rounded to {10**zeros:,}"]
 
 
 def _refuse_outside(rows: Sequence[Row]) -> None:
@@ -363,7 +391,7 @@ def _gained_and_lost(table: UserTable) -> Iterator[Finding]:
             continue
         up, down = (table.cell(row, column, unit) for column in ("gained", "lost"))
         found = check_gains_and_losses(up, down, said, place=row.name)
-        needed = found.needed and "other numbers gained and lost, or numbers of other items"
+        needed = found.needed and "other numbers gained and lost, or numbers for other items"
         yield replace(found, needed=needed)
 
 
@@ -442,9 +470,9 @@ def _paired_t(table: UserTable) -> Iterator[Finding]:
         if len(counts_of_share(old, n, percent=False)) * len(counts_of_share(new, n, percent=False)) > _PAIRS:
             # Too many tables to count them: between the extremes every t is nearly reached.
             verdict: Verdict = "conditional" if reached else "inconsistent"
-            needed = "few enough items lost" if reached else _OTHER_ITEMS
+            needed = "a small number of lost items" if reached else _OTHER_ITEMS
             check, said = f"paired t of {n} right-or-wrong answers", f"{old} -> {new}, t = {t}"
-            yield Finding(check, row.name, said, f"t from {least:.2f} to {most:.2f}", verdict, needed)
+            yield Finding(check, row.name, said, f"t from {least:z.2f} to {most:z.2f}", verdict, needed)
             continue
         found = check_paired_t(old, new, t, n, place=row.name)
         if found.verdict == "inconsistent":
@@ -483,7 +511,7 @@ def _ratio(above: str) -> Callable[[UserTable], Iterator[Finding]]:
     def run(table: UserTable) -> Iterator[Finding]:
         for row in table.with_columns(above, "accuracy", f"{above}_per_point"):
             points, said = table.cell(row, "accuracy", "percent"), row.cells[f"{above}_per_point"]
-            check = f"{above} for a point of accuracy"
+            check = f"{above} per point of accuracy"
             if points.low > 0:
                 yield check_ratio(row.cells[above], points, said, place=row.name, check=check)
 
@@ -575,7 +603,7 @@ def _wholes(table: UserTable) -> Iterator[Finding]:
             )
             plain = check_average(cells, said, place=whole.name)
             if found.verdict == "inconsistent" and plain.verdict == "consistent":
-                found = replace(found, needed="a mean of the rows, each of which counts alike")
+                found = replace(found, needed="a mean of the rows with equal weights")
             yield found
         else:
             yield check_within_parts(cells, said, place=whole.name)
@@ -603,24 +631,34 @@ CHECKS = {
     for name, needs, asks, run in (
         ("share", "accuracy n", "Is each accuracy a whole number of n items?", _shares),
         ("gain", "accuracy baseline gain", "Is the gain the difference?", _gains),
-        ("relative-gain", "accuracy baseline relative_gain", "Is it that of the entries?", _relative_gains),
-        ("gained-lost", "gained lost", "Is gained minus lost the gain?", _gained_and_lost),
+        (
+            "relative-gain",
+            "accuracy baseline relative_gain",
+            "Is it the gain of the entries?",
+            _relative_gains,
+        ),
+        ("gained-lost", "gained lost", "Does gained minus lost equal the gain?", _gained_and_lost),
         ("kappa", "accuracy kappa", "Which share of the majority class do they need?", _kappas),
         ("t-and-p", "t p", "Which degrees of freedom do t and p share?", _t_and_p),
-        ("one-df", "t p", "Does one number of degrees of freedom serve all rows?", _one_df),
+        ("one-df", "t p", "Do all rows fit one number of degrees of freedom?", _one_df),
         ("paired-t", "accuracy baseline t n", "Can t come from n right-or-wrong answers?", _paired_t),
         ("difference-p", "accuracy baseline p n", "Can the difference have this p at n?", _differences),
-        ("holm", "p", "Which tests stand when all are counted?", _family),
+        ("holm", "p", "Which tests remain significant after correction for their number?", _family),
         (
             "tokens-per-point",
             "tokens accuracy tokens_per_point",
-            "Is it tokens over accuracy?",
+            "Does it equal tokens divided by accuracy?",
             _ratio("tokens"),
         ),
-        ("cost-per-point", "cost accuracy cost_per_point", "Is it cost over accuracy?", _ratio("cost")),
-        ("one-price", "tokens cost", "Does one price serve all rows?", _price),
-        ("average", "", "Is a row called average or mean the mean of the others?", _averages),
-        ("overall", "accuracy", "Does a row called overall lie among the others?", _wholes),
+        (
+            "cost-per-point",
+            "cost accuracy cost_per_point",
+            "Does it equal cost divided by accuracy?",
+            _ratio("cost"),
+        ),
+        ("one-price", "tokens cost", "Do all rows fit one price?", _price),
+        ("average", "", "Is a row named average or mean the mean of the others?", _averages),
+        ("overall", "accuracy", "Does a row named overall lie between the others?", _wholes),
     )
 }
 """Every check of a user's table by name, in the order of the report."""
@@ -640,6 +678,14 @@ class TableAudit(Result):
         Columns that no check reads.
     notes : tuple of str
         What was decided in reading: the unit of each column, whether digits were rounded or cut off.
+
+    Examples
+    --------
+    >>> from d3stats.inference import audit_table
+    >>> columns = {"accuracy": ["85.0", "86.3"], "baseline": ["72.5", "72.5"], "gain": ["12.5", "14.8"]}
+    >>> found = audit_table(pd.DataFrame(columns))
+    >>> found.holds, [(finding.place, finding.implied) for finding in found.of("inconsistent")]
+    (False, [('row 2', '13.8 (13.7 to 13.9)')])
     """
 
     findings: tuple[Finding, ...]
@@ -669,11 +715,11 @@ class TableAudit(Result):
 
     def _title(self) -> str:
         if not self.findings:
-            return "Nothing was checked: no check has all of its columns."
+            return "Nothing was checked, because no check has all of its columns."
         wrong, depends, right = (len(self.of(verdict)) for verdict in get_args(Verdict))
         return (
-            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only if something "
-            f"else holds, {right} consistent."
+            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only "
+            f"under a further condition, {right} consistent."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -692,7 +738,7 @@ def audit_table(
     frame : DataFrame
         One row per system. Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``,
         ``framework``, ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with),
-        ``kappa``, ``n`` (items), ``gain`` (accuracy less baseline), ``relative_gain``, ``gained`` and ``lost`` (items
+        ``kappa``, ``n`` (items), ``gain`` (accuracy minus baseline), ``relative_gain``, ``gained`` and ``lost`` (items
         right in this run alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t,
         where both are printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of
         accuracy). Cells should be text: read a CSV with ``dtype=str``, for a float has lost its closing zeros. A row
@@ -701,6 +747,10 @@ def audit_table(
         Names in ``CHECKS``; by default all.
     n : int, optional
         Number of items of every row, when there is no column ``n``.
+
+    Returns
+    -------
+    TableAudit
 
     Raises
     ------
@@ -713,7 +763,7 @@ def audit_table(
     ...                       "gain": ["12.5", "14.8"]})
     >>> found = audit_table(table, n=80)
     >>> print(found.of("inconsistent")[0])
-    SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than those printed)
+    SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than the printed ones)
     """
     table = read_table(frame, n=n)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
@@ -740,7 +790,7 @@ def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:
         findings += made
         if not made:
             missing = [c for c in check.needs if c not in table.columns]
-            left_out[name] = f"no {' and no '.join(missing)}" if missing else "no rows that it could compare"
+            left_out[name] = f"no {' and no '.join(missing)}" if missing else "no comparable rows"
     return TableAudit(tuple(findings), left_out, table.ignored)
 
 
@@ -751,11 +801,11 @@ def _notes(table: UserTable, reading: Reading, saved: int) -> list[str]:
     if units := said_of(table, reading):
         notes.append(f"read as {units}")
     if reading.units["accuracy"] == "share" and "accuracy" in table.columns:
-        notes.append('accuracies are at most 1 and have no "%"; percentages below 1 need one')
+        notes.append('accuracies are at most 1 and have no "%"; write "%" after percentages below 1')
     if saved:
         changes = [f"as {said_of(table, first)}"] if dict(first.units) != dict(reading.units) else []
-        changes += ["rounded, not cut off"] if reading.cut_off else []
+        changes += ["rounded, not truncated"] if reading.cut_off else []
         notes.append(f"read {', '.join(changes)}, {saved} more findings would be inconsistent")
     if reading.cut_off:
-        notes.append("digits are taken as cut off, not rounded")
+        notes.append("digits are read as truncated, not rounded")
     return notes

@@ -127,7 +127,9 @@ def test_repeats_count_with_their_mean_and_mcnemar_is_refused_in_words() -> None
     a = pd.concat([table(0.5, 1), table(0.5, 4)])
     found = compare(a, table(0.6, 2))
     assert found.only.p("McNemar exact") is None
-    assert any("McNemar was not made: items were run several times" in note for note in found.notes)
+    assert any(
+        "McNemar's test was left out, because items were run several times" in note for note in found.notes
+    )
     assert any("A: items run several times (2 at most) count with their mean" in note for note in found.notes)
 
 
@@ -176,14 +178,14 @@ def test_a_margin_adds_both_questions(three: Comparison) -> None:
 
 def test_the_text_leads_with_the_effect_and_says_who_is_the_reference(three: Comparison) -> None:
     one = str(compare(table(0.5, 1), table(0.58, 2))).splitlines()
-    assert one[0] == "120 items in 40 clusters; the later run less the earlier, above 0 where it has more"
+    assert one[0] == "120 items in 40 clusters; the later run minus the earlier, above 0 if it has more"
     assert one[1].startswith("B - A: ")
     assert "95 % cluster t" in one[1]
     assert one[1].find("p") > one[1].find("[") or "p =" not in one[1]
     several = str(three)
     assert "p adjusted over 3 pairs (holm)" in several
     assert several.count("  holm: p") == 3
-    assert several.count("McNemar takes items as independent") == 1
+    assert several.count("McNemar's test assumes independent items") == 1
 
 
 def test_tables_json_and_latex_hold_every_pair(three: Comparison) -> None:

@@ -167,7 +167,7 @@ def test_a_margin_that_no_runs_of_right_and_wrong_can_exceed_is_refused(margin: 
         lambda: compare(pd.Series(first, name="a"), pd.Series(second, name="b"), margin=margin),
     ):
         with pytest.raises(
-            ValueError, match=f"margin must be < 1 where values are 0 or 1.*written {margin / 100:g}"
+            ValueError, match=f"margin must be < 1 if values are 0 or 1.*written {margin / 100:g}"
         ):
             asked()
     points = compare(pd.Series(100 * first, name="a"), pd.Series(100 * second, name="b"), margin=margin)

@@ -96,7 +96,7 @@ def test_the_interval_of_the_share_leaves_out_a_half_where_the_exact_test_reject
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_discordance_is_refused_in_words(method: str) -> None:
-    with pytest.raises(ValueError, match="no discordance, nothing to test"):
+    with pytest.raises(ValueError, match="so there is nothing to test"):
         mcnemar(0, 0, method=method)  # type: ignore[arg-type]
 
 

@@ -340,7 +340,7 @@ def test_two_runs_are_a_pilot() -> None:
     assert found.found.n_clusters == 40
     assert found.items_per_question == 3
     assert found.n_questions == 100
-    assert found.notes == ("planned for B less A",)
+    assert found.notes == ("planned for B minus A",)
     assert found.discordance is not None
     assert json.loads(json.dumps(found.to_dict()))["questions"]["low"] < found.to_frame()["value"][0]
     assert found.to_latex().startswith("\\begin{tabular}")
@@ -416,7 +416,7 @@ def test_a_power_leads_with_the_test_and_says_where_the_formula_is_off() -> None
     plan = power(0.012, 80, discordance=0.06)
     assert "with mid-p power 0.036" in str(plan).splitlines()[0]
     assert plan.rows()[0] == ("power, mid-p test", "0.0362")
-    assert any("the normal formula is more than 0.02 off" in note for note in plan.notes)
+    assert any("the normal formula differs by more than 0.02 from" in note for note in plan.notes)
     near = power(0.012, 3269, discordance=0.06)
     assert not any("normal formula" in note for note in near.notes)
     # A size is planned by the formula; where few items differ, it says so too.

@@ -137,7 +137,7 @@ def test_decisions_in_another_spelling_than_the_labels_are_told_of(tmp_path: Pat
             log.write(Item(debate=f"d{k}", question=f"d{k}", label="yes"))
             log.write(Turn(debate=f"d{k}", round=1, agent="x", vote="yes"))
             log.write(Verdict(debate=f"d{k}", decision="Yes", round=1, stop_reason="moderator"))
-    with pytest.raises(ValueError, match="must be spelt as label is; got 'Yes' and 'yes'"):
+    with pytest.raises(ValueError, match="must be spelled alike; got 'Yes' and 'yes'"):
         as_run(path)
 
 
@@ -214,7 +214,11 @@ def test_judges_of_several_runs_in_one_file_are_kept_apart(tmp_path: Path) -> No
 
 def test_a_log_that_does_not_say_what_was_shown_first_is_refused_in_a_line(tmp_path: Path) -> None:
     path = both_orders(tmp_path / "log.jsonl", first=False)
-    with pytest.raises(ValueError, match=r"got none of 'juror 1' \(a debate log tells it by the candidate"):
+    with pytest.raises(
+        ValueError,
+        match=r"got none of 'juror 1' \(in a debate log: the field first of an "
+        r"item",
+    ):
         position_bias(path, judge="juror 1")
 
 
@@ -247,10 +251,10 @@ def test_a_debate_in_which_no_rater_spoke_is_told_of(tmp_path: Path) -> None:
     with LogWriter(path, fsync="never") as log:
         log.write(Item(debate="cut", question="cut", label="A", answers=PAIR))
         log.write(Turn(debate="cut", round=1, agent="advocate A", role="advocate"))
-    assert "in 1 debate no rater had a turn: left out" in as_ratings(path).notes
+    assert "in 1 debate no rater had a turn, so they are left out" in as_ratings(path).notes
 
 
 def test_drift_is_refused_where_no_debate_votes_in_two_successive_rounds() -> None:
     once = np.array([[3, 0], [2, 0], [0, 2], [0, 3]])
-    with pytest.raises(ValueError, match="no debate with votes in both columns 1 and 2"):
+    with pytest.raises(ValueError, match="no debate with votes in rounds 1 and 2"):
         rounds_drift(once, np.where(once > 0, 3, 0), n_boot=2, rng=1)

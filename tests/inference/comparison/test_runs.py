@@ -69,8 +69,8 @@ def test_a_word_for_missing_is_missing_with_a_note_in_every_column_but_names(tmp
     run = as_run(path)
     np.testing.assert_array_equal(run.value, [1, np.nan, np.nan, np.nan])
     assert (run.unlabelled, run.cluster) == (("q3",), ("c", "c", "q3", "d"))
-    assert run.notes[0].startswith("2 votes and 1 label are taken as missing: 'NA' (2), 'None' (1); if")
-    assert "1 item without a cluster, where others have one, is a cluster of its own" in run.notes
+    assert run.notes[0].startswith("2 votes and 1 label are read as missing: 'NA' (2), 'None' (1); if")
+    assert "1 item without a cluster, while others have one, forms a cluster of its own" in run.notes
     path.write_text("item,score\nq1,0.5\nq2,NA\n")
     np.testing.assert_array_equal(as_run(path).value, [0.5, np.nan])
 
@@ -92,17 +92,21 @@ def voted(votes: list[str], labels: list[str | None], **columns: list[str]) -> p
 
 
 def test_votes_that_are_never_a_label_are_refused_or_told_loudly() -> None:
-    with pytest.raises(ValueError, match=r"vote must be spelt as label is; got 'a' and 'A', .* in 'one'"):
+    with pytest.raises(
+        ValueError,
+        match=r"votes and labels must be spelled alike; got 'a' and 'A', .* in "
+        r"'one'",
+    ):
         as_run(voted(["a", "b", "a"], ["A", "B", "B"]), name="one")
     (some,) = as_run(voted(["A", "b", "A"], ["A", "B", "B"])).notes
-    assert some.startswith("WARNING: 1 of 3 votes are no label but in another spelling ('b', 'B')")
+    assert some.startswith("WARNING: 1 of 3 votes equal a label only in another spelling ('b', 'B')")
     (none,) = as_run(voted(["tie", "tie"], ["A", "B"])).notes
-    assert none == "WARNING: no vote is any item's label (votes 'tie'; labels 'A', 'B'): all count as wrong"
+    assert none == "WARNING: no vote equals any label (votes 'tie'; labels 'A', 'B'); all count as wrong"
     assert as_run(voted(["tie", "A"], ["A", "A"])).notes == ()
-    with pytest.raises(ValueError, match="vote must be spelt as label is; got 'a' and 'A'"):
+    with pytest.raises(ValueError, match="votes and labels must be spelled alike; got 'a' and 'A'"):
         as_run(Trajectories.from_arrays([[["a", "b"]]], ["A"]))
     (none,) = as_run(Trajectories.from_arrays([[["b", "b"]]], ["A"])).notes
-    assert none.startswith("WARNING: no vote is any item's label (votes 'b'; labels 'A')")
+    assert none.startswith("WARNING: no vote equals any label (votes 'b'; labels 'A')")
 
 
 def test_runs_marked_by_different_labels_are_refused_by_item() -> None:
@@ -230,7 +234,7 @@ def test_what_a_log_lacks_is_said_in_a_line() -> None:
         as_run(trajectories(), value="score:judge")
     with pytest.raises(ValueError, match="round_number must lie between 1 and 1; got 2"):
         as_run(bare, round_number=2)
-    with pytest.raises(ValueError, match="needs labels"):
+    with pytest.raises(ValueError, match="must have labels"):
         as_run(Trajectories.from_arrays([[["A", "B"]]]))
 
 
@@ -276,7 +280,7 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
             ValueError,
             "an item must be in one cluster; got 'q' in 'a' and 'b'",
         ),
-        (pd.DataFrame({"item": ["q"], "vote": ["A"], "label": [None]}), ValueError, "needs labels"),
+        (pd.DataFrame({"item": ["q"], "vote": ["A"], "label": [None]}), ValueError, "must have labels"),
         (3, TypeError, "a run must be a Run, Trajectories, DebateLog, DataFrame, Series, array or a path; got int"),
     ],
 )  # fmt: skip

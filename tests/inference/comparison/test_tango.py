@@ -83,7 +83,7 @@ def test_the_limits_can_be_asked_for_by_name_where_items_are_right_or_wrong_and_
     assert paired_difference(pair.data.first, pair.data.second, kind="Tango").difference.low == found.low
     assert "Tango" in pair.intervals()["kind"].tolist()
     clustered, scores = changed(50, 12, 5, size=2), paired_difference([1.5, 2, 3], [2.0, 2, 1])
-    assert "some share a cluster" in clustered.interval("Tango").note
+    assert "some items share a cluster" in clustered.interval("Tango").note
     assert "of right and wrong" in scores.interval("Tango").note
     for other in (clustered, scores):
         assert other.interval("Tango").low is None
@@ -169,7 +169,7 @@ def test_with_fewer_than_ten_changed_clusters_no_margin_is_decided(kind: str) ->
     nine, ten = changed(100, 0, 9, size=3, kind=kind), changed(100, 0, 10, size=3, kind=kind)
     for found in (noninferiority(nine, 0.2), equivalence(nine, 0.2)):
         assert (found.holds, found.p_value) == (None, None)
-        start = f"{found.question}: cannot be told, the sums of only 9 of 100 clusters changed"
+        start = f"{found.question}: not decided, because the sums of only 9 of 100 clusters changed"
         assert found.conclusion.startswith(start)
     assert noninferiority(ten, 0.2).holds is True
 
@@ -229,6 +229,6 @@ def test_questions_can_count_alike_whatever_their_size() -> None:
     wanted = paired_difference(*means, repeated=True).difference
     assert (found.difference.value, found.difference.high) == (0.25, wanted.high)
     assert (found.n_items, found.n_clusters) == (4, 4)
-    assert any("every question counts once" in note for note in found.notes)
+    assert any("each question counts once" in note for note in found.notes)
     with pytest.raises(ValueError, match="weights must be one of 'item', 'question'"):
         compare(a, b, weights="cluster")  # type: ignore[arg-type]  # that is the test

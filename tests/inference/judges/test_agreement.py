@@ -57,7 +57,7 @@ def test_a_pair_without_a_kappa_is_named_and_the_others_stay(votes: pd.DataFrame
     assert list(found.refused) == ["Cohen's kappa, y and z"]
     assert "one category" in found.refused["Cohen's kappa, y and z"]
     assert found.pairs[0].estimate.value == 0
-    assert any("'y' always says the same" in note for note in found.notes)
+    assert any("'y' gives one answer only" in note for note in found.notes)
     assert "one category" in str(found)
 
 
@@ -114,7 +114,7 @@ def test_gwets_note_counts_the_categories_that_the_raters_used(votes: pd.DataFra
     assert plain == "chance agreement is over the 2 categories that occur"
     label = votes["label"].astype(object).where(votes.index > 0, "tie")
     doubt, known = agreement(votes.assign(label=label), measures=["ac1"]).notes
-    assert doubt.startswith("WARNING: 1 item of 60 has a label that nobody ever votes ('tie'")
+    assert doubt.startswith("WARNING: 1 item of 60 has a label that no agent votes for ('tie'")
     assert (
         known
         == "chance agreement is over the 3 categories that are known; 2 of them occur among these ratings"
@@ -131,7 +131,7 @@ def test_one_cluster_leaves_every_coefficient_without_an_interval_and_says_so_on
 ) -> None:
     found = agreement(votes.assign(cluster=1), measures=["fleiss", "alpha", "share"])
     assert all(e.low is None for e in found.estimates)
-    assert "all 3 coefficients: a single cluster: nothing says how clusters vary" in found.notes
+    assert "all 3 coefficients: a single cluster, so the variation between clusters is unknown" in found.notes
 
 
 def brennan_prediger(ratings: Ratings, *, weights: Any = None, **how: Any) -> Coefficient:

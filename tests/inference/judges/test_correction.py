@@ -82,7 +82,7 @@ def test_an_interval_outside_of_the_shares_says_that_the_calibration_does_not_fi
     found = correct_counts(3, 300, 80, 100, 90, 100)
     assert found.rate.value == 0
     assert found.rate.low is None
-    assert "cannot err in the study as it does on the calibration set" in found.rate.note
+    assert "cannot be those of the calibration set" in found.rate.note
 
 
 def test_a_judge_without_error_is_not_corrected_but_less_sure() -> None:
@@ -96,11 +96,11 @@ def test_a_judge_without_error_is_not_corrected_but_less_sure() -> None:
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ((30, 100, 52, 100, 50, 100), "must be known to tell positives from negatives.*Se = 0.520 of 100"),
+        ((30, 100, 52, 100, 50, 100), "must separate positives from negatives.*Se = 0.520 of 100"),
         ((30, 100, 2, 2, 2, 2), "more calibration labels"),
-        ((30, 100, 10, 100, 20, 100), "must be known to tell"),
-        ((30, 100, 0, 0, 90, 100), "must hold positives, for the sensitivity is unknown"),
-        ((30, 100, 90, 100, 0, 0), "must hold negatives, for the specificity is unknown"),
+        ((30, 100, 10, 100, 20, 100), "must separate"),
+        ((30, 100, 0, 0, 90, 100), "must hold positives, because otherwise the sensitivity is unknown"),
+        ((30, 100, 90, 100, 0, 0), "must hold negatives, because otherwise the specificity is unknown"),
         ((130, 100, 90, 100, 90, 100), "n must be >= positive; got n=100, positive=130"),
         ((0, 0, 90, 100, 90, 100), "the study must have a judged item"),
     ],
@@ -182,7 +182,7 @@ def test_two_categories_are_corrected_as_by_sensitivity_and_specificity() -> Non
     assert many.untruncated[0] == pytest.approx(two.untruncated)
     assert many.shares[0].se == pytest.approx(two.rate.se)
     assert (many.shares[0].low, many.shares[0].high) == pytest.approx((two.rate.low, two.rate.high))
-    with pytest.raises(ValueError, match="must be known to tell the labels apart"):
+    with pytest.raises(ValueError, match="must separate the labels"):
         correct_shares([30, 70], [[52, 48], [50, 50]])
 
 

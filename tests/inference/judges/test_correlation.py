@@ -98,15 +98,15 @@ def test_a_dialogue_whose_scores_do_not_vary_is_left_out_and_counted() -> None:
     made = kendall(x, y, within=list("aaabbbccc"))
     assert made.estimate.value == 0
     assert made.n_groups_undefined == 1
-    assert made.notes == ("1 of 3 groups left out: a score does not vary there",)
+    assert made.notes == ("1 of 3 groups left out, because a score does not vary in them",)
 
 
 def test_what_cannot_be_correlated_is_refused() -> None:
-    with pytest.raises(ValueError, match="x must vary to correlate with anything; got only 3"):
+    with pytest.raises(ValueError, match="x must vary, or no correlation exists; got only 3"):
         spearman([3, 3, 3], [1, 2, 3])
     with pytest.raises(ValueError, match="a correlation needs three complete pairs; got 2"):
         spearman([3, 3, None], [1, 2, 3])
-    with pytest.raises(ValueError, match="x and y must be as long as each other; got 2 and 3"):
+    with pytest.raises(ValueError, match="x and y must have the same length; got 2 and 3"):
         spearman([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="kind must not be 'fisher'"):
         spearman([1, 2, 3], [1, 2, 3], cluster=[1, 1, 2], kind="fisher")

@@ -79,7 +79,7 @@ def test_kappa_of_a_judge_that_always_answers_a_is_zero_and_has_no_interval() ->
         made = cohen_kappa(["A"] * 6, list("AABAAB"), kind=kind, n_boot=200, rng=1)  # type: ignore[arg-type]
         assert made.estimate.value == 0
         assert made.estimate.low is None
-        assert "'a' always says the same" in made.estimate.note
+        assert "'a' gives one answer only" in made.estimate.note
         assert made.share.value == pytest.approx(4 / 6)
         assert made.z is None
 
@@ -93,7 +93,7 @@ def test_kappa_of_two_judges_who_only_say_a_is_refused_and_ac1_is_named() -> Non
     for measure in (fleiss_kappa, krippendorff_alpha):
         with pytest.raises(ValueError, match="undefined where all ratings are one category; got only 'A'"):
             measure(both)
-    with pytest.raises(ValueError, match="needs two categories that could have been chosen"):
+    with pytest.raises(ValueError, match="needs at least two possible categories"):
         gwet_ac(both)
     assert gwet_ac(both, categories=["A", "B"]).estimate.value == 1
     assert percent_agreement(both).estimate.value == 1
@@ -195,7 +195,7 @@ def test_custom_weights_are_agreement_and_checked() -> None:
     assert made.weights == "custom"
     assert made.estimate.value == pytest.approx(cohen_kappa(table, weights="linear").estimate.value)
     for bad in (np.zeros((3, 3)), [[1, 2, 0], [2, 1, 0], [0, 0, 1]], [[1, 0.2, 0], [0.1, 1, 0], [0, 0, 1]]):
-        with pytest.raises(ValueError, match="weights must be what counts as agreement"):
+        with pytest.raises(ValueError, match="weights must give the credit of each pair of categories"):
             cohen_kappa(table, weights=bad)
     with pytest.raises(ValueError, match="weights must be a table of 3 x 3"):
         cohen_kappa(table, weights=np.eye(2))
@@ -214,6 +214,13 @@ def test_alpha_does_not_see_items_with_one_rating_and_fleiss_sees_their_category
     assert krippendorff_alpha(table).estimate.value == krippendorff_alpha(table.iloc[:11]).estimate.value
     assert fleiss_kappa(table).estimate.value != fleiss_kappa(table.iloc[:11]).estimate.value
     assert krippendorff_alpha(table).notes == ("1 of 12 items left out: fewer than two raters",)
+
+
+def test_all_coefficients_give_one_reason_for_items_that_nobody_judged() -> None:
+    table = textbook()
+    table.iloc[11] = None
+    notes = {made(table).notes for made in (krippendorff_alpha, fleiss_kappa, percent_agreement)}
+    assert notes == {("1 of 12 items left out: no rater judged them",)}
 
 
 def test_alpha_of_words_is_refused_on_scales_that_need_numbers() -> None:
@@ -283,7 +290,7 @@ def test_the_shape_of_a_result() -> None:
 def test_ratings_of_three_are_no_pair() -> None:
     with pytest.raises(ValueError, match="Cohen's kappa is of two raters; got 3"):
         cohen_kappa(votes(10, 7))
-    with pytest.raises(ValueError, match="a and b must be as long as each other"):
+    with pytest.raises(ValueError, match="a and b must have the same length"):
         cohen_kappa([1, 2], [1])
     with pytest.raises(ValueError, match="counts must be whole numbers"):
         cohen_kappa(ConfusionCounts(("A", "B"), np.array([[1.5, 1], [1, 1]])))

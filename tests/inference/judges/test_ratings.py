@@ -51,8 +51,10 @@ def test_words_for_missing_in_a_file_are_counted_and_names_are_kept(tmp_path: Pa
     assert (ratings.items, ratings.cluster_names) == (("NA", "q2", "q3"), ("c", "q3"))
     assert ratings.raters == ("x", "NA")
     assert ratings.codes.tolist() == [[0, 0], [-1, 1], [1, -1]]
-    assert ratings.notes[0].startswith("2 votes are taken as missing: 'NA' (1), 'None' (1); if")
-    assert ratings.notes[1:] == ("1 item without a cluster, where others have one, is a cluster of its own",)
+    assert ratings.notes[0].startswith("2 votes are read as missing: 'NA' (1), 'None' (1); if")
+    assert ratings.notes[1:] == (
+        "1 item without a cluster, while others have one, forms a cluster of its own",
+    )
 
 
 def test_a_vote_of_one_is_one_vote_however_it_is_written(tmp_path: Path) -> None:
@@ -82,7 +84,9 @@ def test_a_parquet_table_needs_no_engine_but_the_one_that_is_installed(tmp_path:
 
 def test_a_rater_whose_votes_nobody_shares_is_named() -> None:
     table = pd.DataFrame({"x": list("AAB"), "y": list("ABB"), "model": ["m"] * 3})
-    assert as_ratings(table).notes == ("no vote of 'model' is ever another rater's: are these votes?",)
+    assert as_ratings(table).notes == (
+        "no vote of 'model' is ever given by another rater; check that these columns are votes",
+    )
     assert as_ratings(table.assign(label=["m", "A", "B"])).notes == ()
     assert as_ratings(table[["x", "y"]]).notes == ()
 
@@ -136,7 +140,7 @@ def test_a_second_vote_is_refused_or_asked_to_be_another_rater(long: pd.DataFram
     ratings = as_ratings(twice, repeats="separate")
     assert ratings.raters == ("x", "y", "x (2)")
     assert ratings.codes[:, 2].tolist() == [1, -1, -1]
-    assert "repeated votes count as those of other raters" in ratings.notes[0]
+    assert "repeated votes count as votes of other raters" in ratings.notes[0]
 
 
 def test_the_label_is_a_rater_when_asked_for(long: pd.DataFrame) -> None:
@@ -195,7 +199,9 @@ def test_other_bad_questions_are_refused(long: pd.DataFrame) -> None:
         ValueError, match=r"vote must be one of \['A', 'B'\]; got 'tie' at row 3 \(counted from 1\)"
     ):
         as_ratings(long, categories=["A", "B"])
-    with pytest.raises(ValueError, match="categories must list every one that occurs; got none named 'tie'"):
+    with pytest.raises(
+        ValueError, match="categories must list all that occur in the data; got none named 'tie'"
+    ):
         as_ratings(as_ratings(long), categories=["A", "B"])
     with pytest.raises(ValueError, match="a wide table must have one row per item; got 'a' twice"):
         as_ratings(pd.DataFrame({"x": [1, 2]}, index=["a", "a"]))

@@ -62,7 +62,7 @@ def test_a_made_up_table_that_is_true_has_no_inconsistent_finding(seed: int, n: 
     [
         ("gain", "99.9", "gain"),
         ("relative gain", "99.9%", "relative gain in percent"),
-        ("tokens per point", "0.1", "tokens for a point of accuracy"),
+        ("tokens per point", "0.1", "tokens per point of accuracy"),
         ("p", "0.999", "t and p"),
         ("t", "9.99", "paired t of 80 right-or-wrong answers"),
         ("accuracy", "77.7", "a share of 80 items"),
@@ -114,7 +114,7 @@ def test_an_average_row_is_the_mean_and_an_overall_row_lies_among_the_others() -
         table("model,accuracy,gain\nA,80.0,1.0\nB,90.0,3.0\nAverage,85.0,2.5\nOverall,95.0,\n")
     )
     wrong = {(f.place, f.check) for f in found.of("inconsistent")}
-    assert wrong == {("Average", "average gain"), ("Overall", "a whole lies among its parts")}
+    assert wrong == {("Average", "average gain"), ("Overall", "the total lies between its parts")}
 
 
 def test_an_overall_row_whose_parts_make_it_up_is_weighted_by_their_sizes() -> None:
@@ -154,7 +154,7 @@ def test_a_row_of_nothing_does_not_stop_the_audit() -> None:
         )
     )
     assert found.holds
-    assert {f.place for f in found.findings if f.check == "cost for a point of accuracy"} == {"local", "paid"}
+    assert {f.place for f in found.findings if f.check == "cost per point of accuracy"} == {"local", "paid"}
 
 
 def test_only_the_wanted_checks_are_made() -> None:
@@ -171,7 +171,7 @@ def test_the_result_is_a_table_a_dictionary_text_and_latex() -> None:
     assert document["holds"] is False
     assert len(document["findings"]) == 2
     assert str(found).splitlines()[0] == (
-        "2 findings: 1 inconsistent, 0 possible only if something else holds, 1 consistent."
+        "2 findings: 1 inconsistent, 0 possible only under a further condition, 1 consistent."
     )
     # What is wrong comes first.
     assert str(found).splitlines()[1].startswith("B, gain: printed 12.0")
@@ -208,3 +208,24 @@ def test_a_check_that_is_unknown_or_lacks_its_columns_is_refused() -> None:
 def test_every_check_says_what_it_asks() -> None:
     assert all(check.asks.endswith("?") for check in CHECKS.values())
     assert [check.name for check in CHECKS.values()] == list(CHECKS)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["Accuracy (%)", "accuracy [%]", "Accuracy, %", "accuracy (in %)", "ACCURACY %", "accuracy in percent"],
+)
+def test_a_percent_sign_in_a_head_is_the_unit_of_its_column(head: str) -> None:
+    """Also of small numbers, which would be read as shares without it."""
+    plain = audit_table(pd.DataFrame({"accuracy": ["0.8%", "2.4%"], "n": ["125", "125"]}))
+    found = audit_table(pd.DataFrame({head: ["0.8", "2.4"], "N": ["125", "125"]}))
+    assert found.to_dict() == plain.to_dict()
+    assert not found.ignored
+
+
+def test_only_shares_may_be_percentages() -> None:
+    found = audit_table(
+        pd.DataFrame({"accuracy": ["81.6"], "n": ["125"], "p (%)": ["5"], "tokens (%)": ["3"]})
+    )
+    assert found.ignored == ("p (%)", "tokens (%)")
+    with pytest.raises(ValueError, match="differ by more than case and a percent sign"):
+        audit_table(pd.DataFrame({"Accuracy": ["81.6"], "accuracy (%)": ["81.6"]}))

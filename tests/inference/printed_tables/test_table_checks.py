@@ -241,6 +241,7 @@ def test_a_finding_reads_as_a_sentence() -> None:
     found = check_difference("86.1", "82.7", "3.2", place="5.1")
     assert isinstance(found, Finding)
     assert str(found) == (
-        "5.1, a difference: printed 3.2, implied 3.4 (3.3 to 3.5): inconsistent (other entries than those printed)"
+        "5.1, a difference: printed 3.2, implied 3.4 (3.3 to 3.5): inconsistent (other entries than the "
+        "printed ones)"
     )
     assert not math.isnan(printed(found.printed).value)

@@ -94,7 +94,7 @@ def test_the_p_of_every_test_is_possible_whatever_its_sides_and_digits(
         found = check_significance(old, new, printed_as(value, digits, rounding), n, place="row")
         assert found.verdict == "conditional", (found, value)
         if value == p:
-            assert found.needed == "few enough items lost"
+            assert found.needed == "a small number of lost items"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_digits_that_were_cut_off_are_said_and_not_called_wrong() -> None:
     cut = "accuracy,n 66.6,3 83.3,6 16.6,6"
     found = audit_table(table(cut))
     assert found.holds
-    assert "digits are taken as cut off, not rounded" in found.notes
+    assert "digits are read as truncated, not rounded" in found.notes
     # One column has one rounding: 16.7 of 6 is rounded, 66.6 of 3 is cut off.
     assert not audit_table(table("accuracy,n 66.6,3 83.3,6 16.7,6")).holds
 
@@ -208,7 +208,7 @@ def test_digits_that_were_cut_off_are_said_and_not_called_wrong() -> None:
 def test_tokens_in_round_hundreds_are_rounded_to_hundreds() -> None:
     found = audit_table(table("accuracy,tokens,tokens_per_point 80.0,3000,37.9 75.0,4500,59.6"))
     assert found.holds
-    assert found.notes[-1] == "tokens all end in 0: they are taken as rounded to 100"
+    assert found.notes[-1] == "all token numbers end in 0, so they are read as rounded to 100"
 
 
 def test_a_mean_of_several_runs_is_not_held_against_whole_numbers() -> None:

@@ -1,0 +1,383 @@
+"""Scores of single responses on several aspects, and how they correlate with what people say.
+
+ChatEval (Chan et al., 2023, section 3.5) scores dialogue responses on naturalness, coherence, engagingness and
+groundedness and prints, for each aspect, Spearman's and Kendall's correlation with human scores over all responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, choice, integer, meant
+from d3stats._words import counted
+from d3stats.agent import RESPONSE
+from d3stats.estimate import Estimate, estimates_frame
+from d3stats.inference.judges.correlation import CorrelationKind, Method, correlation
+from d3stats.log.reader import DebateLog, read_log
+from d3stats.result import EstimatesResult
+
+__all__ = ["AspectCorrelations", "aspect_correlations", "direct_scores"]
+
+METHODS: tuple[Method, ...] = ("spearman", "kendall")
+Scale = tuple[float, float] | Mapping[str, tuple[float, float]]
+"""The least and the greatest score that there can be, of all aspects or of each."""
+
+_ABOUT = ("debate", "question", "cluster")
+
+
+def direct_scores(
+    log: str | Path | DebateLog | Iterable[str | Path],
+    *,
+    round: int | None = None,
+    scale: Scale | None = None,
+    side: str = RESPONSE,
+) -> pd.DataFrame:
+    """Average the scores that single responses were given, aspect by aspect, over the agents of one round.
+
+    Parameters
+    ----------
+    log : path, several paths or DebateLog
+        A log in which responses were scored, as ``chateval`` writes it for items with one candidate.
+    round : int, optional
+        From 1; by default the last round of each debate in which the response was to be scored.
+    scale : tuple of two floats, or mapping of str to such, optional
+        The least and the greatest score that there can be, of all aspects or by aspect.
+    side : str
+        What was scored, by its name in the log's scores.
+
+    Returns
+    -------
+    DataFrame
+        One row per debate: ``debate, question, cluster, agents`` (how many were asked for scores) and a column per
+        aspect, the mean over the agents who scored it (ChatEval, section 2). NaN where none did: missing, not 0.
+        ``attrs["notes"]`` says how many debates and single scores are missing, and that nothing was checked without
+        `scale`.
+
+    Raises
+    ------
+    ValueError
+        When nothing was scored, a score does not lie on the scale, or a scale is given for an aspect that there is not.
+
+    Examples
+    --------
+    >>> import asyncio, pathlib, tempfile
+    >>> from d3stats.protocols import protocol_from_text
+    >>> from d3stats.run import DebateItem, run_debates
+    >>> from d3stats.worlds import Responses, synthetic_agent
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> items = [DebateItem(str(i), "Hello!", ("Hi.",)) for i in (1, 2)]
+    >>> protocol = protocol_from_text("chateval:aspects=coherence+naturalness")
+    >>> _ = asyncio.run(run_debates(protocol, items, synthetic_agent(Responses(), 1), path))
+    >>> direct_scores(path).columns.tolist()
+    ['debate', 'question', 'cluster', 'agents', 'coherence', 'naturalness']
+    """
+    single = _SingleScores.of(log, side, round)
+    if scale is not None:
+        _on_scale("scores", single.scores, scale, single.debate)
+    return single.averaged(checked=scale is not None)
+
+
+@dataclass(frozen=True)
+class _SingleScores:
+    """The scores that each agent gave in one round: a row per turn, a column per aspect."""
+
+    log: DebateLog
+    side: str
+    scores: pd.DataFrame
+    debate: pd.Series[Any]
+
+    @classmethod
+    def of(
+        cls, log: str | Path | DebateLog | Iterable[str | Path], side: str, round: int | None
+    ) -> _SingleScores:
+        if not isinstance(log, DebateLog):
+            log = read_log(log) if isinstance(log, (str, Path)) else read_log(*log)
+        if round is not None:
+            round = integer("round", round, minimum=1)
+        turns = log.turns
+        asked = turns[[isinstance(given, Mapping) and side in given for given in turns["scores"]]]
+        if asked.empty:
+            raise ValueError(f"log must hold scores of {side!r}; got none in {counted(len(turns), 'turn')}")
+        last = asked.groupby("debate")["round"].transform("max") if round is None else round
+        asked = asked[asked["round"] == last]
+        if asked.empty:
+            raise ValueError(f"round must be one in which {side!r} was scored; got round={round}")
+        scores = pd.DataFrame([given[side] for given in asked["scores"]], index=asked.index, dtype=float)
+        return cls(log, side, scores, asked["debate"])
+
+    def averaged(self, *, checked: bool) -> pd.DataFrame:
+        """Return the mean over agents by debate, with notes on what is missing and on what was not checked."""
+        rows, every = self.scores, self.log.items
+        found = rows.groupby(self.debate).mean()
+        found.insert(0, "agents", self.debate.groupby(self.debate).size())
+        items = every.set_index("debate")[["question", "cluster"]]
+        table = items.join(found, how="inner").rename_axis("debate").reset_index()
+        table["cluster"] = table["cluster"].fillna(table["question"])
+        notes = []
+        if lost := len(every) - len(table):
+            notes.append(f"{lost} of {counted(len(every), 'debate')} left out: no scores of {self.side!r}")
+        absent = {name: n for name, n in rows.isna().sum().items() if n}
+        if absent:
+            notes.append(
+                f"{sum(absent.values())} of {counted(rows.size, 'score')} of single agents missing, and the means are "
+                f"those of the others: {', '.join(f'{name} {n}' for name, n in absent.items())}"
+            )
+        if not checked and rows.notna().to_numpy().any():
+            low, high = (float(edge(rows.to_numpy())) for edge in (np.nanmin, np.nanmax))
+            notes.append(
+                "no single score was checked, because no scale was given (scale=); they go from "
+                f"{low:g} to {high:g}"
+            )
+        table.attrs["notes"] = tuple(notes)
+        return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectCorrelations(EstimatesResult):
+    """Rank correlations of scores with human scores, aspect by aspect.
+
+    Attributes
+    ----------
+    correlations : dict of tuple to Estimate
+        By aspect and method ("spearman", "kendall"); each p-value tests 0.
+    refused : dict of str to str
+        Aspects without a correlation, and why.
+    average : dict of str to float
+        By method, the mean over the aspects that have a correlation; no interval is made for it.
+    n : int
+        Responses that both tables have.
+
+    Examples
+    --------
+    >>> model = pd.DataFrame({"question": list("abcdef"), "coherence": [1, 2, 2, 3, 3, 3]})
+    >>> people = pd.DataFrame({"question": list("abcdef"), "coherence": [1, 1, 2, 2, 3, 3]})
+    >>> found = aspect_correlations(model, people)
+    >>> list(found.correlations), round(found.average["spearman"], 3)
+    ([('coherence', 'spearman'), ('coherence', 'kendall')], 0.839)
+    """
+
+    correlations: Mapping[tuple[str, str], Estimate]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    average: Mapping[str, float]
+    n: int
+    notes: tuple[str, ...] = ()
+    _json = ("n", "average", "refused", "notes", "estimates")
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The correlations, aspect by aspect."""
+        return tuple(self.correlations.values())
+
+    def _title(self) -> str:
+        return f"rank correlations with human scores, {counted(self.n, 'response')}"
+
+    def _remarks(self) -> list[str]:
+        means = (f"{name} {value:z.3f}" for name, value in self.average.items())
+        return [f"mean over aspects: {', '.join(means)}"]
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return one row per aspect and method: ``aspect, method`` and the estimate; and the means over aspects."""
+        frame = estimates_frame(self.estimates)
+        frame.insert(0, "aspect", [aspect for aspect, _ in self.correlations])
+        frame.insert(1, "method", [method for _, method in self.correlations])
+        means = pd.DataFrame({"method": list(self.average), "mean": list(self.average.values())})
+        return {"correlations": frame, "mean over aspects": means}
+
+
+def aspect_correlations(
+    scores: pd.DataFrame | str | Path | DebateLog,
+    human: pd.DataFrame,
+    *,
+    aspects: Sequence[str] | None = None,
+    on: str = "question",
+    scale: Scale | None = None,
+    human_scale: Scale | None = None,
+    methods: Sequence[Literal["spearman", "kendall"]] = METHODS,
+    kind: CorrelationKind | None = None,
+    level: float = 0.95,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+) -> AspectCorrelations:
+    """Compute Spearman's and Kendall's correlation of scores with human scores, aspect by aspect.
+
+    Over all responses, which ChatEval and Zhong et al. (2022) call turn-level. Where responses share a cluster (their
+    dialogue), intervals are over clusters.
+
+    Parameters
+    ----------
+    scores : DataFrame, path or DebateLog
+        A table as :func:`direct_scores` returns it, or a log of which it is made.
+    human : DataFrame
+        One row per response: the column `on` and a column per aspect, the mean of the people's scores.
+    aspects : sequence of str, optional
+        By default every column of numbers. One that a table lacks has no correlation, and ``refused`` says so: missing
+        scores are never taken as 0.
+    on : str
+        The column that names a response in both tables.
+    scale, human_scale : tuple of two floats, or mapping of str to such, optional
+        The least and the greatest score that there can be in either table, of all aspects or by aspect: people scored
+        the groundedness of Topical-Chat from 0 to 1 and its naturalness from 1 to 3. A log's scores
+        are checked agent by agent. A table is checked as it is: a mean may hide a score that cannot be.
+    methods : sequence of {"spearman", "kendall"}
+    kind, level, n_boot, rng
+        As in :func:`correlation`, for each correlation.
+
+    Returns
+    -------
+    AspectCorrelations
+
+    Raises
+    ------
+    ValueError
+        When a table has a response twice, no response is in both, or no aspect has a correlation. When a score does not
+        lie on its scale, or a scale is given for an aspect that there is not.
+
+    Examples
+    --------
+    >>> model = pd.DataFrame({"question": list("abcdef"), "coherence": [1, 2, 2, 3, 3, 9]})
+    >>> people = pd.DataFrame({"question": list("abcdef"), "coherence": [1, 1, 2, 2, 3, 3]})
+    >>> aspect_correlations(model, people, scale=(1, 3))
+    Traceback (most recent call last):
+    ...
+    ValueError: scores must lie on the scale from 1 to 3; got 9 for coherence of 'f'
+    """
+    single: _SingleScores | None = None
+    if isinstance(scores, pd.DataFrame):
+        table = scores
+    else:
+        single = _SingleScores.of(scores, RESPONSE, None)
+        table = single.averaged(checked=scale is not None)
+    of_table = tuple(table.attrs.get("notes", ()))
+    wanted: list[Method] = list(methods)
+    for method in wanted:
+        choice("methods", method, METHODS)
+    for name, frame in (("scores", table), ("human", human)):
+        if on not in frame.columns:
+            raise ValueError(f"{name} must have the column {on!r}; got {', '.join(map(str, frame.columns))}")
+        twice = frame[on][frame[on].duplicated()]
+        if len(twice):
+            raise ValueError(
+                f"{name} must have one row per response; got {twice.iloc[0]!r} again; average its rows, or choose "
+                "another column with on="
+            )
+    table, human = (
+        frame.astype(dict.fromkeys(frame.columns.drop(on), object)).infer_objects()
+        for frame in (table, human)
+    )
+    texts: list[str] = []
+    alone: list[str] = []
+    if aspects is None:
+        shared = [n for n in table.columns if n in human.columns and n not in (*_ABOUT, "agents", on)]
+        aspects = [name for name in shared if all(_numeric(frame[name]) for frame in (table, human))]
+        texts = [str(name) for name in shared if name not in aspects]
+        alone = [
+            name
+            for frame, other in ((table, human), (human, table))
+            for name in frame.columns.difference([*other.columns, *_ABOUT, "agents", on], sort=False)
+            if _numeric(frame[name])
+        ]
+        if texts and not aspects:
+            raise ValueError(
+                f"an aspect must be a column of numbers in both tables; got text in {', '.join(texts)}; "
+                "convert it with pandas.to_numeric"
+            )
+    if not aspects:
+        raise ValueError(
+            "scores and human must have an aspect in common; got "
+            f"{', '.join(map(str, table.columns))} and {', '.join(map(str, human.columns))}"
+        )
+    for name, frame, given, of in (
+        *(() if single is None else (("scores", single.scores, scale, single.debate),)),
+        ("scores", table, scale, table[on]),
+        ("human", human, human_scale, human[on]),
+    ):
+        if given is not None:
+            _on_scale(name, frame[[a for a in aspects if a in frame.columns]], given, of, [*aspects, *frame])
+    aspects = [*aspects, *alone]
+    # Names are compared as text: a table of numbers and a log of texts mean the same response.
+    left, right = (frame.assign(**{on: frame[on].astype(str)}).set_index(on) for frame in (table, human))
+    both = left.index.intersection(right.index, sort=False)
+    if both.empty:
+        raise ValueError(f"scores and human must have responses in common; got none by {on!r}")
+    notes = [
+        f"{len(frame) - len(both)} of {counted(len(frame), 'response')} of {name} left out: the other table lacks them"
+        for name, frame in (("scores", left), ("human", right))
+        if len(frame) > len(both)
+    ]
+    notes += [f"scores: {note}" for note in of_table]
+    notes += [
+        f"{name} left out because the column holds text; convert it with pandas.to_numeric" for name in texts
+    ]
+    left, right = left.loc[both], right.loc[both]
+    cluster = None
+    if "cluster" in left.columns and left["cluster"].nunique() < len(left):
+        cluster = left["cluster"].tolist()
+    found: dict[tuple[str, str], Estimate] = {}
+    refused: dict[str, str] = {}
+    generator = as_rng(rng)
+    for aspect in aspects:
+        lacking = [n for n, f in (("scores", left), ("human", right)) if aspect not in f.columns]
+        if lacking:
+            refused[aspect] = f"missing in {' and '.join(lacking)}"
+            continue
+        x, y = (frame[aspect].to_numpy(dtype=float, na_value=np.nan) for frame in (left, right))
+        try:
+            made = [
+                correlation(
+                    x, y, method=method, cluster=cluster, kind=kind, level=level, n_boot=n_boot, rng=generator
+                )
+                for method in wanted
+            ]
+        except ValueError as error:
+            refused[aspect] = str(error)
+            continue
+        for method, one in zip(wanted, made, strict=True):
+            found[aspect, method] = replace(one.estimate, name=f"{aspect}, {one.estimate.name}")
+        notes += [f"{aspect}: {note}" for note in made[0].notes]
+    if not found:
+        reasons = "; ".join(f"{aspect}: {why}" for aspect, why in refused.items())
+        raise ValueError(f"an aspect must have scores of both kinds that vary; got none ({reasons})")
+    notes += [f"{aspect} has no correlation: {why}" for aspect, why in refused.items()]
+    average: dict[str, float] = {
+        method: fmean(one.value for (_, of), one in found.items() if of == method) for method in wanted
+    }
+    return AspectCorrelations(
+        correlations=found, refused=refused, average=average, n=len(both), notes=tuple(notes)
+    )
+
+
+def _numeric(column: pd.Series[Any]) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(column))
+
+
+def _on_scale(
+    name: str, frame: pd.DataFrame, scale: Scale, rows: pd.Series[Any], known: Sequence[str] | None = None
+) -> None:
+    """Refuse a score that does not lie on its scale, by its place, and a scale of an aspect that is not `known`."""
+    known = list(frame.columns) if known is None else known
+    strange = [aspect for aspect in scale if aspect not in known] if isinstance(scale, Mapping) else []
+    if strange:
+        raise ValueError(
+            f"{'human_scale' if name == 'human' else 'scale'} must name aspects that there are; got {strange[0]!r}"
+            f"{meant(strange[0], map(str, known))}"
+        )
+    for aspect in frame.columns:
+        given = scale.get(aspect) if isinstance(scale, Mapping) else scale
+        if given is None:
+            continue
+        low, high = given
+        values = frame[aspect].to_numpy(dtype=float, na_value=np.nan)
+        bad = ~(np.isnan(values) | ((values >= low) & (values <= high)))
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ValueError(
+                f"{name} must lie on the scale from {low:g} to {high:g}; got {values[at]:g} for {aspect} of "
+                f"{rows.iloc[at]!r}"
+            )

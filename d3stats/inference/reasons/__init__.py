@@ -1,0 +1,25 @@
+"""Do rationales cite the debate, how alike are they, and which reasons go with dissent?"""
+
+from __future__ import annotations
+
+from d3stats.inference.reasons.dissent import REASONS
+from d3stats.inference.reasons.evidence import ARGUMENT
+from d3stats.inference.reasons.rationales import (
+    RationaleComparison,
+    Rationales,
+    compare_rationales,
+    rationale_strata,
+    rationales,
+)
+from d3stats.inference.reasons.texts import rationale_texts
+
+__all__ = [
+    "ARGUMENT",
+    "REASONS",
+    "RationaleComparison",
+    "Rationales",
+    "compare_rationales",
+    "rationale_strata",
+    "rationale_texts",
+    "rationales",
+]

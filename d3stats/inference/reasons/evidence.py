@@ -1,0 +1,414 @@
+"""Does a rationale refer to the debate: by a speaker, a round, a word for arguing, or a quotation.
+
+D3, section 5.8, counts rationales that refer to the debate explicitly, and gives two examples: one names an advocate
+who argued something, the other a round and a rebuttal. Here the following count:
+
+- ``speaker``: the name or the role of another agent that had spoken in this debate before;
+- ``round``: a round that the debate had reached ("in round 2", "the opening round");
+- ``argument``: a word of :data:`ARGUMENT`, such as "argued", "rebuttal", "the transcript";
+- ``quote``: words in quotation marks, at least three, that occur in an earlier turn of this debate by another agent and
+  not in the question or a candidate.
+
+The first three see words and not their meaning; a user's own patterns replace them.
+
+Words that a rationale *repeats* without quotation marks are no reference by themselves: two agents who deal with one
+question write the same words without having read each other. So the share of rationales that repeat an earlier turn
+comes with a control, the share that have words in common with turns of the same time, which they cannot have read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby, islice, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._words import counted, verb
+from d3stats.inference.reasons.texts import Texts
+
+__all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "references", "repeats"]
+
+QUOTE = "quote"
+QUOTED_WORDS = 3
+"""So many words in quotation marks are a quotation; fewer are a term."""
+REPEATED_WORDS = 6
+"""So many words in a row are repeated if they occur in another turn."""
+
+ARGUMENT = (
+    r"\b(?:argu(?:ed|es|ing)|rebut(?:s|ted|tals?)?|refut(?:ed|es)|conced(?:ed|es)|countered|contend(?:ed|s)"
+    r"|counter-?(?:arguments?|points?)|debaters?|debate[sd]?|transcripts?|opponents?|cross-examin\w+"
+    r"|(?:opposing|other)\s+(?:sides?|advocates?|agents?)|(?:opening|closing)\s+(?:statement|argument)s?"
+    r"|(?:both|neither|each)\s+sides?\s+(?:has\s+|have\s+)?(?:agree|argu|claim|conced|made|make|offer|present|provid|rais)\w*"
+    r")\b"
+)
+"""Words for what happens in a debate, in any case."""
+
+_CALLED = ("agent", "debater", "expert", "panelist", "participant", "referee", "reviewer", "speaker")
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ROUND = re.compile(
+    rf"\brounds?\s*(?:no\.?\s*|#\s*)?(?P<digits>\d{{1,3}})\b(?![.,]\d|\s*%)|\brounds?\s+(?P<word>{'|'.join(_NUMBERS)})\b"
+    rf"|\b(?P<ordinal>{'|'.join(_ORDINALS)})\s+rounds?\b|\b(?P<short>\d{{1,3}})(?:st|nd|rd|th)\s+rounds?\b"
+    r"|\b(?P<relative>last|final|previous|earlier|opening|initial|prior|preceding|each|every|both|all)\s+rounds?\b",
+    re.IGNORECASE,
+)
+_NEEDS = {"speaker": "name who spoke before", QUOTE: "quote"}
+"""Kinds of evidence that need somebody who said something before."""
+_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]{5,1000})[\"“”«»]")
+_CUT = re.compile(r"\[?(?:\.\.\.|…)\]?")
+_NOT_WORD = re.compile(r"\W+")
+_BLOCK = 8_192
+"""Turns whose passages are in memory together."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+def compiled(patterns: Mapping[str, str | Sequence[str]], name: str) -> dict[str, re.Pattern[str]]:
+    r"""Compile patterns by their names: a regular expression, or a list of whole words and phrases; in any case.
+
+    Raises
+    ------
+    ValueError
+        When there is none, or one is no regular expression, or fits an empty text.
+    TypeError
+        When it is no mapping of names to texts or lists of texts.
+
+    Examples
+    --------
+    >>> found = compiled({"cost": ["price", "too expensive"], "safety": r"\b(?:un)?safe"}, "reasons")
+    >>> [name for name, pattern in found.items() if pattern.search("The price is unsafe.")]
+    ['cost', 'safety']
+    """
+    wanted = f"{name} must be a mapping of names to regular expressions or lists of words"
+    if not isinstance(patterns, Mapping):
+        raise TypeError(f"{wanted}; got {type(patterns).__name__}")
+    if not patterns:
+        raise ValueError(f"{name} must name at least one pattern; got none")
+    found = {}
+    for key, given in patterns.items():
+        words = None if isinstance(given, str) else list(given) if isinstance(given, Iterable) else ()
+        if words is not None and (not words or not all(isinstance(w, str) and w.strip() for w in words)):
+            raise TypeError(f"{wanted}; got {name}[{key!r}]={given!r}")
+        text = given if words is None else rf"\b(?:{'|'.join(map(_spaced, words))})\b"
+        try:
+            pattern = re.compile(str(text), re.IGNORECASE)
+        except re.error as error:
+            raise ValueError(
+                f"{name}[{key!r}] must be a regular expression; got {given!r} ({error})"
+            ) from None
+        if pattern.search("") is not None:
+            raise ValueError(f"{name}[{key!r}] must not fit a text without a word; got {given!r}")
+        found[str(key)] = pattern
+    return found
+
+
+def _spaced(phrase: str) -> str:
+    """Return a pattern of a phrase whose words may be joined by spaces, dashes and underscores."""
+    return r"[\W_]+".join(map(re.escape, re.split(r"[\s_-]+", phrase.strip())))
+
+
+def references(
+    said: Texts, patterns: Mapping[str, str | Sequence[str]] | None = None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Say which rationales refer to the debate, by each kind of evidence.
+
+    Parameters
+    ----------
+    said : Texts
+    patterns : mapping, optional
+        In place of speaker, round and argument: what :func:`compiled` takes.
+
+    Returns
+    -------
+    DataFrame of float
+        One row per rationale, a column per kind: 1, 0, or NaN where no other agent, which could be named or quoted, had
+        a turn before.
+    list of str
+        Notes.
+    """
+    columns: dict[str, Floats] = {}
+    notes: list[str] = []
+    if patterns is not None:
+        for name, pattern in compiled(patterns, "cites").items():
+            columns[name] = np.array(
+                [pattern.search(text) is not None for text in said.texts], dtype=np.float64
+            )
+        if QUOTE in columns:
+            raise ValueError(f"cites must not be called {QUOTE!r}, which is looked for in any case; got it")
+    else:
+        columns["speaker"], columns["round"], notes = _by_words(said)
+        argument = re.compile(ARGUMENT, re.IGNORECASE)
+        columns["argument"] = np.array(
+            [argument.search(text) is not None for text in said.texts], dtype=np.float64
+        )
+    columns[QUOTE] = _quotes(said)
+    alone = {what: int(np.isnan(columns[name]).sum()) for name, what in _NEEDS.items() if name in columns}
+    for n in sorted({n for n in alone.values() if n}):
+        what = " and ".join(what for what, lost in alone.items() if lost == n)
+        notes.append(
+            f"no other agent has a text in the log before {n:,} of {counted(len(said.rationales), 'rationale')}; "
+            f"such rationales do not count in the share of those that {what}"
+        )
+    return pd.DataFrame(columns), notes
+
+
+# ------------------------------------------------------------------------------------------------ names and rounds
+
+
+def _by_words(said: Texts) -> tuple[Floats, Floats, list[str]]:
+    """Return which rationales name somebody who spoke before, NaN where nobody did, and which name a round; notes."""
+    speaker, rounds = [], []
+    late = 0
+    for turns, at in _debates(said):
+        for row in at:
+            one = turns[row]
+            before = {(turn.agent, turn.role) for turn in turns if _is_before(turn, one)}
+            names = tuple(sorted({agent for agent, _ in before}))
+            roles = tuple(sorted({role for _, role in before if role and role != one.role}))
+            others, own = _speakers(names, roles, one.agent)
+            speaker.append(float(others.search(own.sub(" ", one.text)) is not None) if before else np.nan)
+            named = list(map(_round_of, _ROUND.finditer(one.text))) if "round" in one.text.lower() else []
+            rounds.append(float(any(n <= one.round for n in named)))
+            late += bool(named) and not rounds[-1]
+    notes = []
+    if late:
+        notes.append(
+            f"{counted(late, 'rationale')} {verb(late, 'names', 'name')} only rounds that the debate had not reached: "
+            "this does not count as naming a round"
+        )
+    return np.array(speaker), np.array(rounds), notes
+
+
+def _is_before(turn: Any, one: Any) -> bool:
+    """Whether a turn of somebody else came before: in an earlier round, or in this one of a role that never votes."""
+    return turn.agent != one.agent and (
+        turn.round < one.round or (turn.round == one.round and not turn.seated)
+    )
+
+
+def _debates(said: Texts) -> Iterator[tuple[list[Any], list[int]]]:
+    """Yield the turns of each debate, and which of them are rationales."""
+    wanted = np.zeros(len(said.turns), dtype=np.bool_)
+    wanted[said.rationales] = True
+    rows = zip(said.turns.itertuples(index=False), wanted.tolist(), strict=True)
+    for _, group in groupby(rows, key=lambda row: row[0].debate):
+        turns = list(group)
+        yield [turn for turn, _ in turns], [k for k, (_, is_one) in enumerate(turns) if is_one]
+
+
+@lru_cache(maxsize=65_536)
+def _speakers(
+    names: tuple[str, ...], roles: tuple[str, ...], own: str
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the pattern of those who spoke before, by name or role, and of the author's own name.
+
+    A name of one or two signs, or a number, counts only after a word for who it is: "agent 2", not "2".
+    """
+    called = "|".join(map(_spaced, (*_CALLED, *roles)))
+
+    def one(name: str) -> str:
+        if len(name) < 3 or name.isdigit():
+            return rf"\b(?:{called})s?[\s_#-]+{re.escape(name)}(?!\w)"
+        return rf"(?<!\w){_spaced(name)}(?!\w)"
+
+    parts = [*map(one, sorted(names, key=len, reverse=True)), *(rf"\b{_spaced(role)}s?\b" for role in roles)]
+    return re.compile("|".join(parts) or r"(?!)", re.IGNORECASE), re.compile(one(own), re.IGNORECASE)
+
+
+def _round_of(match: re.Match[str]) -> int:
+    """Return the number of the round that is named; 0 for one that is not named by a number."""
+    if match["relative"]:
+        return 0
+    for word, known in ((match["word"], _NUMBERS), (match["ordinal"], _ORDINALS)):
+        if word:
+            return known.index(word.lower()) + 1
+    # Round 0 is no round of a log.
+    return int(match["digits"] or match["short"]) or 1_000
+
+
+# ------------------------------------------------------------------------------------------------ quotations
+
+
+def _quotes(said: Texts) -> Floats:
+    """Return which rationales hold a quotation of an earlier turn; NaN where nothing was said before."""
+    found = []
+    for turns, at in _debates(said):
+        for row in at:
+            one = turns[row]
+            before = [turn.text for turn in turns if turn.text is not None and _is_before(turn, one)]
+            quoted = [_spelt(part) for span in _QUOTED.findall(one.text) for part in _CUT.split(span)]
+            quoted = [part for part in quoted if part.count(" ") > QUOTED_WORDS]
+            sources = [_spelt(text) for text in before] if quoted else []
+            asked = [_spelt(text) for text in said.asked.get(one.debate, ())] if quoted else []
+            hit = any(_within(part, sources) and not _within(part, asked) for part in quoted)
+            found.append(float(hit) if before else np.nan)
+    return np.array(found)
+
+
+def _spelt(text: str) -> str:
+    """Return the words of a text in lower case, a space before and behind each."""
+    return f" {' '.join(_NOT_WORD.split(text.lower()))} ".replace("  ", " ")
+
+
+def _within(part: str, texts: Iterable[str]) -> bool:
+    return any(part in text for text in texts)
+
+
+# ------------------------------------------------------------------------------------------------ repeated words
+
+
+class _Passages:
+    """Turn texts into their passages of so many words; a passage is a number of 64 bits.
+
+    Words are compared without case and signs. Two different passages have one number with a chance of about 1e-6 among
+    ten million.
+    """
+
+    def __init__(self, words: int) -> None:
+        self.words = words
+        self._up = self._down = np.ones(0, dtype=np.uint64)
+
+    def __call__(self, texts: Iterable[str | None]) -> list[NDArray[np.uint64]]:
+        plain = [_plain(text or "") for text in texts]
+        signs = np.frombuffer(b"\n".join(plain), dtype=np.uint8)
+        word, start = self._words(signs)
+        ends = np.searchsorted(start, np.cumsum([len(each) + 1 for each in plain]))
+        whole = np.zeros(max(len(word) - self.words + 1, 0), dtype=np.uint64)
+        for k in range(self.words):
+            whole = whole * _FACTOR + word[k : k + len(whole)]
+        bounds = pairwise([0, *ends.tolist()])
+        return [whole[low : max(high - self.words + 1, low)] for low, high in bounds]
+
+    def one_by_one(self, texts: NDArray[np.object_]) -> Iterator[NDArray[np.uint64]]:
+        """Yield the passages of each text; a block of texts is in memory at a time."""
+        for low in range(0, len(texts), _BLOCK):
+            yield from self(texts[low : low + _BLOCK])
+
+    def _words(self, signs: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return a number for each word of a text of bytes, and where it starts.
+
+        With x a byte and f a factor, a word's number is the sum of x f^i over its places, i counted from its start: two
+        sums over all bytes before, their difference shifted back by f^-start.
+        """
+        inside = np.concatenate([[False], _IN_WORD[signs], [False]])
+        edge = np.flatnonzero(inside[1:] != inside[:-1])
+        start, end = edge[::2], edge[1::2]
+        if len(self._up) < len(signs) + 1:
+            size = len(signs) + 1
+            inverse = np.uint64(pow(int(_FACTOR), -1, 1 << 64))
+            for name, factor in (("_up", _FACTOR), ("_down", inverse)):
+                powers = np.full(size, factor, dtype=np.uint64)
+                powers[0] = 1
+                setattr(self, name, np.cumprod(powers, dtype=np.uint64))
+        before = np.zeros(len(signs) + 1, dtype=np.uint64)
+        np.cumsum((signs.astype(np.uint64) + np.uint64(1)) * self._up[: len(signs)], out=before[1:])
+        return _scrambled((before[end] - before[start]) * self._down[start]), start
+
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_IN_WORD = np.array([chr(k).isalnum() or k == ord("_") or k >= 128 for k in range(256)], dtype=np.bool_)
+"""Which bytes are part of a word, in a text from which other signs than ASCII's are gone."""
+
+
+def _plain(text: str) -> bytes:
+    """Return a text in lower case without signs that are not ASCII's."""
+    lower = text.lower()
+    return (lower if lower.isascii() else _NOT_WORD.sub(" ", lower)).encode("utf-8", "replace")
+
+
+def _scrambled(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread numbers over 64 bits (Steele, Lea and Flood's SplitMix64)."""
+    x = (codes + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def repeats(said: Texts, words: int = REPEATED_WORDS) -> tuple[Floats, Floats, list[str]]:
+    """Return which rationales repeat words of an earlier turn, and which share words with a turn of the same time.
+
+    The second is the control, because no agent reads a turn of the same time. A passage is `words` words in a row. It
+    does not count if it also occurs in the question or a candidate, or in an earlier text of the same author. In a
+    debate of another cluster it is a turn of phrase and does not count either. For the control, passages of earlier
+    turns do not count, since both authors may have read them there.
+
+    Returns
+    -------
+    ndarray of float, ndarray of float, shape (rationales,)
+        1, 0, or NaN where there is no other turn to compare with.
+    list of str
+        Notes.
+    """
+    passages = _Passages(words)
+    of_turns = passages.one_by_one(said.turns["text"].to_numpy(dtype=object))
+    found: tuple[list[tuple[int, set[int]]], list[tuple[int, set[int]]]] = ([], [])
+    possible: tuple[list[bool], list[bool]] = ([], [])
+    for turns, at in _debates(said):
+        of = [set(each.tolist()) for each in islice(of_turns, len(turns))]
+        for row in at:
+            one = turns[row]
+            before = [own for own, turn in zip(of, turns, strict=True) if own and _is_before(turn, one)]
+            beside = [own for own, turn in zip(of, turns, strict=True) if own and _is_beside(turn, one)]
+            known: set[int] | None = None
+            for k, others in enumerate((before, beside)):
+                possible[k].append(bool(others))
+                shared = set().union(*(of[row] & each for each in others))
+                if shared and known is None:
+                    earlier = (own for own, turn in zip(of, turns, strict=True) if _is_own_before(turn, one))
+                    asked = (each.tolist() for each in passages(said.asked.get(one.debate, ())))
+                    known = set().union(*earlier, *asked)
+                shared.difference_update(known or (), *(before if k else ()))
+                if shared:
+                    found[k].append((len(possible[k]) - 1, shared))
+    several = len(pd.unique(said.turns["cluster"])) > 1
+    columns = []
+    for there, each in zip(possible, found, strict=True):
+        column = np.where(there, 0.0, np.nan)
+        if each:
+            owner = np.repeat([row for row, _ in each], [len(one) for _, one in each])
+            passage = np.array([number for _, one in each for number in one], dtype=np.uint64)
+            phrase = _phrases(said, passages, passage) if several else np.zeros(len(passage), dtype=np.bool_)
+            column[owner[~phrase]] = 1.0
+        columns.append(column)
+    notes = []
+    if any(found) and not several:
+        notes.append("repeated words: with one question, turns of phrase count as repeated too")
+    if any(possible[0]) and len(said.asked) < len(pd.unique(said.turns["debate"])):
+        notes.append(
+            "repeated words: the log does not hold the question and the candidates of every debate, so that words that "
+            "two agents took from there count as repeated"
+        )
+    return columns[0], columns[1], notes
+
+
+def _is_beside(turn: Any, one: Any) -> bool:
+    """Whether a turn of somebody else was made at the same time, so that neither could read the other."""
+    return bool(turn.agent != one.agent and turn.round == one.round and turn.seated and one.seated)
+
+
+def _is_own_before(turn: Any, one: Any) -> bool:
+    return bool(turn.agent == one.agent and turn.round < one.round)
+
+
+def _phrases(said: Texts, passages: _Passages, wanted: NDArray[np.uint64]) -> Bools:
+    """Return which passages stand in debates of two clusters or more."""
+    known, back = np.unique(wanted, return_inverse=True)
+    cluster, _ = pd.factorize(said.turns["cluster"])
+    least, most = np.full(len(known), np.iinfo(np.int64).max), np.full(len(known), -1)
+    texts = said.turns["text"].to_numpy(dtype=object)
+    for low in range(0, len(texts), _BLOCK):
+        of = passages(texts[low : low + _BLOCK])
+        every = np.concatenate(of)
+        of_cluster = np.repeat(cluster[low : low + _BLOCK], [len(each) for each in of])
+        place = np.minimum(np.searchsorted(known, every), len(known) - 1)
+        hit = known[place] == every
+        np.minimum.at(least, place[hit], of_cluster[hit])
+        np.maximum.at(most, place[hit], of_cluster[hit])
+    several: Bools = (least != most)[back]
+    return several

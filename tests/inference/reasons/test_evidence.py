@@ -1,0 +1,228 @@
+"""What counts as citing the debate: the paper's own examples, names, rounds, quotations, and a control for repeats."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_rationales import COLUMNS
+
+from d3stats.inference import rationales
+from d3stats.inference.reasons.evidence import _Passages, compiled, repeats
+from d3stats.inference.reasons.texts import as_texts
+
+CLAIM = "Answer B forgets the leap years before the reform."
+
+
+def trial(*rationale: str, first: str = CLAIM, second: str = "Answer A is dated.") -> pd.DataFrame:
+    """Return a debate of two advocates over three rounds, after which jurors write these rationales."""
+    rows = [
+        ("d1", "q1", r, f"advocate {side} 1", "advocate", None, said)
+        for r in (1, 2, 3)
+        for side, said in (("A", first), ("B", second))
+    ]
+    rows += [("d1", "q1", 3, f"juror {k}", "juror", "A", text) for k, text in enumerate(rationale, start=1)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def kinds(text: str, **settings: str) -> set[str]:
+    """Return the kinds of evidence that one juror's rationale has."""
+    marks = rationales(trial(text, **settings)).marks
+    seen = {name.removeprefix("cites_"): marks[name].tolist() for name in marks if name.startswith("cites_")}
+    return {name for name, values in seen.items() if values == [True]}
+
+
+def test_both_examples_of_the_paper_cite_the_debate() -> None:
+    """D3, section 5.8: "Advocate A argued that...", "In round 3, the rebuttal addressed..."."""
+    assert kinds("Advocate A argued that the dates are wrong.") == {"speaker", "argument"}
+    assert kinds("In round 3, the rebuttal addressed the dates.") == {"round", "argument"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Answer A is clearer and more complete.", set()),
+        ("Both advocates are brief.", {"speaker"}),
+        ("I follow ADVOCATE B 1 here.", {"speaker"}),
+        ("I follow advocate_b-1 here.", {"speaker"}),
+        ("The opening round was decisive.", {"round"}),
+        ("The second round was decisive.", {"round"}),
+        ("In round two the dates were given.", {"round"}),
+        ("In the 3rd round the dates were given.", {"round"}),
+        ("In round 4 the dates were given.", set()),
+        ("Round 3.75 to one digit.", set()),
+        ("I round 2 numbers.", {"round"}),  # a pattern sees words and not their meaning
+        ("The ground was covered, all around 3 of them.", set()),
+        ("The transcript is short.", {"argument"}),
+        ("Both sides have presented valid points.", {"argument"}),
+        ("Divide both sides by two.", set()),
+        ("Arguably short.", set()),
+        ("As juror 1, a juror, I see it so.", set()),
+        ("It says “forgets the leap years”.", {"quote"}),
+        ('It says "Forgets the LEAP years, before ... reform".', {"quote"}),
+        ('It says "forgets the leap days".', set()),
+        ('It says "leap years".', set()),
+        ("It forgets the leap years before the reform.", set()),
+    ],
+)
+def test_a_text_has_the_evidence_that_a_reader_sees(text: str, found: set[str]) -> None:
+    assert kinds(text) == found
+
+
+def test_a_quotation_of_the_question_or_a_candidate_is_none_of_the_debate(tmp_path) -> None:
+    import json
+
+    records = [{"type": "item", "debate": "d1", "question": "q1", "text": "Why?", "candidates": ["x", CLAIM]}]
+    for row in trial(f'It says "{CLAIM}" in all.').to_dict("records"):
+        named = {"round", "agent", "role", "vote", "text", "debate"}
+        records.append(
+            {"type": "turn"} | {k: v for k, v in row.items() if k in named and isinstance(v, str | int)}
+        )
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert rationales(path).marks["cites_quote"].tolist() == [False]
+    without = [records[0] | {"candidates": None}, *records[1:]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in without))
+    assert rationales(path).marks["cites_quote"].tolist() == [True]
+
+
+def test_a_speaker_counts_only_after_having_spoken() -> None:
+    """Who votes at the same time cannot be cited; nor can the author."""
+    table = trial("Juror 2 is right.", "Juror 2 thinks so.")
+    assert rationales(table).marks["cites_speaker"].tolist() == [False, False]
+    again = table.assign(round=table["round"] + 1)
+    earlier = table[table["role"] == "juror"].assign(round=1)
+    found = rationales(pd.concat([earlier, table[table["role"] != "juror"], again[again["role"] == "juror"]]))
+    assert found.marks["cites_speaker"].tolist() == [True, False]
+
+
+def test_names_of_candidates_are_no_speakers() -> None:
+    """Independent judges of two answers have nobody to cite, whatever the answers are called."""
+    rows = [("d1", 1, f"judge {k}", "A", "Assistant 1 is better than assistant 2.") for k in (1, 2)]
+    found = rationales(pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"]))
+    assert found.find("that name who spoke before") is None
+    assert found["rationales that cite the debate"].value == 0.0
+    assert any("no other agent has a text in the log" in note for note in found.notes)
+
+
+def test_short_names_and_numbers_need_a_word_before_them() -> None:
+    rows = [
+        ("d1", r, agent, "A", text)
+        for r in (1, 2)
+        for agent, text in (("1", "See 2."), ("2", "So says agent 1."))
+    ]
+    found = rationales(pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"]))
+    assert found.marks["cites_speaker"].tolist() == [False, True]
+
+
+def test_own_patterns_replace_the_words_and_not_the_quotations() -> None:
+    found = rationales(
+        trial("As counsel said.", 'It says "forgets the leap years".'),
+        cites={"counsel": ["counsel", "learned friend"]},
+    )
+    names = [e.name for e in found.estimates[:3]]
+    assert names == ["rationales that cite the debate", "that cite: counsel", "that quote an earlier turn"]
+    assert [e.value for e in found.estimates[:3]] == [1.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "error", "message"),
+    [
+        ({"a": "(unclosed"}, ValueError, r"cites\['a'\] must be a regular expression"),
+        ({"a": "x*"}, ValueError, r"cites\['a'\] must not fit a text without a word"),
+        ({}, ValueError, "at least one pattern"),
+        ({"a": []}, TypeError, "regular expressions or lists of words"),
+        ({"a": [1]}, TypeError, "regular expressions or lists of words"),
+        ({"a": 3}, TypeError, "regular expressions or lists of words"),
+        (["a"], TypeError, "must be a mapping"),
+        ({"quote": "x"}, ValueError, "must not be called 'quote'"),
+    ],
+)
+def test_patterns_that_cannot_be_are_refused(patterns, error, message) -> None:
+    with pytest.raises(error, match=message):
+        rationales(trial("x y"), cites=patterns)
+
+
+def test_a_list_of_words_means_whole_words() -> None:
+    pattern = compiled({"cost": ["price", "too expensive"]}, "reasons")["cost"]
+    assert [bool(pattern.search(text)) for text in ("Too-expensive!", "PRICE", "priceless")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ repeated words
+
+SENTENCE = "the leap years before the great reform were simply left out"
+
+
+def parallel(n: int = 2) -> pd.DataFrame:
+    """Return debates of two agents over two rounds; what each writes is given below."""
+    rows = []
+    for d in range(n):
+        own = f"case{d} "
+        rows += [
+            (f"d{d}", f"q{d}", 1, "x", None, "A", own.join(["", "so i think that all of this is right"])),
+            (f"d{d}", f"q{d}", 1, "y", None, "B", f"{own}{SENTENCE} {own}"),
+            (
+                f"d{d}",
+                f"q{d}",
+                2,
+                "x",
+                None,
+                "A",
+                f"{own}{SENTENCE} {own}" if d == 0 else "i stay with my vote",
+            ),
+            (f"d{d}", f"q{d}", 2, "y", None, "B", "no change at all"),
+        ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_words_of_an_earlier_turn_are_repeated_unless_they_are_a_turn_of_phrase() -> None:
+    """The sentence stands in debates of two questions; what stands around it, in one only."""
+    one = parallel(1)
+    said = as_texts(one)
+    assert repeats(said)[0].tolist() == [1.0, 0.0]
+    two = parallel(2)
+    everywhere = two.assign(text=two["text"].str.replace(r"case\d ", "", regex=True))
+    assert repeats(as_texts(everywhere))[0].tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert repeats(as_texts(two))[0].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_words_of_ones_own_earlier_turn_are_not_repeated_from_others() -> None:
+    rows = [("d", r, agent, "A", SENTENCE) for r in (1, 2) for agent in "xy"]
+    said = as_texts(pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"]))
+    earlier, beside, _ = repeats(said)
+    assert earlier.tolist() == [0.0, 0.0]
+    assert beside.tolist() == [0.0, 0.0]
+
+
+def test_words_in_common_with_a_turn_of_the_same_time_are_the_control() -> None:
+    rows = [("d", 1, "x", "A", SENTENCE), ("d", 1, "y", "A", f"indeed {SENTENCE}"), ("d", 1, "z", "B", "no")]
+    earlier, beside, _ = repeats(
+        as_texts(pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"]))
+    )
+    assert np.isnan(earlier).all()
+    assert beside.tolist() == [1.0, 1.0, 0.0]
+
+
+@given(
+    st.lists(st.text(alphabet="ab cÄ1_,.“\n", max_size=40), max_size=6),
+    st.integers(2, 4),
+)
+def test_passages_are_those_that_splitting_into_words_gives(texts: list[str], words: int) -> None:
+    """Two passages have one number where, and only where, their words are the same."""
+    found = _Passages(words)(texts)
+    known: dict[int, tuple[str, ...]] = {}
+    for text, numbers in zip(texts, found, strict=True):
+        split = re.findall(r"\w+", text.lower())
+        passages = [tuple(split[k : k + words]) for k in range(len(split) - words + 1)]
+        assert len(numbers) == len(passages)
+        for number, passage in zip(numbers.tolist(), passages, strict=True):
+            assert known.setdefault(number, passage) == passage
+    assert len(set(known.values())) == len(known)
