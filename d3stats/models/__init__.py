@@ -1,5 +1,1 @@
-"""Likelihoods and their fits: what kinds of debate a log holds, and how far they moved between rounds.
-
-Who may live here: one likelihood or distance per file, as functions of arrays and counts. Nothing here reads a
-log or decides when to stop. Modules with a leading underscore are the machinery of the fits.
-"""
+"""What kinds of debate does a log hold, and how far did they move between rounds? Likelihoods and their fits."""

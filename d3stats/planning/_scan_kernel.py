@@ -1,8 +1,8 @@
 """The compiled loops of a scan: firings to bits, sums over debates, then squared residuals over questions.
 
 Compiled because the same in numpy is some forty passes over arrays too large for a core's cache; here it is
-two. Importing this module loads numba; a scan does so when it begins, and so does whoever looks for the stops of a
-rule that is not about camps alone.
+two. Importing this module loads numba; a scan does so when it starts, and so does a search for the stops of a
+rule that uses more than camps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def packed(fires: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
     ----------
     fires : ndarray of bool, shape (debates, rounds)
     bits : ndarray of unsigned int, shape (rounds,)
-        The number that each column stands for.
+        The number that each column represents.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def packed(fires: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
 
 @_compiled
 def totals(
-    stops: NDArray[Any], order: Ints, codes: NDArray[np.uint8], spent: Floats
-) -> tuple[Ints, np.int64, float, Ints, NDArray[np.uint8], Floats]:
+    stops: NDArray[Any], order: Ints, codes: NDArray[np.uint16], spent: Floats
+) -> tuple[Ints, np.int64, float, Ints, NDArray[np.uint16], Floats]:
     """Look the stops up: return sums over debates, and one value per debate in the order of the questions.
 
     Parameters
@@ -61,13 +61,13 @@ def totals(
         Rounds played, in the order of the log.
     order : ndarray of int64, shape (debates,)
         Rows of the log sorted by question; the other tables are in that order.
-    codes : ndarray of uint8, shape (debates, rounds + 1)
+    codes : ndarray of uint16, shape (debates, rounds + 1)
         What a stop after so many rounds would mean.
     spent : ndarray of float, shape (debates, rounds + 1), or (0, 0) when no tokens are known
 
     Returns
     -------
-    counts : ndarray of int64, shape (128,)
+    counts : ndarray of int64, shape (512,)
         How many debates have each code at their stop.
     rounds, tokens : number
         Rounds played and tokens spent, summed.
@@ -76,9 +76,9 @@ def totals(
     """
     n = order.shape[0]
     charged = spent.shape[0] > 0
-    counts = np.zeros(128, dtype=np.int64)
+    counts = np.zeros(512, dtype=np.int64)
     played = np.empty(n, dtype=np.int64)
-    code = np.empty(n, dtype=np.uint8)
+    code = np.empty(n, dtype=np.uint16)
     paid = np.empty(n if charged else 0)
     rounds = np.int64(0)
     tokens = 0.0
@@ -97,7 +97,7 @@ def totals(
 @_compiled
 def residual_squares(
     played: Ints,
-    code: NDArray[np.uint8],
+    code: NDArray[np.uint16],
     paid: Floats,
     ends: Ints,
     known: Floats,
@@ -118,23 +118,23 @@ def residual_squares(
         1 where a debate's tokens are recorded.
     usual_rounds, usual_tokens : ndarray of float, shape (debates,)
         What the baseline costs.
-    by_code : ndarray of float, shape (128, 4)
+    by_code : ndarray of float, shape (512, 5)
         Residual of a debate in each ratio of flags, by its code.
     slopes : ndarray of float, shape (4,)
         The ratios rounds, tokens, saved rounds, saved tokens.
 
     Returns
     -------
-    ndarray, shape (8,)
+    ndarray, shape (9,)
         In the order of `slopes`, then of `by_code`.
     """
-    squares = np.zeros(8)
+    squares = np.zeros(9)
     charged = paid.shape[0] > 0
     by_round, by_token, saving, sparing = slopes
     begin = 0
-    # Eight plain sums, not an array of them: they stay in registers.
+    # Nine plain sums, not an array of them: they stay in registers.
     for question in range(ends.shape[0]):
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = 0.0
         for i in range(begin, ends[question]):
             s0 += played[i] - by_round
             s2 += usual_rounds[i] - played[i] - saving * usual_rounds[i]
@@ -145,6 +145,7 @@ def residual_squares(
             s5 += by_code[code[i], 1]
             s6 += by_code[code[i], 2]
             s7 += by_code[code[i], 3]
+            s8 += by_code[code[i], 4]
         squares[0] += s0 * s0
         squares[1] += s1 * s1
         squares[2] += s2 * s2
@@ -153,5 +154,6 @@ def residual_squares(
         squares[5] += s5 * s5
         squares[6] += s6 * s6
         squares[7] += s7 * s7
+        squares[8] += s8 * s8
         begin = ends[question]
     return squares

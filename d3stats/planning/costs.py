@@ -1,4 +1,5 @@
-"""What stopping rules cost: one table of measures, each a ratio of two sums over debates, with a choice of interval.
+"""Costs of stopping rules: one table of measures, each a ratio of two sums over debates, with a choice of
+interval.
 
 Replays put bootstrap limits around the measures, plans Student limits, scans and sweeps standard errors.
 """
@@ -35,6 +36,7 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 __all__ = [
     "LABELLED",
     "MEASURES",
+    "PER_POINT",
     "SHARES",
     "BootstrapSettings",
     "Interval",
@@ -52,6 +54,7 @@ __all__ = [
     "notes_on",
     "outcomes",
     "paired_table",
+    "point_notes",
     "ratio",
     "share",
     "spent_by_round",
@@ -67,7 +70,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Target = Literal["accuracy", "agreement"]
-"""What a kept verdict is: a right one, or that of full depth."""
+"""The meanings of a kept verdict: a right one, or that of full depth."""
 
 MEASURES = {
     "rounds": ("rounds", "debates"),
@@ -78,23 +81,29 @@ MEASURES = {
     "flips": ("flips", "compared"),
     "gained": ("gained", "judged"),
     "lost": ("lost", "judged"),
+    "premature": ("premature", "early"),
     "tied": ("tied", "debates"),
+    "tokens_per_point": ("scored_tokens", "points"),
 }
 """Every measure of a rule is the sum of one column of :class:`Outcomes` over the sum of another.
 
-What is saved against another rule is one minus the ratio of both rules' rounds, tokens or dollars.
+Savings against another rule are one minus the ratio of both rules' rounds, tokens or dollars. Replays alone have the
+tokens per point.
 """
 
-SHARES = ("accuracy", "agreement", "flips", "gained", "lost")
+SHARES = ("accuracy", "agreement", "flips", "gained", "lost", "premature")
 """Measures in which the first column is a part of the second."""
 
-LABELLED = ("accuracy", "gained", "lost")
+PER_POINT = "tokens_per_point"
+"""Mean tokens of a debate for one percentage point of accuracy, over the debates that have tokens and are scored."""
+
+LABELLED = ("accuracy", "gained", "lost", "premature")
 """Measures that need right answers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What one rule's stops gave, one value per debate.
+    """The results of one rule's stops, one value per debate.
 
     Attributes
     ----------
@@ -111,6 +120,9 @@ class Outcomes:
         differ. None counts when some debate ended early: its verdict at full depth is unknown.
     judged, gained, lost : ndarray of bool
         Whether the debate is labelled and compared; right at the stop and not at full depth; the reverse.
+    early, premature : ndarray of bool
+        Whether the debate is judged and stopped before full depth; whether, besides, more than half of the votes cast
+        at its stop are for one wrong answer while the verdict at full depth is right.
     spent : dict of str to ndarray of float
         "tokens", "dollars" or another cost up to the stop, NaN where that of some round is not recorded.
     """
@@ -126,10 +138,20 @@ class Outcomes:
     judged: BoolArray
     gained: BoolArray
     lost: BoolArray
+    early: BoolArray
+    premature: BoolArray
     spent: dict[str, FloatArray]
 
     def column(self, name: str) -> FloatArray:
-        """Return a column of numbers: a flag, "rounds", "debates", a cost (0 where unknown) or "known_" and a cost."""
+        """Return a column of numbers: a flag, "rounds", "debates", a cost (0 where unknown) or "known_" and a cost.
+
+        "scored_tokens" are the tokens of scored debates, and "points" is 100 where the verdict of one is right; both
+        are 0 where the tokens are unknown.
+        """
+        if name == "scored_tokens":
+            return self.column("tokens") * self.scored
+        if name == "points":
+            return 100.0 * self.column("known_tokens") * self.correct * self.scored
         kind = name.removeprefix("known_")
         if kind in self.spent:
             amount = self.spent[kind]
@@ -164,7 +186,7 @@ def with_turns(trajectories: Trajectories) -> tuple[Trajectories, int]:
 def undecided(trajectories: Trajectories, stops: Stops) -> NDArray[np.bool_]:
     """Return which debates ended early, before the rule would have stopped them.
 
-    What the rule would have cost and decided in these debates is unknown; see :meth:`Trajectories.ended_early`.
+    The cost and decision of the rule in these debates are unknown; see :meth:`Trajectories.ended_early`.
     """
     went_on = stops.reasons == str(StopReason.EXHAUSTED)
     return np.asarray(went_on & trajectories.ended_early())
@@ -229,6 +251,7 @@ def outcomes(
     compared = voted & ((final != MISSING) | (missing == "wrong")) & (not trajectories.ended_early().any())
     judged = labelled & compared
     same, row = verdict == final, np.arange(len(label))
+    lost, early = judged & ~correct & final_correct, judged & (played < trajectories.depth)
     return Outcomes(
         rounds=played,
         verdict=verdict,
@@ -240,9 +263,21 @@ def outcomes(
         flips=compared & ~same,
         judged=judged,
         gained=judged & correct & ~final_correct,
-        lost=judged & ~correct & final_correct,
+        lost=lost,
+        early=early,
+        premature=early & lost & _held_by_a_majority(trajectories, played),
         spent={name: cost[row, played] for name, cost in spent.items() if cost is not None},
     )
+
+
+def _held_by_a_majority(trajectories: Trajectories, played: IntArray) -> BoolArray:
+    """Return whether more than half of the votes cast in the last of so many rounds are for one answer."""
+    if trajectories.n_rounds == 0:
+        return np.zeros(len(played), dtype=bool)
+    row, column = np.arange(len(played)), np.maximum(played - 1, 0)
+    lead, _, cast = (counts[row, column] for counts in trajectories.camps())
+    majority: BoolArray = (2 * lead > cast) & (played > 0)
+    return majority
 
 
 def as_rules(
@@ -279,7 +314,7 @@ def as_rules(
         if not any(isinstance(rule, kind) for rule in once.values()):
             once[str(kind())] = kind()
     named = "; ".join(dict.fromkeys(repeated))
-    return tuple(once.values()), [f"Named more than once and taken once: {named}."] if repeated else []
+    return tuple(once.values()), [f"Named more than once and used once: {named}."] if repeated else []
 
 
 Interval = Literal["percentile", "bca"]
@@ -287,7 +322,7 @@ Interval = Literal["percentile", "bca"]
 
 @dataclass(frozen=True)
 class BootstrapSettings(Value):
-    """How intervals are made.
+    """The method of the intervals.
 
     Attributes
     ----------
@@ -333,6 +368,7 @@ class RatioColumns:
         self.measures: list[tuple[str, str]] = []
         self._ratios: list[tuple[int, int]] = []
         self._shares: list[bool] = []
+        self._upside_down: list[bool] = []
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
         """Add a column under a key and return the key; a key that is there already is kept as it is."""
@@ -341,11 +377,19 @@ class RatioColumns:
             self._columns.append(np.asarray(values, dtype=np.float64))
         return key
 
-    def measure(self, of: str, name: str, above: str, below: str, *, share: bool = False) -> None:
-        """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it."""
+    def measure(
+        self, of: str, name: str, above: str, below: str, *, share: bool = False, may_vanish: bool = False
+    ) -> None:
+        """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it.
+
+        A denominator that `may_vanish` can be 0 in a replicate in which the numerator is not, so that the measure has
+        no bound there. The limits are then those of the ratio turned upside down, turned back.
+        """
         self._shares.append(share)
+        self._upside_down.append(may_vanish)
         self.measures.append((of, name))
-        self._ratios.append((self._index[above], self._index[below]))
+        pair = (self._index[above], self._index[below])
+        self._ratios.append(pair[::-1] if may_vanish else pair)
 
     def limits(
         self, cluster: NDArray[np.int64], settings: BootstrapSettings, rng: np.random.Generator
@@ -379,7 +423,18 @@ class RatioColumns:
                 ends = percentile_ends(replicates, settings.level)
             if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
                 low[i], high[i] = ends.low, ends.high
+        for i, turned in enumerate(self._upside_down):
+            if not turned:
+                continue
+            estimate[i], low[i], high[i] = (_turned(x) for x in (estimate[i], high[i], low[i]))
+            if np.isnan(low[i] + high[i]):  # a replicate without any right verdict is within the limits
+                low[i] = high[i] = np.nan
         return Limits(estimate, low, high, sizes)
+
+
+def _turned(ratio: float) -> float:
+    """Return one over a ratio, NaN where that has no value."""
+    return 1.0 / ratio if ratio > 0 else np.nan
 
 
 class Measured(NamedTuple):
@@ -458,9 +513,9 @@ def measure_columns(
     references : mapping
         What savings are measured against: a word for the measure's name, and the rule.
     labelled : bool
-        Whether any debate has a label; without, nothing is said of accuracy.
+        Whether any debate has a label; otherwise there is no accuracy.
     undecided : collection of str
-        Rules that would have gone on in a debate that ended: their measures, and savings against them, are
+        Rules that would continue in a debate that ended: their measures, and savings against them, are
         missing.
     """
     first = next(iter(results.values()))
@@ -474,11 +529,19 @@ def measure_columns(
 
     costs = ["rounds", *(cost for cost in ("tokens", "dollars") if cost in first.spent)]
     told = [*costs, *(m for m in SHARES if labelled or m not in LABELLED)]
+    told += [PER_POINT] if labelled and "tokens" in costs else []
     for rule in results:
         for measure in told:
             known = rule not in undecided
             above, below = (column(c, rule) for c in MEASURES[measure]) if known else (nothing, nothing)
-            columns.measure(rule, measure, above, below, share=known and measure in SHARES)
+            columns.measure(
+                rule,
+                measure,
+                above,
+                below,
+                share=known and measure in SHARES,
+                may_vanish=known and measure == PER_POINT,
+            )
     for rule, result in results.items():
         for word, reference in references.items():
             for cost in costs:
@@ -500,6 +563,57 @@ def measure_table(
         rows.setdefault(name, {}).update({measure + end: float(x) for end, x in found.items()})
     measured = pd.DataFrame([rows[name] for name in about["rule"]])
     return _with_settings(pd.concat([about, measured], axis=1), settings)
+
+
+def point_notes(
+    table: pd.DataFrame, results: Mapping[str, Outcomes], undecided: Collection[str]
+) -> list[str]:
+    """Say where tokens for one point of accuracy are not defined, have no interval, or are of other debates.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What :func:`measure_table` returns.
+    results : mapping
+        Outcomes by rule.
+    undecided : collection of str
+        Rules without numbers, which other notes name.
+    """
+    if PER_POINT not in table.columns:
+        return []
+    rows = [row for row in table.to_dict("records") if row["rule"] not in undecided]
+    named, notes = "Tokens per accuracy point", []
+    absent = [str(row["rule"]) for row in rows if np.isnan(row[PER_POINT])]
+    if absent:
+        notes.append(
+            f"{named} are not defined where no debate with tokens has a right verdict, or no token was spent: "
+            f"{'; '.join(absent)}."
+        )
+    bare = [
+        str(row["rule"])
+        for row in rows
+        if row["rule"] not in absent and np.isnan(row[f"{PER_POINT}_high"]) and row["accuracy"] < 1
+    ]
+    if bare:
+        notes.append(
+            f"{named} have no interval where resamples without a right verdict leave no upper limit, or all resamples "
+            f"give one value: {'; '.join(bare)}."
+        )
+    other = {}
+    for row in rows:
+        (tokens, scored), rule = (
+            (results[row["rule"]].column(x) for x in ("known_tokens", "scored")),
+            row["rule"],
+        )
+        if rule not in absent and (tokens != scored).any():
+            other[rule] = int((tokens * scored).sum())
+    if other:
+        fewest = min(other, key=lambda rule: other[rule])
+        notes.append(
+            f"{named} take the debates that have tokens and are scored, so they need not be tokens over accuracy of "
+            f"the table; fewest under {fewest}: {other[fewest]} of {len(results[fewest].rounds)} debates."
+        )
+    return notes
 
 
 def paired_table(
@@ -567,7 +681,7 @@ def _with_limits(row: Mapping[Any, Any], measure: str, digits: int) -> str:
     value, low, high = (row.get(name, np.nan) for name in (measure, f"{measure}_low", f"{measure}_high"))
     if np.isnan(value):
         return "not defined"
-    return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
+    return f"{value:z.{digits}f}" + ("" if np.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
 
 
 def absent_note(without: int, trajectories: Trajectories) -> list[str]:
@@ -584,7 +698,7 @@ def early_notes(
     undecided: Mapping[str, int],
     baseline: str,
 ) -> list[str]:
-    """Say what a log whose debates ended early cannot tell.
+    """Return the limits of a log whose debates ended early.
 
     Parameters
     ----------
@@ -594,7 +708,7 @@ def early_notes(
         Debates without turns, which were left out.
     rules : sequence of StoppingRule
     undecided : mapping of str to int
-        Rules that would have gone on after the end of a debate, and in how many debates.
+        Rules that would continue after the end of a debate, and the number of such debates.
     baseline : str
         The rule that savings are measured against.
     """
@@ -613,9 +727,9 @@ def early_notes(
             else f"{before}; a stopping rule ended {stopped} in it"
         )
         notes.append(
-            f"{said[0].upper()}{said[1:]}: what full depth would have decided in them is unknown, so agreement, flips, "
-            "gained, lost and savings against full depth are left out. To compare with full depth, play the debates "
-            "without a stopping rule."
+            f"{said[0].upper()}{said[1:]}. The decision at full depth is unknown in them, so agreement, "
+            "flips, gained, lost, premature stops and savings against full depth are left out. To compare with "
+            "full depth, play the debates without a stopping rule."
         )
     if undecided:
         listed = "; ".join(f"{name} ({counted(count, 'debate')})" for name, count in undecided.items())
@@ -633,9 +747,7 @@ def early_notes(
         if isinstance(rule, FixedRounds) and rule.n > last and str(rule) not in undecided
     ]
     if longer:
-        notes.append(
-            f"Asks for more rounds than the log has and is cut at round {last}: {'; '.join(longer)}."
-        )
+        notes.append(f"Needs more rounds than the log has and is cut at round {last}: {'; '.join(longer)}.")
     return notes
 
 
@@ -661,7 +773,7 @@ def notes_on(
     """Write one sentence for each thing in the data or the rules that limits what the table says.
 
     `results` are the outcomes by rule; `shortened` names the rules that stopped any debate short of its depth,
-    `undecided` those without numbers, of which nothing is said.
+    `undecided` those without numbers, which have no row.
     """
     n = trajectories.n_debates
     decided = [name for name in names if name not in undecided]
@@ -672,12 +784,15 @@ def notes_on(
         notes.append(f"Only {n_clusters} questions: {few}.")
     if trajectories.coding == "correctness":
         notes.append(
-            'Votes are coded right or wrong (coding="correctness"): two wrong votes look equal, so wrong '
+            'Votes are coded right or wrong (coding="correctness"), so two wrong votes look equal, and wrong '
             "unanimity and wrong pluralities are assumptions, not observations."
         )
     unlabelled = int((trajectories.label == MISSING).sum())
     if unlabelled:
-        notes.append(f"{unlabelled} of {n} debates have no label: accuracy, gained and lost leave them out.")
+        notes.append(
+            f"{unlabelled} of {n} debates have no label: accuracy, gained, lost and premature "
+            "stops leave them out."
+        )
     silent = {name: int((results[name].verdict == MISSING).sum()) for name in decided}
     if any(silent.values()):
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"
@@ -699,8 +814,9 @@ def notes_on(
     short = [name for name in decided if name in shortened]
     if short and tokens is not None and _votes_at_the_end(trajectories):
         notes.append(
-            f"No debate has a vote before its last round, so what stops earlier has no verdict ({'; '.join(short)}); "
-            "where the voters were asked only then, its tokens leave out what asking them costs."
+            "No debate has a vote before its last round, so rules that stop earlier have no verdict "
+            f"({'; '.join(short)}). If the voters were asked only in the last round, the tokens of these "
+            "rules leave out the cost of asking."
         )
     if tokens is not None and np.isnan(tokens).any():
         notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")
@@ -713,13 +829,13 @@ def notes_on(
         unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)
         notes.append(
             f"No verdict flipped under {'; '.join(steady)}: up to "
-            f"{unseen:.1%} of questions could flip unseen among {n_clusters} ({level:.0%} bound)."
+            f"{unseen:z.1%} of questions could flip unseen among {n_clusters} ({level:z.0%} bound)."
         )
     batch = [str(name) for rule, name in zip(rules, names, strict=True) if not isinstance(rule, Rule)]
     if batch:
         notes.append(
-            f"Decided for the whole batch: {'; '.join(batch)}. The batch's stop is held where it was, so the "
-            "intervals leave out that another batch might have stopped in another round."
+            f"Decided for the whole batch: {'; '.join(batch)}. The stop of the batch is fixed, so the "
+            "intervals do not include that another batch might stop in another round."
         )
     peeking = [
         name
@@ -727,7 +843,5 @@ def notes_on(
         if any(part.needs_labels for part in rule.parts())
     ]
     if peeking:
-        notes.append(
-            f"Looks at the right answers, which a running debate does not have: {'; '.join(peeking)}."
-        )
+        notes.append(f"Uses the right answers, which a running debate does not have: {'; '.join(peeking)}.")
     return tuple(notes)

@@ -37,6 +37,15 @@ class RoundsReport:
         What a missing vote counted as in the fits and in accuracy.
     without_turns : int
         Debates without turns, which were left out.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
+    ([60, 60, 60], ['round', 'debates', 'missing_votes'])
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
+    (True, 4)
     """
 
     trajectories: Trajectories
@@ -73,7 +82,8 @@ class RoundsReport:
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
             are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
-            that a vote is correct.
+            that a vote is correct. With one vote per debate the spread is unknown and missing, and so are latent
+            distances.
         """
         t = self.trajectories
         absent = t.panel[:, None] * t.reached() - (t.votes != MISSING).sum(axis=2)
@@ -98,6 +108,9 @@ class RoundsReport:
             frame[f"ks_{scale}"] = here["ks"]
             for column in ("noise", "low", "high"):
                 frame[f"ks_{scale}_{column}"] = here[column]
+        if self.fit.panel < 2:
+            hidden = [name for name in frame.columns if name.startswith(("spread", "ks_latent"))]
+            frame[hidden] = np.nan
         return frame.assign(level=self.drift.level).reset_index()
 
     def plot(self, stops: pd.DataFrame | None = None, *, n_boot: int = 1000, rng: RngLike = None) -> Figure:
@@ -118,38 +131,44 @@ class RoundsReport:
             return draw_overview(shares, self.drift.ks(), stops)
 
     def notes(self) -> list[str]:
-        """Say what the table cannot tell."""
+        """Return the limits of the table."""
         t = self.trajectories
         first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
         notes = [
             *self.trajectories.remarks(),
             first,
             "KS noise: the 95 % quantile of the distance when nothing drifts (each question's two rounds "
-            "swapped at random). A distance below it is no evidence of drift, and no proof of stability.".replace(
-                "95 %", f"{self.drift.level:.0%}"
-            ),
-            "The latent scale compares mixtures of Betas that so few votes do not determine; prefer pmf.",
+            "swapped at random). A distance below it is no evidence of drift, but it does not prove "
+            "stability.".replace("95 %", f"{self.drift.level:z.0%}"),
+            "The latent scale compares mixtures of Betas, which so few votes do not determine; use pmf instead."
+            if self.fit.panel > 1
+            else "With one vote per debate nothing is known of the spread between debates, nor of latent distances.",
         ]
         ended = int((t.depth < t.n_rounds).sum())
         if ended:
             notes.append(
-                f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. A row is about the debates that "
-                "played its round, so rows of different rounds are about different debates. KS to the round before "
-                "is over the debates that have votes in both rounds."
+                f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. Each row describes the "
+                "debates with that round, so different rows describe different debates. KS to the round "
+                "before uses the debates with votes in both rounds."
             )
         notes += absent_note(self.without_turns, t)
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
-            notes.append(f"No vote could be read in round {', '.join(silent)}: passed over.")
+            notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
         edge = [f"round {r}" for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if f.boundary]
         if edge:
-            notes.append(f"Fits on the boundary: {', '.join(edge)}. Means, spreads and pmf distances stand.")
+            valid = "Means, spreads" if self.fit.panel > 1 else "Means"
+            notes.append(
+                f"Best fit at the edge of the model in {', '.join(edge)}, so single components have no reliable "
+                f"errors. {valid} and pmf distances remain valid."
+            )
         failed = [str(r) for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if not f.converged]
         if failed:
             notes.append(f"Fits that did not converge: rounds {', '.join(failed)}; see fit[round].summary().")
         if self.missing == "exclude":
             notes.append(
-                "Missing votes are left out of the fits (trials vary); the counts show them as not correct."
+                "Missing votes are left out of the fits (the number of votes varies); the counts show them "
+                "as not correct."
             )
         unlabelled = int((t.label == MISSING).sum())
         if unlabelled:
@@ -181,10 +200,21 @@ def describe_rounds(
         Bootstrap replicates; each is refitted.
     rng : Generator, int or None
 
+    Returns
+    -------
+    RoundsReport
+
     Raises
     ------
     ValueError
         When no debate has a label and a vote, or there are fewer than two questions.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report.to_frame()[["round", "debates", "accuracy"]].round(2).values.tolist()
+    [[1.0, 60.0, 0.77], [2.0, 60.0, 0.8], [3.0, 60.0, 0.78]]
     """
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)

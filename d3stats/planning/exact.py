@@ -1,7 +1,7 @@
 """What does a rule cost and lose, exactly? No debate is drawn.
 
-A rule that reads nothing but counts is played once through its own online face over every count it can meet,
-states that remember the same taken as one. What comes out is a small graph
+A rule that reads nothing but counts is played once, with its own live form, over every count that can occur;
+equal states of the rule are merged. The result is a small graph
 (:class:`~d3stats.models.chains.process.Controller`), kept per rule; evaluating a process on it is one forward
 pass.
 """
@@ -78,7 +78,7 @@ def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | N
         total += len(counts)
         if total > MAX_NODES:
             raise ValueError(
-                f"rule must remember little to be evaluated exactly (at most {MAX_NODES} states); "
+                f"rule must have a small state to be evaluated exactly (at most {MAX_NODES} states); "
                 f"got more by round {t} for {rule}"
             )
         targets.append(into)
@@ -183,10 +183,23 @@ class ExactResult:
         P(the verdict at the stop is full depth's).
     gained, lost : float
         P(right at the stop and wrong at full depth), and the reverse.
+    premature : float
+        P(more than half of the votes at the stop are for the wrong answer, which is the verdict, and full depth is
+        right | the debate stops before the last round); NaN when none does.
     full_accuracy : float
         P(full depth's verdict is right).
     tokens : float or None
         Expected tokens up to the stop, when tokens per round were given.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> from d3stats.worlds import Voter, count_process
+    >>> result = evaluate(count_process(Voter(panel=3), n_rounds=4), Unanimity())
+    >>> [round(float(chance), 3) for chance in result.stops], round(float(result.flips), 4)
+    ([0.454, 0.182, 0.121, 0.243], 0.0)
+    >>> round(float(result.value(0.01)), 4), result.to_frame()["rule"].tolist()
+    (0.3711, ['unanimity'])
     """
 
     rule: str
@@ -196,6 +209,7 @@ class ExactResult:
     agreement: Any
     gained: Any
     lost: Any
+    premature: Any
     full_accuracy: Any
     tokens: float | None
 
@@ -215,7 +229,7 @@ class ExactResult:
         return 1 - self.accuracy + number("cost", cost, minimum=0) * self.rounds
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row: ``rule, rounds, tokens, accuracy, agreement, flips, gained, lost``."""
+        """Return one row: ``rule, rounds, tokens, accuracy, agreement, flips, gained, lost, premature``."""
         row = {
             "rule": self.rule,
             "rounds": float(self.rounds),
@@ -225,6 +239,7 @@ class ExactResult:
             "flips": float(self.flips),
             "gained": float(self.gained),
             "lost": float(self.lost),
+            "premature": float(self.premature),
         }
         return pd.DataFrame([row])
 
@@ -280,7 +295,7 @@ def evaluate_controller(
     right = process.a_is_right
     zero = process.weights[0] * 0
     stops = np.repeat(np.asarray([zero]), process.n_rounds)
-    total = {"accuracy": zero, "agreement": zero, "gained": zero, "lost": zero}
+    total = dict.fromkeys(("accuracy", "agreement", "gained", "lost", "premature"), zero)
     for t, (mass, layer) in enumerate(zip(walk(process, controller), controller.layers, strict=True)):
         at = np.flatnonzero(layer.stops)
         if not at.size:
@@ -298,8 +313,13 @@ def evaluate_controller(
             same = decided == PLURALITY
             agrees = np.where(same, zero + 1, agrees)
             gained, lost = np.where(same, zero, gained), np.where(same, zero, lost)
-        for key, value in (("accuracy", correct), ("agreement", agrees), ("gained", gained), ("lost", lost)):
+        held = (2 * k != process.panel) & (says_a == plurality[k])
+        cut = np.where(held, lost, zero) if t < process.n_rounds - 1 else zero
+        told = (correct, agrees, gained, lost, cut)
+        for key, value in zip(total, told, strict=True):
             total[key] = total[key] + (stopped * value).sum()
+    early = stops[:-1].sum()
+    total["premature"] = total["premature"] / early if early > 0 else np.nan
     start = process.weights[:, None] * process.initial
     first_final = np.where(right[:, None], final_a[0], 1 - final_a[0])
     return ExactResult(

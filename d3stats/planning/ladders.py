@@ -89,13 +89,14 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
         target = "accuracy" if share == 1.0 else "agreement"
         if 0.0 < share < 1.0:
             notes.append(
-                f"{int(labelled.sum())} of {pilot.n_debates} debates have a label: the choice is by agreement "
-                f"with the full-depth verdict, over all of them; accuracy is over the labelled ones"
+                f"{int(labelled.sum())} of {pilot.n_debates} debates have a label; the choice uses "
+                "agreement with the full-depth verdict over all debates, and accuracy is over the labelled "
+                "ones"
             )
         elif share == 0.0:
             notes.append(
-                "no debate has a label: the plan keeps agreement with the full-depth verdict and cannot see "
-                "whether that verdict is right"
+                "no debate has a label, so the plan controls agreement with the full-depth verdict and "
+                "does not know whether that verdict is right"
             )
     elif target == "accuracy" and share < 1.0:
         notes.append(f"debates without a label are left out: {int((~labelled).sum())} of {pilot.n_debates}")
@@ -105,9 +106,9 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
         used = labelled
         if len(pilot.answers) > 2:
             notes.append(
-                f"{len(pilot.answers)} answers occur, and the chain follows right and wrong only: how often wrong "
-                f"votes agree is taken from the pilot, each round for itself, so a wrong camp that lasts or "
-                f"breaks up is not followed"
+                f"{len(pilot.answers)} answers occur, but the chain models right and wrong only; the "
+                "agreement of wrong votes comes from the pilot, separately for each round, so the chain "
+                "does not follow a wrong camp over rounds"
             )
     else:
         used = np.ones(pilot.n_debates, dtype=bool)
@@ -118,11 +119,11 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
             one = (pilot.votes == leader[:, None, None]) & cast
             used = leader != MISSING
             notes.append(
-                f"{len(pilot.answers)} answers occur, and the chain follows the camp that leads in round 1 "
-                f"against all others: a change between two other answers is not seen"
+                f"{len(pilot.answers)} answers occur, but the chain models only the camp that leads in "
+                "round 1 against all others, so it misses changes between two other answers"
             )
     if pilot.coding == "correctness":
-        notes.append("the log holds only right and wrong: two wrong votes are taken as the same answer")
+        notes.append("the log holds only right and wrong, so two wrong votes count as the same answer")
     votes = np.where(cast, one, -1).astype(np.int8)
     others = _largest_other(votes[used], pilot.votes[used], len(pilot.answers))
     return Coded(votes, target, used, others, tuple(notes))
@@ -224,7 +225,7 @@ def evaluate_ladders(
     Yields
     ------
     (thresholds, Evaluated)
-        Votes needed after rounds 1, 2, ...; the last is 1, where the debate ends whatever the count.
+        Votes needed after rounds 1, 2, ...; the last is 1, where the debate ends with any count.
     """
     price = np.asarray(cost, dtype=np.float64)
     draws, _, size = laws.initial.shape

@@ -1,10 +1,10 @@
 """From a pilot to a plan: which rule to run, what it will cost and how often it will be right.
 
-The incumbent is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
+The baseline is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
 the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
-too small to be counted in a few dozen debates, so it is read off a fitted chain
-(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters; what a rule costs and how often it is right
-is counted on the pilot itself, with Student intervals over questions.
+too small to count in a few dozen debates, so it comes from a fitted chain
+(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters. The cost and accuracy of a rule are
+counted on the pilot itself, with Student intervals over questions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_KEPT = {"accuracy": "right verdicts", "agreement": "verdicts that agree with full depth"}
+_KEPT = {"accuracy": "accuracy", "agreement": "agreement with full depth"}
 
 
 def plan_reason(
@@ -97,12 +97,12 @@ def plan_reason(
     within = "" if at_most is None else f" in debates of at most {counted(at_most, 'round')}"
     if isinstance(rule, Unanimity):
         return (
-            f"none of {count} ladders is cheaper than unanimity and loses at most {max_loss:g} of the "
-            f"{_KEPT[target]} with probability {confidence:g}{within}"
+            f"none of {count} ladders is cheaper than unanimity and has an {_KEPT[target]} at most {max_loss:g} below "
+            f"unanimity's{within} with probability {confidence:g}"
         )
     return (
-        f"the cheapest of those among {count} ladders that lose at most {max_loss:g} of the {_KEPT[target]} against "
-        f"unanimity{within} with probability {confidence:g} or more; here {probability:.2f}"
+        f"the cheapest of {count} ladders whose {_KEPT[target]} is at most {max_loss:g} below unanimity's{within} "
+        f"with probability {confidence:g} or more; here {probability:z.2f}"
     )
 
 
@@ -118,7 +118,7 @@ def plan_text(plan: Plan) -> str:
     }
     title = (
         f"Run {plan.rule}: {plan.reason}.\n"
-        f"{plan.level:.0%} Student intervals over questions; loss from the fitted chain where it can tell; "
+        f"{plan.level:z.0%} Student intervals over questions; loss from the fitted chain where it applies; "
         f"totals for {plan.debates} debates."
     )
     return written(table, shown, title, plan.notes)
@@ -154,15 +154,16 @@ def _statistics(counts: NDArray[np.int64], n: int) -> dict[tuple[str, int], Floa
     moved = (2 * counts[..., 0] > n) != (2 * counts[..., -1] > n)
     found["majority changed since round 1", n_rounds] = moved.mean(axis=-1)
     step = np.abs(np.diff(counts, axis=-1)).mean(axis=(-1, -2)) / n
-    found["mean move of a round", n_rounds] = step
+    found["mean change in a round", n_rounds] = step
     return found
 
 
 def check_chain(laws: ChainLaws, votes: NDArray[np.int8], rng: np.random.Generator) -> pd.DataFrame:
     """Compare the pilot with pilots of the same size drawn from the fitted chain.
 
-    Only debates in which every seat voted in every round are compared, so that counts mean the same. `votes` may hold
-    the first rounds only: those that every debate played, because debates that went on are not like all others.
+    Only debates in which every seat voted in every round are compared, so that counts mean the same. `votes`
+    may hold only the first rounds, which every debate played, because debates that continued differ from the
+    others.
 
     Returns
     -------
@@ -194,32 +195,33 @@ def untold(
     target: Target,
     n_questions: int,
 ) -> list[str]:
-    """Say what the pilot cannot tell, in sentences."""
+    """Return the limits of the pilot as sentences."""
     notes = []
     blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
     if blind:
         notes.append(
-            f"the pilot says little about {', '.join(blind)}; the prior decides {'it' if len(blind) == 1 else 'them'}"
+            f"the pilot says little about the chain's {', '.join(blind)}, so "
+            f"{'its value comes' if len(blind) == 1 else 'their values come'} mostly from the prior"
         )
     if fit.boundary:
-        notes.append(f"{', '.join(fit.boundary)} ended on a bound: their errors are not to be trusted")
+        notes.append(f"{', '.join(fit.boundary)} ended at a bound, so their errors are not reliable")
     off = checks[checks["p_value"] < 0.02]
     if len(off) > 0:
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
-        notes.append(f"the chain does not reproduce the pilot's {worst}: take its loss with care")
+        notes.append(f"the chain does not reproduce the pilot's {worst}, so its loss is uncertain")
     if max_loss > 0:
         needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
         notes.append(
-            f"without the chain, {needed} debates without a single lost verdict would be needed to show a loss "
-            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions} questions, so "
-            f"the promise rests on the chain"
+            f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
+            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
+            "guarantee depends on the chain"
         )
     if target == "agreement":
         notes.append("agreement with full depth says nothing of whether debate makes verdicts better")
     if fit.design_effect > 1.05:
         notes.append(
             f"the questions differ more than the chain expects, so what the pilot says of its parameters is divided "
-            f"by {fit.design_effect:.2f}"
+            f"by {fit.design_effect:z.2f}"
         )
     return notes
 
@@ -250,7 +252,8 @@ class Pilot:
         notes = []
         if spent is None:
             notes.append(
-                "no debate of the pilot has tokens in every round: rounds stand for cost, and later rounds cost more"
+                "no debate of the pilot has tokens in every round, so cost is measured in rounds, although "
+                "later rounds cost more"
             )
         elif (unknown := int(np.isnan(spent[:, -1]).sum())) > 0:
             notes.append(
@@ -267,7 +270,7 @@ class Pilot:
         questions = len(np.unique(log.cluster))
         if questions < 20:
             notes.append(
-                f"only {questions} questions: no interval here is to be trusted, and the prior decides much"
+                f"only {questions} questions, so no interval is reliable and the prior has much influence"
             )
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
@@ -281,7 +284,7 @@ class Pilot:
 
     @property
     def unit(self) -> str:
-        """What rules are compared by: "dollars", "tokens" or "rounds"; prices of 0 compare nothing."""
+        """Unit of the comparison of rules: "dollars", "tokens" or "rounds"; prices of 0 compare nothing."""
         if self.paid is not None and np.nansum(self.paid) > 0:
             return "dollars"
         return "rounds" if self.spent is None else "tokens"
@@ -293,7 +296,7 @@ class Pilot:
 
     @property
     def cost(self) -> Floats:
-        """What was spent by the end of each round, shape (debates, rounds + 1)."""
+        """Cost by the end of each round, shape (debates, rounds + 1)."""
         found = {"dollars": self.paid, "tokens": self.spent, "rounds": None}[self.unit]
         if found is not None:
             return found
@@ -340,8 +343,8 @@ def plan_table(
     differences : mapping of str to ndarray, shape (draws,)
         Loss against unanimity under the chain, for the rules that it can tell of.
     capped : bool
-        Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: it then tells nothing of a
-        rule that would have gone on.
+        Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: the chain then
+        has no information about a rule that would continue.
     """
     incumbent, beyond = _played(pilot, Unanimity())
     rows = []
@@ -363,7 +366,7 @@ def plan_table(
 
 
 def is_capped(log: Trajectories) -> bool:
-    """Whether a stopping rule ended debates in the log's last round in which unanimity would have gone on."""
+    """Whether a stopping rule ended debates in the log's last round in which unanimity would continue."""
     went_on = undecided(log, Unanimity().stop_rounds(log))
     return bool((went_on & (log.depth == log.n_rounds)).any())
 
@@ -450,9 +453,25 @@ def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float) -> list[s
     if not found["loss"] > max_loss:
         return []
     return [
-        f"on the pilot itself {rule} lost {found['loss']:.3f} [{found['loss_low']:.3f}, {found['loss_high']:.3f}] "
-        f"against unanimity, more than it may: the chain takes that for chance; if late rounds are known to "
-        f"mend verdicts, do not cut them"
+        f"on the pilot itself {rule} lost {found['loss']:z.3f} [{found['loss_low']:z.3f}, {found['loss_high']:z.3f}] "
+        "against unanimity, more than allowed; the chain treats that as chance, so keep late rounds if "
+        "they are known to correct verdicts"
+    ]
+
+
+def _scored_note(pilot: Pilot, rules: Sequence[StoppingRule], target: Target) -> list[str]:
+    """Say that rules are scored on different debates, because some have no decision at a rule's stop."""
+    scored = {}
+    for rule in rules:
+        played, ended = _played(pilot, rule)
+        if not ended:
+            scored[str(rule)] = int(played.of(target)[1].sum())
+    if len(set(scored.values())) < 2:
+        return []
+    fewest, most = min(scored, key=lambda name: scored[name]), max(scored, key=lambda name: scored[name])
+    return [
+        f"debates without a decision at the stop are left out of the {_KEPT[target]}, so the rules are scored on "
+        f"different debates ({scored[fewest]} under {fewest}, {scored[most]} under {most}); compare rules by their loss"
     ]
 
 
@@ -559,7 +578,7 @@ def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """A recommended stopping rule, what it promises, and what it was compared with.
+    """A recommended stopping rule, its guarantee, and the rules that it was compared with.
 
     Attributes
     ----------
@@ -572,11 +591,11 @@ class Plan:
     probability : float
         That probability under the fitted chain.
     level : float
-        Of all intervals.
+        Level of all intervals.
     reason : str
         Why this rule.
     notes : tuple of str
-        What limits the plan, and what the pilot cannot tell.
+        Limits of the plan and of the pilot.
     fit : PanelChainFit
     checks : DataFrame
         Posterior predictive checks of the chain: ``statistic, round, pilot, predicted, low, high, p_value``.
@@ -584,6 +603,22 @@ class Plan:
         Planned number of debates, for totals.
     n_candidates : int
         Ladders that were compared.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> pilot = simulate(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
+    >>> made = plan(pilot, limit=False, n_draws=50, rng=1)
+    >>> str(made.rule), made.target, made.probability >= 0.9
+    ('fixed:1', 'accuracy', True)
+    >>> made.to_frame()["rule"].tolist()[1:3]
+    ['unanimity', 'fixed:2']
+    >>> made.fan(points=2)[["rule", "debates", "unit"]].head(2).values.tolist()
+    [['fixed:1', 1, 'tokens'], ['fixed:1', 1000, 'tokens']]
+    >>> made.plot().get_xlabel()
+    'debates'
+    >>> "unanimity" in made.summary()
+    True
     """
 
     rule: Rule
@@ -601,7 +636,7 @@ class Plan:
     _table: pd.DataFrame = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"Plan({self.rule}, P(loss <= {self.max_loss:g}) = {self.probability:.2f})"
+        return f"Plan({self.rule}, P(loss <= {self.max_loss:g}) = {self.probability:z.2f})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per rule, the recommendation first.
@@ -616,8 +651,7 @@ class Plan:
             with limits, ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain"
             or "pilot"); ``total`` with limits: the cost of all planned debates; ``total_unit``: what cost is
             counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
-            ``level``. The row with the role "limit" is the exact optimum of the fitted chain: no rule does
-            better there.
+            ``level``. The row with the role "limit" is the exact optimum of the fitted chain.
         """
         return self._table.copy()
 
@@ -634,8 +668,8 @@ class Plan:
     def fan(self, points: int = 40) -> pd.DataFrame:
         """Return how cost grows with the number of debates: ``rule, debates, level, unit, cost, low, high``.
 
-        Limits are for the total of that many new debates: they hold the pilot's error and the debates' own
-        spread. Levels are 50 %, 80 % and 95 %.
+        Limits are for the total of that many new debates and include the pilot's error and the debates' own
+        variation. Levels are 50 %, 80 % and 95 %.
         """
         return fan_table(self._table, self.debates, points)
 
@@ -661,7 +695,7 @@ def plan(
     ----------
     pilot : Trajectories, or what :func:`d3stats.as_trajectories` takes
         At least two questions and two rounds, with the panel that will be used. Debates without turns are left
-        out. Where debates ended early, what a rule that would have gone on costs and decides is missing. Where a
+        out. If debates ended early, the cost and decision of a rule that would continue are missing. Where a
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
         of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
@@ -669,7 +703,7 @@ def plan(
     confidence : float
         Probability that it keeps to that, under the fitted chain.
     level : float
-        Of the equal-tailed Student intervals in the table.
+        Level of the equal-tailed Student intervals in the table.
     debates : int
         How many debates are planned.
     target : {"auto", "accuracy", "agreement"}
@@ -680,15 +714,19 @@ def plan(
         cheaper than it is.
     dollars : array, shape (debates, rounds), optional
         What each round cost, in place of `price`, where roles have different prices: see
-        :func:`d3stats.planning.prices.price_turns`.
+        ``d3stats.planning.prices.price_turns``.
     compare : sequence of rules or texts
         More rules for the table, those of the literature for example.
     limit : bool
-        Also work out the exact optimum of the fitted chain; with more than two answers there is none to show,
-        because the count of right votes is then not all that a policy could look at.
+        Also compute the exact optimum of the fitted chain. With more than two answers there is none, because
+        a policy could then use more than the count of right votes.
     n_draws : int
         Parameter draws.
     rng : Generator, int or None
+
+    Returns
+    -------
+    Plan
 
     Raises
     ------
@@ -763,6 +801,7 @@ def plan(
             *pilot.remarks(),
             *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
             *_capped_note(capped, pilot.n_rounds),
+            *_scored_note(told, rules, coded.target),
             *pilot_loss_note(told, rule, loss),
             *coded.notes,
             *told.notes,
@@ -829,9 +868,9 @@ def _capped_note(capped: bool, n_rounds: int) -> list[str]:
     if not capped:
         return []
     return [
-        f"losses from the chain are against unanimity in debates of at most {counted(n_rounds, 'round')}, because the "
-        "pilot does not show what would have followed: play a pilot without a stopping rule to compare with unanimity "
-        "that goes on"
+        f"losses from the chain are against unanimity in debates of at most {counted(n_rounds, 'round')}, "
+        "because the pilot does not show later rounds; for a comparison with unlimited unanimity, play a "
+        "pilot without a stopping rule"
     ]
 
 

@@ -1,8 +1,8 @@
 """What did the rounds of a log cost in dollars? Every turn at the price of its model, its role and its kind of token.
 
 Completions are a large share of a first round and a small one of a late round, where prompts hold the transcript.
-One blended price for all rounds makes early rounds too cheap and late rounds too dear, so rounds are priced one by
-one.
+One blended price for all rounds makes early rounds too cheap and late rounds too expensive, so rounds are
+priced one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from d3stats._check import meant, nonnegative, number, probability
 from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
-__all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns", "spending"]
+__all__ = ["Price", "RoundDollars", "check_models", "dollars_by_round", "price_turns", "spending"]
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +59,8 @@ def dollars_by_round(log: LogSource, price: Price) -> Floats:
         asked, answered = nonnegative("price", price, size=2)
         if log.tokens_in is None or log.tokens_out is None:
             raise ValueError(
-                "price must be one number when the log does not record prompt and completion tokens apart; got two "
-                "prices: blend them, or record tokens_in and tokens_out"
+                "price must be one number when the log does not record prompt and completion tokens "
+                "separately; got two prices; blend them, or record tokens_in and tokens_out"
             )
         return np.asarray((log.tokens_in * asked + log.tokens_out * answered) / PER_MILLION)
     blended = number("price", price, minimum=0.0)
@@ -71,12 +71,12 @@ def dollars_by_round(log: LogSource, price: Price) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RoundDollars:
-    """What rounds cost.
+    """Cost by round.
 
     Attributes
     ----------
     dollars : ndarray of float, shape (debates, rounds)
-        Of all turns of the round; NaN where one of them has no tokens recorded.
+        Dollars of all turns of the round; NaN where one of them has no tokens recorded.
     note : str
         At which prices.
     """
@@ -137,23 +137,21 @@ def price_turns(
     if output_share is not None:
         share, source = probability("output_share", output_share), "as given"
     else:
-        share, source = ASSUMED_OUTPUT_SHARE, "assumed, because the log does not record both kinds apart"
+        share, source = ASSUMED_OUTPUT_SHARE, "assumed, because the log does not record both kinds separately"
     if output_share is None and split:
         paid = sent * asked + written * answered
         how = "prompt and completion tokens of every turn as logged"
     else:
         total = sent + written if split else _numbers(turns, "tokens")
         paid = total * ((1 - share) * asked + share * answered)
-        how = f"{share:.0%} of all tokens taken as completion ({source})"
+        how = f"{share:z.0%} of all tokens counted as completion tokens ({source})"
     if bool(np.isnan(paid).all()):
-        raise ValueError("prices must come with tokens in the log; got no turn with its tokens")
+        raise ValueError("prices must come with tokens in the log; got no turn with tokens")
     dollars = np.where(log.reached(), 0.0, np.nan)
     row = pd.Index(log.debates).get_indexer(pd.Index(turns["debate"].astype(str)))
     played = turns["round"].to_numpy(dtype=np.int64) - 1
     if (row < 0).any() or (played >= log.n_rounds).any():
-        raise ValueError(
-            "turns must be those that the log was made of; got a debate or a round that it does not have"
-        )
+        raise ValueError("turns must belong to the log; got a debate or a round that the log does not have")
     np.add.at(dollars, (row, played), paid / PER_MILLION)
     said = ", ".join(f"{name} ({_per(prices.models[name])})" for name in used)
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
@@ -172,10 +170,10 @@ def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per round, and a last one of all rounds, whose ``round`` is missing: ``debates`` that played it,
-        ``unrecorded``, those of them whose tokens are not known and are left out of the sums, ``tokens_in``,
-        ``tokens_out`` (where recorded apart), ``tokens``, ``tokens_per_debate``, and ``dollars``,
-        ``dollars_per_debate``, which are missing without prices.
+        A row per round, and a last one of all rounds, whose ``round`` is missing. The columns are ``debates`` that
+        played it; ``unrecorded``, those of them whose tokens are unknown and left out of the sums; ``tokens_in,
+        tokens_out`` (where recorded separately); ``tokens, tokens_per_debate``; and ``dollars, dollars_per_debate``,
+        which are missing without prices.
 
     Raises
     ------
@@ -190,7 +188,7 @@ def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
     """
     log = as_trajectories(log)
     if log.tokens is None:
-        raise ValueError("log must have tokens for what it cost to be added up; got none")
+        raise ValueError("log must have tokens to compute its cost; got none")
     amounts = {
         "tokens_in": log.tokens_in,
         "tokens_out": log.tokens_out,
@@ -226,20 +224,30 @@ def _numbers(turns: pd.DataFrame, column: str) -> Floats:
     return np.asarray(pd.to_numeric(turns[column]).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
+def check_models(prices: PriceTable, model: str | None, role_models: Mapping[str, str]) -> None:
+    """Refuse a model that has no prices."""
+    for name in (*role_models.values(), *([] if model is None else [model])):
+        if name not in prices.models:
+            raise ValueError(
+                f"model must be one of {_priced(prices)}; got model={name!r}{meant(name, prices.models)}"
+            )
+
+
+def _priced(prices: PriceTable) -> str:
+    return ", ".join(repr(name) for name in sorted(prices.models))
+
+
 def _models(
     turns: pd.DataFrame, prices: PriceTable, model: str | None, role_models: Mapping[str, str]
 ) -> NDArray[np.object_]:
     """Return the model whose prices each turn has."""
-    listed = ", ".join(repr(name) for name in sorted(prices.models))
-    for name in (*role_models.values(), *([] if model is None else [model])):
-        if name not in prices.models:
-            raise ValueError(f"model must be one of {listed}; got model={name!r}{meant(name, prices.models)}")
+    check_models(prices, model, role_models)
     role = _texts(turns, "role")
     for name in role_models:
         if name not in set(role):
             raise ValueError(
                 f"role_models must name roles of the turns, here {_listed(role)}; got the role {name!r}"
-                f"{meant(name, set(role))}"
+                f"{meant(name, {str(known) for known in role if known is not None})}"
             )
     if model is not None:
         names = np.full(len(turns), model, dtype=object)
@@ -252,7 +260,7 @@ def _models(
     unknown = [name for name in pd.unique(names) if name not in prices.models]
     if unknown:
         got = "none" if unknown == [None] else f"turns of {_listed(np.array(unknown, dtype=object))}"
-        raise ValueError(f"model must be one of {listed}; got {got}")
+        raise ValueError(f"model must be one of {_priced(prices)}; got {got}")
     return names
 
 

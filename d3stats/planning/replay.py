@@ -1,15 +1,16 @@
 """What would each stopping rule have cost, and what would it have lost?
 
-A replay plays a log again, round by round, and stops each debate where the rule says; the verdict is the
-plurality of the round that it stopped after, also where the log's protocol decided in another way (a moderator,
-summed points): a replay knows votes only, and ``Trajectories.from_log(roles=...)`` chooses whose. Every saving is
-reported against unanimity, the incumbent, and against full depth; published savings against full depth alone can
-vanish against unanimity. Intervals resample questions, never debates: debates of one question are not independent.
+A replay plays a log again, round by round, and stops each debate where the rule says. The verdict is the
+plurality of the votes in the last played round, also if the log's protocol decided in another way (a
+moderator, summed points). A replay uses votes only, and ``Trajectories.from_log(roles=...)`` chooses whose.
+Every saving is reported against unanimity, the baseline, and against full depth; published savings against
+full depth alone can vanish against unanimity. Intervals resample questions, never debates: debates of one
+question are not independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice
+from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats.estimate import Estimate
+from d3stats.inference.comparison.strata import Strata, by_stratum
+from d3stats.inference.item_strata import StrataOf, item_strata, read_besides
 from d3stats.planning.costs import (
+    PER_POINT,
     BootstrapSettings,
     Interval,
     Outcomes,
@@ -29,12 +34,14 @@ from d3stats.planning.costs import (
     notes_on,
     outcomes,
     paired_table,
+    point_notes,
     tokens_by_round,
     undecided,
     verdicts_at,
     with_turns,
     written,
 )
+from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
@@ -47,11 +54,17 @@ __all__ = ["Replay", "replay"]
 _SHOWN = {
     "rounds": ("rounds", 2),
     "tokens": ("tokens", 0),
-    **{measure: (measure, 3) for measure in ("accuracy", "flips", "gained", "lost")},
+    **{measure: (measure, 3) for measure in ("accuracy", "flips", "gained", "lost", "premature")},
+    "tokens per point": (PER_POINT, 2),
     "saved vs unanimity": ("saved_rounds_vs_unanimity", 3),
     "saved vs full": ("saved_rounds_vs_full", 3),
 }
 """What the summary shows: headings, measures and digits."""
+
+_CHEAPEST = (
+    *("saved", "saved_low", "saved_high", "measure", "loss", "loss_low", "loss_high"),
+    *("max_loss", "level"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,10 +80,10 @@ class Replay:
     names : tuple of str
         ``str(rule)``, the key of every table here.
     stops_of : dict
-        :class:`~d3stats.stopping.Stops` by name. A debate that ended before its rule fired stands there with its
-        last round and the reason "exhausted", also where other debates were played longer.
+        :class:`~d3stats.stopping.Stops` by name. A debate that ended before its rule fired has its last round
+        and the reason "exhausted", also if other debates were longer.
     undecided : dict
-        Rules that would have gone on after the end of a debate, with the number of such debates. What they would
+        Rules that would continue after the end of a debate, with the number of such debates. What they would
         have cost and decided is unknown, so they have no measures.
     baseline : str
         Name of the unanimity rule that savings are measured against.
@@ -81,6 +94,28 @@ class Replay:
     notes : tuple of str
         What limits the table: debates that ended early or have no turns, coding, ties, missing votes, few
         questions, batch rules.
+    strata : tuple of Strata
+        By stratum and rule, where strata were asked for: accuracy, and the rounds saved against unanimity (the rounds
+        themselves where unanimity is undecided). A batch rule stops as it does in the whole log.
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays(
+    ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["B", "B"]], [["B", "A"], ["A", "A"]]], ["A", "B", "A"]
+    ... )
+    >>> found = replay(t, "fixed:1", n_boot=200, rng=1)
+    >>> found.names, found.to_frame()["rounds"].round(2).tolist()
+    (('fixed:1', 'unanimity', 'full'), [1.0, 1.67, 2.0])
+    >>> found.stops()[["rule", "round", "share"]].round(2).values.tolist()[:3]
+    [['fixed:1', 1, 1.0], ['unanimity', 1, 0.33], ['unanimity', 2, 0.67]]
+    >>> found.per_debate()[["debate", "rule", "round"]].values.tolist()[:2]
+    [['1', 'fixed:1', 1], ['2', 'fixed:1', 1]]
+    >>> found.paired(against="full")["rule"].unique().tolist()
+    ['fixed:1', 'unanimity']
+    >>> found.plot().get_xlabel()
+    'share of debates'
+    >>> "unanimity" in found.summary()
+    True
     """
 
     trajectories: Trajectories
@@ -95,6 +130,7 @@ class Replay:
     _outcomes: dict[str, Outcomes] = field(repr=False)
     _table: pd.DataFrame = field(repr=False)
     _seed: int = field(repr=False)
+    strata: tuple[Strata, ...] = ()
 
     def __repr__(self) -> str:
         return f"Replay({self.trajectories.n_debates} debates, rules: {'; '.join(self.names)})"
@@ -114,12 +150,18 @@ class Replay:
             - ``agreement``: share whose verdict is that of full depth, and ``flips``, one minus that;
             - ``gained``, ``lost``: share right at the stop and not at full depth, and the reverse (a flip
               between two wrong answers is neither);
+            - ``premature``: share of the labelled debates stopped before full depth in which more than half of the
+              votes cast at the stop are for one wrong answer while full depth is right. It is missing for a rule
+              that stops none early. A tied or split vote that full depth turns right is ``lost`` and not premature;
+            - ``tokens_per_point``, if there are tokens and labels: mean tokens of a debate up to the stop, over the
+              accuracy in percentage points (D3, table 2), both over the debates that have tokens and are scored. It is
+              missing where no verdict is right or no token was spent;
             - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
               the ratio of the means, negative when the rule costs more.
 
-            When a debate ended before the log's last round, or in it by a stopping rule, full depth's verdict is
-            unknown: then ``agreement``, ``flips``, ``gained``, ``lost`` and what is saved against full depth are
-            missing.
+            When a debate ended before the log's last round, or in it by a stopping rule, full depth's verdict
+            is unknown. Then ``agreement``, ``flips``, ``gained``, ``lost``, ``premature`` and what is saved against
+            full depth are missing.
 
             Then ``level, interval, n_boot, missing``.
         """
@@ -147,6 +189,58 @@ class Replay:
             self.settings,
             np.random.default_rng([self._seed, 1]),
         )
+
+    def cheapest(self, max_loss: float = 0.01) -> pd.DataFrame:
+        """Choose the rule that saves most rounds against unanimity among those that lose few verdicts.
+
+        The loss of a rule is the accuracy of unanimity minus that of the rule, over the debates that are scored under
+        both. Without labels it is the rule's share of flips minus that of unanimity. Rules that look at right answers
+        are left out, because no running debate has them. The estimates on these debates choose; the limits show how
+        much more the rule may lose.
+
+        Parameters
+        ----------
+        max_loss : float
+            The largest estimated loss, in [0, 1].
+
+        Returns
+        -------
+        DataFrame
+            One row, or none where no rule keeps to the loss and saves rounds: ``rule``; ``saved`` (a share of
+            unanimity's rounds), ``saved_low, saved_high``; ``measure`` ("accuracy" or "flips") of ``loss``,
+            ``loss_low, loss_high`` (missing for flips); ``max_loss, level``.
+
+        Examples
+        --------
+        >>> t = Trajectories.from_arrays(
+        ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["A", "A"]], [["B", "A"], ["B", "B"]]], ["A", "A", "B"]
+        ... )
+        >>> replay(t, "fixed:1", n_boot=200, rng=1).cheapest()[["rule", "saved", "loss"]].round(2).values.tolist()
+        [['fixed:1', 0.4, 0.0]]
+        """
+        max_loss = probability("max_loss", max_loss)
+        saved = "saved_rounds_vs_unanimity"
+        named = zip(self.rules, self.names, strict=True)
+        peeks = [name for rule, name in named if any(part.needs_labels for part in rule.parts())]
+        table = self._table[~self._table["rule"].isin(peeks)].set_index("rule")
+        own = table[saved] > 0  # False where it is unknown
+        measure = "accuracy" if "accuracy" in table.columns else "flips"
+        if not own.any():
+            loss = pd.DataFrame(columns=["loss", "loss_low", "loss_high"], dtype=np.float64)
+        elif measure == "accuracy":
+            pairs = self.paired(self.baseline)
+            pairs = pairs[pairs["measure"] == "accuracy"].set_index("rule")
+            loss = pd.DataFrame(
+                {"loss": 0.0 - pairs["difference"], "loss_low": -pairs["high"], "loss_high": -pairs["low"]}
+            )
+        else:
+            more = table["flips"] - table["flips"].get(self.baseline, np.nan)
+            loss = pd.DataFrame({"loss": more, "loss_low": np.nan, "loss_high": np.nan})
+        kept = table[own].join(loss)
+        kept = kept[kept["loss"] <= max_loss].sort_values(saved, ascending=False, kind="stable").head(1)
+        kept = kept.rename(columns={f"{saved}{end}": f"saved{end}" for end in ("", "_low", "_high")})
+        kept = kept.assign(measure=measure, max_loss=max_loss).reset_index()
+        return kept[["rule", *_CHEAPEST]]
 
     def stops(self) -> pd.DataFrame:
         """Return ``rule, round, share, reason``: which share of the debates stopped where and why.
@@ -214,11 +308,11 @@ class Replay:
         title = (
             f"Replay of {t.n_debates} debates of {len(np.unique(t.cluster))} questions, "
             f"up to {t.n_rounds} rounds\n"
-            f"{self.settings.level:.0%} {self.settings.interval} bootstrap intervals, questions resampled, "
+            f"{self.settings.level:z.0%} {self.settings.interval} bootstrap intervals, questions resampled, "
             f"shares cluster Wilson ({self.settings.n_boot} replicates); "
             f"rounds saved against {self.baseline} and full depth"
         )
-        return written(self._table, _SHOWN, title, self.notes)
+        return "\n".join([written(self._table, _SHOWN, title, self.notes), *map(str, self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where each rule stopped the debates and why."""
@@ -234,8 +328,8 @@ class Replay:
         choice("against", name, self.names)
         if name in self.undecided:
             raise ValueError(
-                f"against must stop every debate within what the log has of it; got {name!r}, which would have gone "
-                f"on in {self.undecided[name]} of {self.trajectories.n_debates} debates"
+                f"against must stop every debate within its logged rounds; got {name!r}, which would "
+                f"continue in {self.undecided[name]} of {self.trajectories.n_debates} debates"
             )
         return [(other, name) for other in decided if other != name]
 
@@ -257,14 +351,15 @@ def replay(
     interval: Interval = "percentile",
     n_boot: int = 2000,
     rng: RngLike = None,
+    strata: StrataOf = None,
 ) -> Replay:
     """Replay stopping rules over a log and say what each would have cost and lost.
 
     Parameters
     ----------
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
-        The logged debates, played deeper than the rules would have; debates without turns are left out. A rule
-        that would have gone on in a debate that ended has no measures (see :meth:`Replay.to_frame`).
+        The logged debates, played deeper than the rules would have; debates without turns are left out. A
+        rule that would continue in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
         Text as in :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the
         first ``Unanimity`` among the rules is the one that savings are measured against. A rule that is named
@@ -273,12 +368,16 @@ def replay(
         A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
         count it as not correct and as differing from any verdict.
     level : float
-        Of the equal-tailed intervals, in (0, 1).
+        Level of the equal-tailed intervals, in (0, 1).
     interval : {"percentile", "bca"}
         Kind of bootstrap interval; questions (``trajectories.cluster``) are resampled.
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None
+    strata : str, mapping or Series, optional
+        The column that says a debate's kind (category, task, difficulty), or the kind of each debate by its name. The
+        accuracy of every rule and the rounds that it saves against unanimity are then also estimated by stratum, with
+        cluster Wilson and cluster t intervals; see :mod:`d3stats.inference.comparison.strata`.
 
     Returns
     -------
@@ -304,7 +403,10 @@ def replay(
     """
     choice("missing", missing, ("exclude", "wrong"))
     settings = BootstrapSettings(level, interval, n_boot)
-    trajectories, absent = with_turns(as_trajectories(trajectories))
+    kinds = None if strata is None else item_strata(trajectories, strata)
+    opened = kinds is not None and kinds.log is not None and not isinstance(trajectories, Trajectories)
+    source = kinds.log if opened and kinds is not None else trajectories
+    trajectories, absent = with_turns(as_trajectories(source))
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(
@@ -338,7 +440,17 @@ def replay(
             "undecided": [ended.get(name, 0) for name in names],
         }
     )
+    table = measure_table(about, columns, limits, settings).assign(missing=missing)
+    parts: tuple[Strata, ...] = ()
+    if kinds is not None:
+        labels = kinds.labels(list(trajectories.debates), "debate", unit="debate")
+        played = {name: result for name, result in results.items() if name not in ended}
+        against = results[baseline] if baseline in played else None
+        names_of = trajectories.cluster_names
+        measure = _measured(played, against, trajectories.cluster, settings.level)
+        parts = by_stratum(labels, trajectories.cluster, measure, bounds=_bounds(played), names=names_of)
     return Replay(
+        strata=parts,
         trajectories=trajectories,
         rules=every,
         names=names,
@@ -347,13 +459,71 @@ def replay(
         baseline=baseline,
         missing=missing,
         settings=settings,
-        notes=(
-            *trajectories.remarks(),
-            *early_notes(trajectories, absent, every, ended, baseline),
-            *repeated,
-            *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
+        # What was said when the log was read comes first, and once.
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *(
+                        trajectories.remarks()
+                        if kinds is None
+                        else read_besides(trajectories.remarks(), kinds.column)
+                    ),
+                    *early_notes(trajectories, absent, every, ended, baseline),
+                    *repeated,
+                    *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
+                    *point_notes(table, results, ended),
+                )
+            )
         ),
         _outcomes=results,
-        _table=measure_table(about, columns, limits, settings).assign(missing=missing),
+        _table=table,
         _seed=seed,
     )
+
+
+ACCURACY, ROUNDS, SAVED = "accuracy", "rounds", "rounds saved against unanimity"
+"""Quantities by stratum, each followed by a rule's name."""
+
+
+def _bounds(results: Mapping[str, Outcomes]) -> dict[str, tuple[float, float]]:
+    shares = {f"{ACCURACY}, {name}": (0.0, 1.0) for name in results}
+    return shares | {f"{SAVED}, {name}": (-np.inf, 1.0) for name in results}
+
+
+def _measured(
+    results: Mapping[str, Outcomes], baseline: Outcomes | None, cluster: NDArray[np.int64], level: float
+) -> Callable[[NDArray[np.bool_]], list[Estimate]]:
+    """Return what estimates the measures of every rule on some debates."""
+
+    def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
+        found = []
+        here = cluster[rows]
+        for name, result in results.items():
+            scored = result.column("scored")[rows]
+            if scored.any():
+                right = result.column("correct")[rows]
+                found.append(clustered_share(right, scored, here, level=level, name=f"{ACCURACY}, {name}"))
+            rounds = result.column("rounds")[rows]
+            if baseline is None:
+                found.append(
+                    _ratio(f"{ROUNDS}, {name}", rounds, np.ones(len(rounds)), here, level, tested=False)
+                )
+            elif result is not baseline:
+                of = baseline.column("rounds")[rows]
+                found.append(_ratio(f"{SAVED}, {name}", of - rounds, of, here, level, tested=True))
+        return found
+
+    return measure
+
+
+def _ratio(
+    name: str,
+    above: NDArray[np.float64],
+    below: NDArray[np.float64],
+    cluster: NDArray[np.int64],
+    level: float,
+    *,
+    tested: bool,
+) -> Estimate:
+    totals = cluster_totals(np.column_stack([above, below]), cluster)
+    return cluster_estimate(name, totals, ratios((0, 1)), len(above), level=level, tested=tested)

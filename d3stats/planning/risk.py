@@ -1,9 +1,9 @@
-"""Which is the boldest stopping rule that provably loses little?
+"""Choice of the cheapest stopping rule that provably loses little.
 
-Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv 2110.01052): every rule of a family is a
-hypothesis "this rule loses more than allowed", and a rule is certified when its hypothesis is rejected, with the
-errors of all tests together held at delta. The guarantee is for finite samples of exchangeable questions, assumes
-nothing about the debates, and says nothing about questions of another kind.
+Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv 2110.01052): every rule of a family
+is a hypothesis "this rule loses more than allowed". A rule is certified when its hypothesis is rejected; the
+probability of any wrong certificate is at most delta. The guarantee is for finite samples of exchangeable
+questions, assumes nothing about the debates, and says nothing about questions of another kind.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def losses_of_rules(
             notes.append(f"{unlabelled} of {len(t)} debates have no label and are left out.")
         counted &= t.label != MISSING
     if not counted.any():
-        raise ValueError("trajectories must hold a debate with a verdict at full depth; got none that counts")
+        raise ValueError("trajectories must hold a debate with a verdict at full depth; got none")
     stops = _stops(t, rules, units, unit)
     losses = np.empty((len(t), len(rules)))
     silent = 0
@@ -118,11 +118,12 @@ def losses_of_rules(
         losses[:, j] = found.flips if target == "agreement" else found.column("lost") - found.column("gained")
     if silent:
         notes.append(
-            f"Up to {silent} debates have no verdict at a rule's stop; they count as differing and as not right."
+            f"Up to {silent} debates have no verdict at a rule's stop; they count as different and as not "
+            "right."
         )
     if t.coding == "correctness" and target == "agreement":
         notes.append(
-            'Votes are coded right or wrong (coding="correctness"): a change between two wrong answers is not seen.'
+            'Votes are coded right or wrong (coding="correctness"), so changes between wrong answers are not visible.'
         )
     rows = np.flatnonzero(counted)
     _, index, sizes = np.unique(units[rows], return_inverse=True, return_counts=True)
@@ -247,7 +248,7 @@ def certified_rules(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which hypotheses are tested and which rejected, with P(any false rejection) <= delta.
 
-    Fixed-sequence testing goes on to the first p-value above delta; ``order="none"`` is Holm's procedure.
+    Fixed-sequence testing continues to the first p-value above delta; ``order="none"`` is Holm's procedure.
 
     Examples
     --------
@@ -289,24 +290,36 @@ _LEARNING_SHARE = 1 / 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskControlled:
-    """A stopping rule with a promise, or full depth when none could be given.
+    """A stopping rule with a guarantee, or full depth when no rule has one.
 
     Attributes
     ----------
     rule : StoppingRule
-        Of the certified rules the one with the fewest rounds on the pilot; ``FullDepth()`` when there is none.
+        The certified rule with the fewest rounds on the pilot; ``FullDepth()`` when there is none.
     certified : bool
         Whether any rule was certified. Full depth loses nothing by definition.
     guarantee : str
-        What is promised, in words.
+        The guarantee, as a sentence.
     max_loss, delta : float
-        The limit (alpha) and the probability with which a rule above it may slip through.
+        The limit (alpha), and the largest probability that a rule with a loss above the limit is certified.
     target, method, order, unit, per_question : str
         As asked for; `method` is the one that was used.
     n_units : int
         Independent units that the tests rest on.
     notes : tuple of str
-        What limits the promise.
+        Limits of the guarantee.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
+    >>> found = risk_controlled(pilot, ["supermajority:1.0", "supermajority:0.85"], max_loss=0.15)
+    >>> str(found.rule), found.certified, found.n_units
+    ('supermajority:0.85', True, 200)
+    >>> found.to_frame()[["rule", "certified"]].values.tolist()
+    [['supermajority:1.0', True], ['supermajority:0.85', True]]
+    >>> found.guarantee in found.summary()
+    True
     """
 
     rule: StoppingRule
@@ -340,14 +353,14 @@ class RiskControlled:
         return self._table.copy()
 
     def summary(self) -> str:
-        """Return the promise, the table and the notes as plain text."""
+        """Return the guarantee, the table and the notes as plain text."""
         shown = self._table[["rule", "rounds", "risk", "p_value", "tested", "certified", "chosen"]]
         shown = shown.assign(
             **{name: shown[name].map({True: "yes", False: ""}) for name in ("tested", "certified", "chosen")}
         )
         text = shown.to_string(
             index=False,
-            formatters={"rounds": "{:.2f}".format, "risk": "{:.4f}".format, "p_value": "{:.4f}".format},
+            formatters={"rounds": "{:z.2f}".format, "risk": "{:z.4f}".format, "p_value": "{:z.4f}".format},
         )
         return "\n".join([self.guarantee, "", text, "", *(f"- {note}" for note in self.notes)]).rstrip()
 
@@ -369,6 +382,10 @@ def needed_debates(
         With "binomial", the smallest n with (1 - max_loss)^n <= delta.
     target : {"agreement", "accuracy"}
         Matters to "hoeffding_bentkus" alone, which puts losses from -1 to 1 on [0, 1].
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -397,7 +414,7 @@ def risk_controlled(
     unit: Unit = "question",
     rng: RngLike = None,
 ) -> RiskControlled:
-    """Choose the boldest rule of a family whose loss against full depth is at most `max_loss`.
+    """Choose the cheapest rule of a family whose loss against full depth is at most `max_loss`.
 
     Parameters
     ----------
@@ -411,14 +428,14 @@ def risk_controlled(
     delta : float
         In (0, 1): P(the chosen rule's true loss is above `max_loss`) <= `delta`, over pilots.
     target : {"agreement", "accuracy"}
-        The loss of a debate. "agreement": 1 when the verdict at the stop is not that of full depth, else 0.
-        "accuracy": (right at full depth) - (right at the stop), which is 1, 0 or -1, so that what stopping early
-        gains pays for what it loses; needs labels.
+        The loss of a debate. With "agreement" it is 1 when the verdict at the stop is not that of full depth, else 0.
+        With "accuracy" it is (right at full depth) - (right at the stop), which is 1, 0 or -1, so that gains from
+        early stopping offset losses; this needs labels.
     method : {"auto", "binomial", "hoeffding_bentkus", "betting"}
-        The p-value; all three are valid in finite samples. "binomial": exact for agreement with one debate per
-        question; for accuracy it tests P(lost) and gives no credit for gains. "hoeffding_bentkus": any mean, weak
-        for accuracy. "betting": any mean, adapts to the variance. "auto": binomial for agreement with one debate
-        per question, else betting.
+        The p-value; all three are valid in finite samples. The binomial one is exact for agreement with one debate
+        per question; for accuracy it tests P(lost) and gives no credit for gains. That of Hoeffding and Bentkus is
+        for any mean, with little power for accuracy. Betting is for any mean and adapts to the variance. With "auto"
+        the method is "binomial" for agreement with one debate per question, else "betting".
     order : {"given", "split", "none"}
         "given": fixed-sequence testing, each rule at level `delta`, up to the first that fails. "split": a random
         third of the units finds the order, the others test. "none": Holm's correction (1979).
@@ -443,9 +460,9 @@ def risk_controlled(
 
     Notes
     -----
-    A debate without a verdict at full depth cannot be judged and is left out, whatever the rule; so is one without
-    a label when accuracy is the target. A debate without a verdict at its stop counts as differing and as not right.
-    All certified rules hold at once, so any of them may be used, for whatever reason.
+    A debate without a verdict at full depth cannot be judged and is left out for every rule; so is one
+    without a label when accuracy is the target. A debate without a verdict at its stop counts as differing
+    and as not right. All certified rules are valid at once, so any of them may be used, for any reason.
 
     Examples
     --------
@@ -527,8 +544,8 @@ def _method(method: Method, target: Target, units: UnitLosses) -> Method:
         return "binomial" if target == "agreement" and units.single else "betting"
     if method == "binomial" and not units.single:
         raise ValueError(
-            "method must be 'hoeffding_bentkus' or 'betting' where a unit has several debates, because their mean "
-            "is not 0 or 1 (or draw one: per_question='one'); got method='binomial'"
+            "method must be 'hoeffding_bentkus' or 'betting' if a unit has several debates, because their "
+            "mean is not 0 or 1 (or draw one debate with per_question='one'); got method='binomial'"
         )
     return method
 
@@ -538,8 +555,8 @@ def _promise(
 ) -> str:
     if not certified:
         return (
-            f"No rule is certified at a loss of {max_loss:.3g} with delta={delta:.3g}: "
-            "play every debate to full depth."
+            f"No rule is certified at a loss of {max_loss:.3g} with delta={delta:.3g}, so play every "
+            "debate to full depth."
         )
     share = f"{100 * max_loss:.3g}"
     loses = (
@@ -561,9 +578,10 @@ def _refuse_what_ended_early(log: Trajectories) -> None:
         at = f"{stopped} of {log.n_debates} that a stopping rule ended in round {log.n_rounds}, the last of the log"
         got = " and ".join([before] * (short > 0) + [at] * (stopped > 0))
         raise ValueError(
-            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {got} "
-            "(play the pilot without a stopping rule; leave these debates out only if they ended for a reason outside "
-            "the debate, such as an interrupted run)"
+            "trajectories must be played to full depth, because the loss compares with the verdict at "
+            f"full depth; got {got}. "
+            "Play the pilot without a stopping rule, and leave out only debates that ended for an outside "
+            "reason, such as an interrupted run"
         )
 
 
@@ -581,16 +599,16 @@ def _notes(
     needed = smallest_certifying(max_loss, delta, method, lowest_loss(target))
     if n < needed:
         notes.append(
-            f"{n} {unit}s are too few: with {method} even a rule without a single loss needs {needed} to be "
+            f"{n} {unit}s are too few; with {method} even a rule without a single loss needs {needed} to be "
             f"certified at max_loss={max_loss:g}, delta={delta:g}."
         )
     if order == "given" and (np.diff(rounds) > 1e-12).any():
         notes.append(
-            "The rules are not in order from late to early stopping on this pilot: the promise holds, but the "
-            "sequence may have ended early."
+            "The rules are not in order from late to early stopping on this pilot; the guarantee holds, "
+            "but the sequence may have ended early."
         )
     if method == "binomial" and target == "accuracy":
         notes.append(
-            "The binomial test bounds P(lost) and gives no credit for debates gained: it is conservative."
+            "The binomial test bounds P(lost) and gives no credit for debates gained, so it is conservative."
         )
     return notes

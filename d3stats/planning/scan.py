@@ -99,7 +99,7 @@ class StopFinder:
     def stops(self, rule: StoppingRule) -> tuple[NDArray[np.integer[Any]], int]:
         """Return the rounds that each debate plays, and in how many debates the rule is undecided.
 
-        It is undecided in a debate that ended early, before the rule fired.
+        A rule is undecided in a debate that ended early, before the rule fired.
         """
         if not isinstance(rule, Rule) or type(rule).stop_rounds is not Rule.stop_rounds:
             stops = rule.stop_rounds(self._log)
@@ -210,12 +210,12 @@ def _first_bits(n_bits: int) -> NDArray[np.uint8]:
 
 FloatArray = NDArray[np.float64]
 
-_FLAGS = ("correct", "scored", "agrees", "compared", "gained", "lost", "judged")
+_FLAGS = ("correct", "scored", "agrees", "compared", "gained", "lost", "judged", "premature", "early")
 """What is known of a debate at a stop; flag i is bit i of its code."""
 
 _RATIOS = {
     measure: (_FLAGS.index(MEASURES[measure][0]), _FLAGS.index(MEASURES[measure][1]))
-    for measure in ("accuracy", "agreement", "gained", "lost")
+    for measure in ("accuracy", "agreement", "gained", "lost", "premature")
 }
 """Measures that are ratios of two flags."""
 
@@ -257,11 +257,11 @@ def scan(
         One row per rule: ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``;
         ``undecided``, the debates that ended before the rule would have stopped them; and the measures of
         :meth:`d3stats.planning.Replay.to_frame` with their standard errors in ``<measure>_se``: ``rounds``,
-        ``tokens`` (when known), ``accuracy``, ``gained``, ``lost`` (when there are labels), ``agreement``,
-        ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with nothing below
-        the line is NaN, as in a replay. A rule with undecided debates has no measures, no rule has savings against
-        such a baseline, and agreement, gained and lost are missing in a log in which some debate ended before the
-        last round, or in it by a stopping rule. ``attrs["notes"]`` says so in words.
+        ``tokens`` (when known), ``accuracy``, ``gained``, ``lost``, ``premature`` (with labels), ``agreement``,
+        ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with denominator 0
+        is NaN, as in a replay. A rule with undecided debates has no measures, and no rule has
+        savings against such a baseline. Agreement, gained, lost and premature are missing if some debate of the log
+        ended before the last round, or in it by a stopping rule. ``attrs["notes"]`` says so in words.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def scan(
     -----
     A measure is a ratio r = sum x / sum y over debates. Its squared standard error is
     G / (G - 1) * sum_g (X_g - r Y_g)^2 / Y^2, with X_g, Y_g the sums in question g of G (Cochran 1977,
-    Sampling Techniques, section 2.11 and eq. 6.13). A batch rule's stop is held where it was.
+    Sampling Techniques, section 2.11 and eq. 6.13). The stop of a batch rule is taken as fixed.
 
     Examples
     --------
@@ -334,7 +334,7 @@ class _Ledger:
 
     order: IntArray
     ends: IntArray
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint16]
     spent: FloatArray
     known: FloatArray
     usual_rounds: FloatArray
@@ -351,11 +351,11 @@ class _Ledger:
                 f"trajectories must hold at least 2 questions, because errors are between questions; "
                 f"got {len(ends)}"
             )
-        codes = np.zeros((len(t), t.n_rounds + 1), dtype=np.uint8)
+        codes = np.zeros((len(t), t.n_rounds + 1), dtype=np.uint16)
         for r in range(t.n_rounds + 1):
             result = outcomes(t, np.full(len(t), r), missing)
             for bit, flag in enumerate(_FLAGS):
-                codes[:, r] |= getattr(result, flag) * np.uint8(1 << bit)
+                codes[:, r] |= getattr(result, flag) * np.uint16(1 << bit)
         spent = tokens_by_round(t)
         table = np.empty((0, 0)) if spent is None else np.nan_to_num(spent[order], nan=0.0)
         # A baseline that costs nothing makes every saving a ratio with nothing below the line.
@@ -407,8 +407,15 @@ class _Ledger:
             below = float(sums[name][1])
             groups = len(self.ends)
             row[f"{name}_se"] = float(np.sqrt(groups / (groups - 1) * square)) / below if below else np.nan
+        if row["premature_se"] == 0 and self._questions_stopped_early(code) < 2:
+            row["premature_se"] = np.nan
         known = [name for name in _COLUMNS if self._tells(name)]
         return {column: row[column] for name in known for column in (name, f"{name}_se")}
+
+    def _questions_stopped_early(self, code: NDArray[np.uint16]) -> int:
+        """Return in how many questions some debate was stopped before full depth."""
+        early = _FLAG_VALUES[_FLAGS.index("early")][code]
+        return int((np.add.reduceat(early, np.append(0, self.ends[:-1])) > 0).sum())
 
     def _tells(self, measure: str) -> bool:
         if "tokens" in measure:
@@ -416,4 +423,6 @@ class _Ledger:
         return self.labelled or measure not in LABELLED
 
 
-_FLAG_VALUES = np.array([[float(code >> bit & 1) for code in range(128)] for bit in range(len(_FLAGS))])
+_FLAG_VALUES = np.array(
+    [[float(code >> bit & 1) for code in range(1 << len(_FLAGS))] for bit in range(len(_FLAGS))]
+)

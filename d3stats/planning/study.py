@@ -1,4 +1,4 @@
-"""What to simulate: worlds x rules x seeds, as a value and as a file that a person writes."""
+"""Simulation studies: worlds x rules x seeds, as a value and as a file that a person writes."""
 
 from __future__ import annotations
 
@@ -55,6 +55,8 @@ COLUMNS = (
     "judged",
     "gained",
     "lost",
+    "early",
+    "premature",
     "known_tokens",
     "tokens",
     "tokens_in",
@@ -66,12 +68,12 @@ COLUMNS = (
     "both_scored",
     "net_correct",
 )
-"""What is summed, one value per debate; a flag is 0 or 1, ``net_correct`` also -1."""
+"""The summed quantities, one value per debate; a flag is 0 or 1, ``net_correct`` also -1."""
 
 RATIOS = {
     **{
         name: MEASURES[name]
-        for name in ("rounds", "accuracy", "agreement", "gained", "lost", "tied", "tokens")
+        for name in ("rounds", "accuracy", "agreement", "gained", "lost", "premature", "tied", "tokens")
     },
     "tokens_in": ("tokens_in", "known_tokens"),
     "tokens_out": ("tokens_out", "known_tokens"),
@@ -141,7 +143,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Chunk:
-    """What a chunk came to: the debates ``first`` to ``first + n_debates - 1`` of one world and seed.
+    """The result of a chunk: the debates ``first`` to ``first + n_debates - 1`` of one world and seed.
 
     Attributes
     ----------
@@ -160,12 +162,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Cell:
-    """What all chunks of one world and seed share.
+    """The common part of all chunks of one world and seed.
 
     Attributes
     ----------
     name : str
-        Of the world, for messages.
+        Name of the world, for messages.
     at : tuple of int
         Position of the world, and the seed, in the study.
     stream : int
@@ -298,7 +300,7 @@ class Study:
     debates : int
         Debates of each cell, a cell being one world with one seed.
     seeds : sequence of int, or int
-        Which streams of debates; a number n stands for 0 to n - 1.
+        The streams of debates; a number n means 0 to n - 1.
     batch : int, optional
         Debates that a rule for a whole batch sees at once, counted from the start of the stream. Needed when
         there is such a rule, and then `debates` must be a multiple of it.
@@ -318,6 +320,8 @@ class Study:
     >>> study = Study(worlds={"null": Voter()}, rules=["fixed:2"], n_rounds=8, debates=1000, seeds=2)
     >>> study.names, study.seeds
     (('fixed:2', 'unanimity', 'full'), (0, 1))
+    >>> study.stream(world=0, seed=1) == study.stream(world=0, seed=1), len(study.key()) > 8
+    (True, True)
     """
 
     worlds: Mapping[str, World]
@@ -495,10 +499,14 @@ def read_study(path: str | Path) -> Study:
         common_random_numbers`` and ``[prices]`` with ``dollars_per_million_tokens``: one price, or
         ``[prompt, completion]``. See :class:`Study`.
 
+    Returns
+    -------
+    Study
+
     Raises
     ------
     ValueError
-        One line: file, key, requirement, got.
+        The message is one line with file, key, requirement and value.
     FileNotFoundError
         When there is no such file.
 

@@ -2,7 +2,7 @@
 
 A cell is a world and a seed. Its debates are drawn in chunks, and a chunk is reduced at once to whole-number
 sums that add (see ``_work``). So the result is the same, bit for bit, for any chunk size, number of workers
-or cluster, memory does not grow with the number of debates, and a sweep that was killed goes on.
+or cluster, memory does not grow with the number of debates, and a killed sweep can be resumed.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Journal:
         for rule in study.rules:
             if not _is_its_text(rule):
                 raise ValueError(
-                    f"out must be None when a rule cannot be written as text, because a journal could not tell "
-                    f"it from another; got {rule}"
+                    "out must be None when a rule has no text form, because a journal could not identify "
+                    f"it; got {rule}"
                 )
         self.done: list[Chunk] = []
         self._file: Any = None
@@ -121,7 +121,7 @@ class Journal:
             fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
-                f"{self.path} must be written by one sweep at a time; another has it open"
+                f"{self.path} must be written by one sweep at a time; another process has it open"
             ) from None
 
     def _load(self) -> None:
@@ -137,9 +137,9 @@ class Journal:
                     raise ValueError(f"{self.path} must be the journal of a sweep; got another kind of file")
                 if record.get("study") != key:
                     raise ValueError(
-                        f"{self.path} must be a journal of this study; got one of another study, or made by "
-                        f"other code of samplers and rules (key {record.get('study')}, this study has {key}): "
-                        f"name another file, or delete it"
+                        f"{self.path} must be a journal of this study; got the journal of another study, "
+                        f"or of other code of samplers and rules (key {record.get('study')}, this study "
+                        f"has {key}); name another file, or delete this one"
                     )
                 seen = True
             else:
@@ -187,7 +187,7 @@ class Journal:
             raise ValueError(f"{self.path}:{number}: line must be a chunk of this study; got another record")
         if chunk.seed not in study.seeds or chunk.first + chunk.n_debates > study.debates:
             raise ValueError(
-                f"{self.path}:{number}: journal must hold no more than the study asks for; got seed "
+                f"{self.path}:{number}: journal must hold no more than the study needs; got seed "
                 f"{chunk.seed}, debates {chunk.first + 1} to {chunk.first + chunk.n_debates}"
             )
         return chunk
@@ -266,13 +266,24 @@ _SAVED = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
-    """What every rule did in every cell, as sums.
+    """Results of every rule in every cell, as sums.
 
     Attributes
     ----------
     study : Study
     cells : dict
         By (position of the world, seed): a tuple of sums, one per rule, in the order of ``study.names``.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> found = run_sweep(Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500))
+    >>> found.to_frame()[["world", "rule"]].values.tolist()
+    [['null', 'fixed:1'], ['null', 'unanimity'], ['null', 'full']]
+    >>> found.stops()[["rule", "round"]].head(2).values.tolist()
+    [['fixed:1', 1], ['fixed:1', 2]]
+    >>> found.recommend(max_loss=0.05)[["world", "rule"]].values.tolist()
+    [['null', 'fixed:1']]
     """
 
     study: Study
@@ -292,13 +303,15 @@ class Sweep:
             ``world``; ``seed`` with ``by="seed"``; ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``;
             and with their standard errors in ``<measure>_se``: ``rounds``; ``accuracy``; ``agreement`` with
             full depth and ``flips``, one minus that; ``gained``, ``lost``: right at the stop and not at full
-            depth, and the reverse; ``tied``; ``tokens`` and, with a price, ``dollars`` per debate;
+            depth, and the reverse; ``premature``: of the debates stopped before full depth, the share stopped on a
+            wrong majority that full depth turns right, as in :meth:`d3stats.planning.Replay.to_frame`; ``tied``;
+            ``tokens`` and, with a price, ``dollars`` per debate;
             ``accuracy_minus_unanimity``, on the same debates; ``saved_rounds_vs_unanimity``,
             ``saved_rounds_vs_full`` and the same of tokens: one minus the ratio of the means.
 
             A standard error is the Monte Carlo error of a ratio of sums (linearised; Cochran 1977, eq. 2.46)
             over independent debates, or over batches for a rule that decides for a batch. It is missing
-            for a single debate or batch; a measure without any debate to it (tokens in a world that records
+            where a single debate or batch counts; a measure without any debate to it (tokens in a world that records
             none) is missing.
         """
         rows = []
@@ -374,11 +387,11 @@ class Sweep:
             good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[unanimity])]
             picked.append(cost[good].idxmin() if len(good) else unanimity)
         found = table.loc[picked].reset_index(drop=True)
-        promise = f"at most {most:g} of the right verdicts with probability {sure:g} or more"
+        promise = f"at most {most:g} below unanimity's with probability {sure:g} or more"
         found["reason"] = [
-            f"none of the {len(self.study.rules)} rules is cheaper than unanimity and loses {promise}"
+            f"none of the {len(self.study.rules)} rules is cheaper than unanimity and has an accuracy {promise}"
             if rule == str(Unanimity())
-            else f"the cheapest of {len(self.study.rules)} rules that lose {promise} against unanimity; here {p:.2f}"
+            else f"the cheapest of {len(self.study.rules)} rules whose accuracy is {promise}; here {p:z.2f}"
             for rule, p in zip(found["rule"], found["p_within"], strict=True)
         ]
         return found
@@ -564,7 +577,7 @@ def _measures(sums: Sums, price: Price | None) -> dict[str, float]:
     for name in ("rounds", "accuracy", "agreement"):
         put(name, *found[name])
     put("flips", 1.0 - found["agreement"][0], found["agreement"][1])
-    for name in ("gained", "lost", "tied", "tokens"):
+    for name in ("gained", "lost", "premature", "tied", "tokens"):
         put(name, *found[name])
     if isinstance(price, tuple):
         put("dollars", *_dollars(sums, *price))
@@ -604,8 +617,9 @@ def _ratio(sums: Sums, above: str, below: str) -> tuple[float, float]:
     a, b = sums.totals[_AT[above]], sums.totals[_AT[below]]
     if b == 0:
         return math.nan, math.nan
-    if sums.units < 2:
-        return a / b, math.nan
     aa, ab, bb = (sums.products[_PAIR_AT[p]] for p in ((above, above), (above, below), (below, below)))
+    # Where all of B is in one unit, the spread between units is unknown.
+    if sums.units < 2 or bb == b * b:
+        return a / b, math.nan
     squares = (aa * b * b - 2 * a * b * ab + a * a * bb) * sums.units
     return a / b, math.sqrt(squares / (b**4 * (sums.units - 1)))

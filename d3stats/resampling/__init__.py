@@ -1,6 +1,7 @@
-"""How sums over clusters vary: bootstrap, jackknife, Student's t, sign flips, and intervals of shares.
+"""How sure is a number when several items share a question?
 
-Floor 1. Knows numpy and scipy's special functions, and no statistic: a statistic comes in as a function of sums.
+Bootstrap, jackknife, Student's t, sign flips, and intervals of shares, all from sums by cluster. A statistic is given
+as a function of these sums.
 """
 
 from __future__ import annotations

@@ -52,7 +52,20 @@ _INFINITE = 1e300
 
 
 class Ends(NamedTuple):
-    """Two limits, or a reason why there are none (limits are then NaN)."""
+    """Two limits, or a reason why there are none (limits are then NaN).
+
+    Attributes
+    ----------
+    low, high : float
+        The limits.
+    reason : str
+        Why there are none, "" where there are.
+
+    Examples
+    --------
+    >>> percentile_ends(np.ones(100), 0.95)
+    Ends(low=1.0, high=1.0, reason='')
+    """
 
     low: float
     high: float
@@ -72,7 +85,24 @@ def expanded_level(level: float, n_clusters: int) -> float:
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:
-    """Return percentile limits: quantiles of the replicates themselves (Efron, 1979)."""
+    """Return percentile limits: quantiles of the replicates themselves (Efron, 1979).
+
+    Parameters
+    ----------
+    replicates : ndarray of float, shape (n_boot,)
+        Finite replicates.
+    level : float
+        Coverage aimed at, in (0, 1).
+
+    Returns
+    -------
+    Ends
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in percentile_ends(np.arange(101.0), 0.9)[:2]]
+    [5.0, 95.0]
+    """
     low, high = np.quantile(replicates, _tails(level))
     return Ends(float(low), float(high))
 
@@ -89,6 +119,29 @@ def bca_ends(
     """Return BCa limits: bias-corrected and accelerated quantiles (Efron, 1987), acceleration by the cluster jackknife.
 
     `left_out` are the estimates without each cluster, each as often as `times` says.
+
+    Parameters
+    ----------
+    estimate : float
+        The estimate from the data.
+    replicates : ndarray of float, shape (n_boot,)
+        Finite replicates.
+    left_out : ndarray of float, shape (rows,)
+        The estimate without one cluster of each row.
+    times : ndarray of int, shape (rows,)
+        Number of clusters in each row.
+    level : float
+        Coverage aimed at, in (0, 1).
+
+    Returns
+    -------
+    Ends
+
+    Examples
+    --------
+    >>> found = bca_ends(50.0, np.arange(101.0), np.array([49.0, 51.0, 50.0]), np.ones(3, np.int64), 0.9)
+    >>> round(found.low, 1), round(found.high, 1)
+    (5.0, 95.0)
     """
     from scipy.special import ndtr, ndtri
 
@@ -102,7 +155,9 @@ def bca_ends(
     shrink = 1.0 - acceleration * shifted
     if (shrink <= 0).any():
         return Ends(
-            np.nan, np.nan, "one cluster pulls so hard that the BCa acceleration turns the quantiles round"
+            np.nan,
+            np.nan,
+            "one cluster has so much influence that the BCa acceleration reverses the quantiles",
         )
     low, high = np.quantile(replicates, ndtr(bias + shifted / shrink))
     return Ends(float(low), float(high))
@@ -117,7 +172,7 @@ def studentised_ends(estimate: float, se: float, replicates: Floats, errors: Flo
     np.divide(away, errors, out=pivot, where=~flat)
     low, high = np.quantile(pivot, _tails(level))
     if max(abs(low), abs(high)) > _INFINITE / 1e50:
-        return Ends(np.nan, np.nan, "too many resamples have no spread of their own to studentise by")
+        return Ends(np.nan, np.nan, "too many resamples have no spread, so they cannot be studentised")
     return Ends(float(estimate - high * se), float(estimate - low * se))
 
 
@@ -146,8 +201,8 @@ def with_errors(
 ) -> tuple[Floats, Floats]:
     """Return replicates and their cluster-robust errors, both (n_boot, p); 0 where a draw has no spread.
 
-    With x the totals less their mean, a draw's sums of x and of x x' give the covariance of its clusters, and the
-    statistic's derivative at the draw's sums turns that into the linearised error that the data's own is.
+    Let x be the totals minus their mean. A draw's sums of x and of x x' give the covariance of its clusters. The
+    statistic's derivative at the draw's sums turns it into the linearised error, as for the data themselves.
     """
     n_clusters = int(times.sum())
     whole = times @ totals
@@ -184,6 +239,7 @@ def _drawn(table: Floats, times: NDArray[np.int64], size: int, generator: np.ran
 
 
 LimitsKind = Literal["percentile", "basic", "bca", "studentised"]
+"""The ways to take limits from bootstrap replicates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +255,26 @@ class BootstrapLimits:
         NaN where a replicate leaves the statistic undefined.
     n_undefined : ndarray of int, shape (p,)
         How many replicates those are; they are left out of the quantiles.
+    kind : str
+        Kind of the limits.
+    level : float
+        Coverage aimed at, in (0, 1).
+    n_clusters : int
+        Number of clusters.
     reasons : tuple of str
         "" or why there is no interval, one per value.
     note : str
         What a reader must know of all of them, "" when nothing.
     expanded : bool
         Whether quantiles were taken further out for the number of clusters.
+
+    Examples
+    --------
+    >>> from d3stats.resampling import ratios
+    >>> totals = np.column_stack([np.tile([3, 5, 4, 1], 10), np.full(40, 5)])
+    >>> found = bootstrap_limits(totals, ratios((0, 1)), kind="percentile", n_boot=2000, rng=0)
+    >>> found.estimate.tolist(), [round(limit, 2) for limit in found.interval()], found.reasons
+    ([0.65], [0.56, 0.74], ('',))
     """
 
     estimate: Floats
@@ -238,9 +308,18 @@ class Bootstrap:
     left_out : ndarray of float, shape (rows, p)
         The statistic without one cluster of each row.
     times : ndarray of int, shape (rows,)
-        How many clusters each row stands for.
+        Number of clusters in each row.
     alike : tuple of str
         "" or why the data have no error of their own.
+
+    Examples
+    --------
+    >>> from d3stats.resampling import ratios
+    >>> drawn = bootstrap([[1, 2], [2, 2], [0, 4], [3, 3]], ratios((0, 1)), n_boot=2000, rng=0)
+    >>> drawn.estimate.round(3).tolist(), drawn.replicates.shape
+    ([0.545], (2000, 1))
+    >>> [limit.round(2).tolist() for limit in (drawn.limits("percentile").low, drawn.limits("percentile").high)]
+    [[0.14], [1.0]]
     """
 
     estimate: Floats
@@ -295,7 +374,7 @@ class Bootstrap:
         else:
             ends = studentised_ends(estimate, float(self.error[j]), column, own[defined], level)
         if not ends.reason and ends.low >= ends.high:
-            return Ends(np.nan, np.nan, "the resamples take too few values: both limits fall on the same one")
+            return Ends(np.nan, np.nan, "the resamples take too few values, so both limits are equal")
         return ends
 
 
@@ -425,7 +504,7 @@ def _note(n_clusters: int, undefined: NDArray[np.bool_]) -> str:
     parts = []
     if n_clusters < FEW_CLUSTERS:
         parts.append(
-            f"only {n_clusters} clusters: bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
+            f"only {n_clusters} clusters; bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
         )
     if undefined.any():
         worst = int(undefined.sum(axis=0).max())

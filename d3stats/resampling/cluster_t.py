@@ -29,9 +29,9 @@ __all__ = ["ClusterT", "Hotelling", "cluster_estimate", "cluster_t", "hotelling"
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ALIKE = "every cluster gives the same: nothing says how clusters vary"
-UNDEFINED = "without one of the clusters the statistic is undefined: no jackknife error"
-ROUGH = "the statistic is undefined next to the data, so its error cannot be linearised"
+ALIKE = "every cluster gives the same value, so the variation between clusters is unknown"
+UNDEFINED = "without one of the clusters the statistic is undefined, so there is no jackknife error"
+ROUGH = "the statistic is undefined near the data, so its error cannot be linearised"
 _FLAT = 1e-10
 """An error below this share of the size of what is added up is rounding, not spread."""
 
@@ -53,6 +53,17 @@ class ClusterT:
     level : float
     reasons : tuple of str
         "" or why there is no interval, one per value.
+    error : str
+        How the error was made: "linearised" or "jackknife".
+
+    Examples
+    --------
+    >>> from d3stats.resampling import ratios
+    >>> found = cluster_t([[1, 2], [2, 2], [0, 4], [3, 3]], ratios((0, 1)))
+    >>> found.n_clusters, found.df, [round(limit, 3) for limit in found.interval()]
+    (4, 3, [-0.367, 1.458])
+    >>> print(found.to_estimate("share", 11, bounds=(0.0, 1.0), tested=False))
+    share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
 
     estimate: Floats
@@ -193,6 +204,38 @@ def cluster_estimate(
 
     Parameters are those of :func:`cluster_t` and :meth:`ClusterT.to_estimate`; `n` are the observations behind the
     totals, limits are cut at `bounds`, and `tested` keeps the p-value of 0.
+
+    Parameters
+    ----------
+    name : str
+        What is estimated.
+    totals : ndarray of float, shape (clusters, columns)
+        Sums of each cluster.
+    statistic : callable
+        Sums of shape (m, columns) to values of shape (m, p).
+    n : int
+        Observations behind the totals.
+    level : float
+        Coverage aimed at, in (0, 1).
+    bounds : tuple of float
+        Where limits are cut.
+    note : str
+        For the estimate.
+    error : {"linearised", "jackknife"}
+        How the error is made.
+    tested : bool
+        Whether the estimate has a p-value of 0.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> from d3stats.resampling import ratios
+    >>> totals = np.array([[1.0, 2.0], [2.0, 2.0], [0.0, 4.0], [3.0, 3.0]])
+    >>> print(cluster_estimate("share", totals, ratios((0, 1)), 11, bounds=(0.0, 1.0)))
+    share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
     if len(totals) > 1:
         found = cluster_t(totals, statistic, level=level, error=error)
@@ -205,6 +248,20 @@ def cluster_estimate(
 
 def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:
     """Return the limits value -+ t * se, and the two-sided p-value of 0, by Student's t of `df`.
+
+    Parameters
+    ----------
+    value, se : float
+        An estimate and its standard error.
+    df : float
+        Degrees of freedom.
+    level : float
+        Coverage aimed at, in (0, 1).
+
+    Returns
+    -------
+    tuple of float
+        Lower limit, upper limit, p-value.
 
     Examples
     --------
@@ -250,7 +307,22 @@ def _left_out_error(
 
 
 class Hotelling(NamedTuple):
-    """Hotelling's test that several means are zero; `f` and `p_value` are None where there is no test."""
+    """Hotelling's test that several means are zero; `f` and `p_value` are None where there is no test.
+
+    Attributes
+    ----------
+    f : float or None
+        Hotelling's F; None where there is no test.
+    df1, df2 : int
+        Its degrees of freedom.
+    p_value : float or None
+        None where there is no test.
+
+    Examples
+    --------
+    >>> hotelling([[1.0, 0.0], [1.0, 1.0]])
+    Hotelling(f=None, df1=2, df2=0, p_value=None)
+    """
 
     f: float | None
     df1: int
@@ -263,6 +335,15 @@ def hotelling(totals: ArrayLike) -> Hotelling:
 
     ``F = (G - q) / (q (G - 1)) T^2`` with T^2 = G m' S^-1 m, compared with F(q, G - q). There is no test
     with G <= q, or where a column does not vary or is a combination of others.
+
+    Parameters
+    ----------
+    totals : array of float, shape (clusters, q)
+        Sums of each cluster.
+
+    Returns
+    -------
+    Hotelling
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Clusters and their sums: codes, totals, resampled totals, derivatives of a statistic, intraclass correlation.
 
-Debates of one question are not independent, so whole questions (clusters) are what is resampled. A statistic that is a
-function of sums needs only each cluster's sums: a replicate is a row of weights times a table of cluster totals, no
-row of data is copied and nothing loops over replicates. Clusters with equal sums are exchangeable, so that drawing G
-of G clusters is one multinomial over the distinct rows, at any number of debates.
+Debates of one question are not independent, so whole questions (clusters) are resampled. A statistic that is a function
+of sums needs only each cluster's sums. A replicate is a row of weights times a table of cluster totals, so that no row
+of data is copied and no loop runs over replicates. Clusters with equal sums are exchangeable; drawing G of G clusters
+is therefore one multinomial over the distinct rows, at any number of debates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ FEW_CLUSTERS = 10
 """With fewer clusters an interval rests on how alike they happen to be, and carries a note."""
 FEW_FOR_PERCENTILES = 30
 """With fewer clusters percentile limits are too short: 95 % limits of a mean cover 90 % at 10 clusters, 94 % at 30."""
-ONE_CLUSTER = "a single cluster: nothing says how clusters vary"
+ONE_CLUSTER = "a single cluster, so the variation between clusters is unknown"
+"""The reason for no interval when all data are of one cluster."""
 
 MOST_UNITS = 10_000
 """From twice as many distinct clusters on they are drawn in groups, never fewer than so many."""
@@ -59,7 +60,20 @@ _BLOCK_ELEMENTS = 1 << 16
 def cluster_codes(labels: Any, size: int, *, name: str = "cluster", unit: str = "row") -> Ints:
     """Return whole numbers 0, 1, ... for cluster labels, numbered by first appearance; each row its own where None.
 
-    Labels, shape (size,), are whatever can be hashed; errors call the argument `name` and its rows `unit`.
+    Labels, shape (size,), are any values that can be hashed; errors call the argument `name` and its rows `unit`.
+
+    Parameters
+    ----------
+    labels : sequence, shape (size,), or None
+        Any values that can be hashed; each row is its own cluster where None.
+    size : int
+        Number of rows.
+    name, unit : str
+        What errors call the argument and its rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (size,)
 
     Raises
     ------
@@ -94,7 +108,24 @@ def _objects(labels: Any) -> NDArray[Any]:
 
 
 def cluster_totals(values: Floats, cluster: Ints) -> Floats:
-    """Sum rows by cluster: shape (clusters that occur, columns), clusters in ascending order of code."""
+    """Sum rows by cluster: shape (clusters that occur, columns), clusters in ascending order of code.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (rows, columns) or (rows,)
+        What is summed.
+    cluster : ndarray of int, shape (rows,)
+        Codes of clusters.
+
+    Returns
+    -------
+    ndarray of float, shape (clusters, columns)
+
+    Examples
+    --------
+    >>> cluster_totals(np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.array([4, 4, 7])).tolist()
+    [[1.0, 2.0], [1.0, 1.0]]
+    """
     _, index = np.unique(cluster, return_inverse=True)
     n_clusters = int(index.max(initial=-1)) + 1
     total = np.empty((n_clusters, values.shape[1]))
@@ -107,7 +138,7 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
     """Return `n_boot` bootstrap draws of counts in cells: as many observations as there are, with replacement.
 
     The exact bootstrap of anything that is a function of counts: 0/1 values, paired 0/1 values, confusion tables.
-    Drawing n rows of which `cells` are alike is one multinomial (Efron, 1979), whatever n.
+    Drawing n rows of which `cells` are alike is one multinomial (Efron, 1979), for every n.
 
     Parameters
     ----------
@@ -142,9 +173,28 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
 def resampled_totals(totals: Floats, n_boot: int, rng: RngLike) -> Floats:
     """Return sums, shape (n_boot, columns), of as many clusters as there are, drawn with replacement.
 
-    Exact, except that from ``2 * MOST_UNITS`` clusters with few alike on they are first put together at random into
-    groups of equal size, at least ``MOST_UNITS``, which are then drawn: the same law to first order, with a relative
-    error of the standard error of at most 1 / sqrt(2 * MOST_UNITS), 0.7 %, below the Monte Carlo error of 2000 draws.
+    Exact for fewer than ``2 * MOST_UNITS`` clusters, or for more of which many are alike. Other clusters are first put
+    together at random into at least ``MOST_UNITS`` groups of equal size, and the groups are drawn. The law is the same
+    to first order. The relative error of the standard error is at most 1 / sqrt(2 * MOST_UNITS), 0.7 %, below the Monte
+    Carlo error of 2000 draws.
+
+    Parameters
+    ----------
+    totals : ndarray of float, shape (clusters, columns)
+        Sums of each cluster.
+    n_boot : int
+        Number of replicates.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float, shape (n_boot, columns)
+
+    Examples
+    --------
+    >>> resampled_totals(np.array([[1.0, 2.0], [0.0, 2.0]]), 4, 0)[:, 1].tolist()
+    [4.0, 4.0, 4.0, 4.0]
     """
     n_boot = integer("n_boot", n_boot, minimum=1)
     generator = as_rng(rng)
@@ -171,6 +221,25 @@ def swapped_totals(totals: Floats, n_draws: int, rng: RngLike) -> Floats:
     """Return sums, shape (n_draws, columns), of cluster totals with fair random signs.
 
     The permutation null of a paired difference: swapping a cluster's two conditions negates its totals.
+
+    Parameters
+    ----------
+    totals : ndarray of float, shape (clusters, columns)
+        Sums of each cluster.
+    n_draws : int
+        Number of replicates.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float, shape (n_draws, columns)
+
+    Examples
+    --------
+    >>> drawn = swapped_totals(np.array([[1.0], [3.0]]), 1000, 0)
+    >>> sorted(set(drawn[:, 0].tolist()))
+    [-4.0, -2.0, 2.0, 4.0]
     """
     n_draws = integer("n_draws", n_draws, minimum=1)
     generator = as_rng(rng)
@@ -224,6 +293,16 @@ def _worth_pooling(n_clusters: int) -> int:
 def ratios(*pairs: tuple[int, int]) -> Statistic:
     """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
 
+    Parameters
+    ----------
+    *pairs : tuple of int
+        The columns above and below of each ratio.
+
+    Returns
+    -------
+    callable
+        Sums of shape (m, columns) to ratios of shape (m, pairs).
+
     Examples
     --------
     >>> import numpy as np
@@ -243,6 +322,17 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
 
 def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:
     """Return the statistic without each cluster in turn, shape (clusters, p); NaN where it is undefined then.
+
+    Parameters
+    ----------
+    totals : array of float, shape (clusters, columns)
+        Sums of each cluster.
+    statistic : callable
+        Sums of shape (m, columns) to values of shape (m, p).
+
+    Returns
+    -------
+    ndarray of float, shape (clusters, p)
 
     Raises
     ------
@@ -275,13 +365,13 @@ def checked_totals(totals: ArrayLike, multiplicity: ArrayLike | None) -> tuple[F
             raise ValueError(f"multiplicity must have one value per row ({len(array)}); got {len(times)}")
         array, times = array[times > 0], times[times > 0]
     if times.sum() < 2:
-        why = "for nothing says how clusters vary in fewer"
+        why = "because fewer clusters do not show the variation"
         raise ValueError(f"totals must have at least two clusters, {why}; got {int(times.sum())}")
     return array, times
 
 
 def evaluate(statistic: Statistic, sums: Floats) -> Floats:
-    """Call a statistic on sums (m, q) and return values (m, p), with NaN for whatever is not finite."""
+    """Call a statistic on sums (m, q) and return values (m, p), with NaN for each value that is not finite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         values = np.asarray(statistic(sums), dtype=np.float64)
     if values.ndim == 1:
@@ -343,6 +433,22 @@ def anova_sums(values: Floats, codes: Ints) -> Floats:
     Columns: 1, members n, n^2, their sum, sum^2 / n, and the sum of squares about the group's mean. Values are taken
     about their mean, so that nothing cancels. Their totals over groups, or over resampled groups, go into
     :func:`mean_squares`.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (members,)
+        What varies.
+    codes : ndarray of int, shape (members,)
+        Code of each member's group.
+
+    Returns
+    -------
+    ndarray of float, shape (groups, 6)
+
+    Examples
+    --------
+    >>> anova_sums(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).round(3).tolist()
+    [[1.0, 2.0, 4.0, -2.0, 2.0, 2.0], [1.0, 1.0, 1.0, 2.0, 4.0, 0.0]]
     """
     centred = values - values.mean()
     sums = cluster_totals(np.column_stack([np.ones(len(values)), centred]), codes)
@@ -357,6 +463,22 @@ def mean_squares(sums: Floats) -> tuple[Floats, Floats, Floats]:
 
     With G groups and N members, n0 = (N - sum n^2 / N) / (G - 1) (Searle, Casella and McCulloch, 1992, section 3.6).
     Within is NaN where every group has one member.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (rows, 6)
+        Totals of :func:`anova_sums`.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (rows,)
+        Between groups, within groups, typical group size.
+
+    Examples
+    --------
+    >>> sums = anova_sums(np.array([1.0, 3.0, 5.0, 7.0]), np.array([0, 0, 1, 1])).sum(axis=0, keepdims=True)
+    >>> [each.tolist() for each in mean_squares(sums)]
+    [[16.0], [2.0], [2.0]]
     """
     groups, members, squares, whole, between, within = sums.T
     msb = np.maximum(between - whole**2 / members, 0.0) / (groups - 1)
@@ -369,6 +491,17 @@ def intraclass(between: ArrayLike, within: ArrayLike, size: ArrayLike) -> Floats
     """Return the intraclass correlation of one-way analysis of variance from its mean squares and group size.
 
     ``(MSB - MSW) / (MSB + (n0 - 1) MSW)`` (Fisher, 1925); it can be negative, and is NaN where nothing varies.
+
+    Parameters
+    ----------
+    between, within : array of float
+        Mean squares between and within groups.
+    size : array of float
+        Typical group size.
+
+    Returns
+    -------
+    ndarray of float
 
     Examples
     --------

@@ -4,16 +4,16 @@ For x successes in n independent trials, six intervals. None covers at its level
 number; :func:`exact_coverage` says how often each does, by adding up the Binomial, not by simulation:
 
 - ``Wilson``: inverts the score test. Close to its level on average; the default.
-- ``Clopper-Pearson``: inverts the exact test. Never below its level, wider than need be.
+- ``Clopper-Pearson``: inverts the exact test. Coverage is never below the level; the interval is wider than needed.
 - ``Jeffreys``, ``Bayes uniform``: equal-tailed posterior limits under Beta(1/2, 1/2) and Beta(1, 1).
 - ``Agresti-Coull``: Wald's formula around Wilson's centre. Cautious near 0 and 1.
 - ``Wald``: share +- z * standard error. Too short near 0 and 1 and at small n (.876 at n = 20, p = .9), and of width
   0 when all or none succeed. For comparison with published values only.
 
-Trials of one question are not independent. With `cluster`, :func:`share` takes the ratio of cluster sums, and its
-interval from the clusters: Wilson's formula at as many trials as the clusters are worth (the default), Student's t
-with a cluster-robust error, or a bootstrap of clusters. The t is a Wald interval near 0 and 1: at a share of .95 of 40
-clusters of four, intraclass correlation .3, its 95 % are 87 %, Wilson's 92 %.
+Trials of one question are not independent. With `cluster`, :func:`share` takes the ratio of cluster sums and an
+interval from the clusters. By default it is Wilson's formula at as many trials as the clusters are worth. Others are
+Student's t with a cluster-robust error and a bootstrap of clusters. The t is a Wald interval, which is too short near 0
+and 1. At a share of .95 of 40 clusters of four, intraclass correlation .3, its 95 % limits cover 87 %, Wilson's 92 %.
 
 References
 ----------
@@ -133,6 +133,32 @@ def clustered_share(
     """Return the share of successes with an interval over clusters, or without one and why; as :func:`share`.
 
     Successes `x` and trials `n`, shape (rows,), are whole numbers or means of several votes; `cluster` holds codes.
+
+    Parameters
+    ----------
+    x, n : ndarray of float or int, shape (rows,)
+        Successes and trials, whole numbers or means of several votes.
+    cluster : ndarray of int, shape (rows,)
+        Codes of clusters.
+    kind : str
+        As for :func:`share`.
+    level : float
+        Coverage aimed at, in (0, 1).
+    n_boot : int
+        Replicates of a bootstrap.
+    rng : Generator, int or None
+        For a bootstrap.
+    name : str
+        What is estimated.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> print(clustered_share(np.array([3, 0, 2, 3, 1]), np.full(5, 3), np.array([0, 0, 1, 2, 3])))
+    share: 0.600 [0.246, 0.873] (95 % cluster Wilson, n = 15 in 4 clusters)
     """
     rows = n > 0
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
@@ -157,7 +183,25 @@ def clustered_share(
 
 
 class ShareLimits(NamedTuple):
-    """Limits of a share over clusters with their kind and error, or None and the note why there are none."""
+    """Limits of a share over clusters with their kind and error, or None and the note why there are none.
+
+    Attributes
+    ----------
+    low, high : float or None
+        The limits.
+    se : float or None
+        The cluster-robust error of the share.
+    kind : str
+        Kind of the limits.
+    note : str
+        Why there are none, or what a reader must know.
+
+    Examples
+    --------
+    >>> found = share_limits(np.array([3.0, 2, 1]), np.full(3, 3.0), 0.95)
+    >>> found.kind, round(found.low, 2), round(found.high, 2), found.note
+    ('cluster Wilson', 0.11, 0.97, 'only 3 clusters')
+    """
 
     low: float | None
     high: float | None
@@ -171,18 +215,22 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
 
     Wilson's formula at as many trials as the cluster-robust error is worth, at most as many as there are (Dean and
     Pagano, 2015), with Student's quantile. Its degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared
-    error, whose variation is measured by fourth powers: at most clusters - 1, and far fewer near 0 and 1, where a few
-    clusters that hold an outcome of the rarer kind make up the whole error; at least 2. Where all or none succeed no
-    error can be measured: then the limits are Clopper and Pearson's, each cluster counted once.
+    error, whose variation is measured by fourth powers. They are at least 2 and at most clusters - 1. Near 0 and 1 they
+    are far fewer, because a few clusters that hold an outcome of the rarer kind make up the whole error. Where all or
+    none succeed, no error can be measured, and the limits are Clopper and Pearson's with each cluster counted once.
 
     Where a trial is a mean of several votes (one juror of a panel, repeated items), it still counts as one trial at
-    most, although it varies less than one vote does: the limits are then somewhat wide.
+    most, although it varies less than one vote does. The limits are then somewhat wide.
 
     Parameters
     ----------
     above, below : ndarray of float, shape (clusters,)
         Each cluster's successes (sums of values in [0, 1]) and trials.
     level : float
+
+    Returns
+    -------
+    ShareLimits
 
     Examples
     --------
@@ -285,7 +333,7 @@ def share(
     n_boot : int
         Replicates of the bootstrap kinds.
     rng : Generator, int or None
-        Of the bootstrap kinds.
+        Random numbers of the bootstrap kinds.
     name : str
         What the share is called in tables.
 
@@ -310,7 +358,7 @@ def share(
     x, n = (np.atleast_1d(part) for part in _counts(successes, trials, least=0))
     total = int(n.sum())
     if total == 0:
-        raise ValueError("trials must add up to at least 1; got none: a share of nothing is unknown")
+        raise ValueError("trials must add up to at least 1; got 0, so the share is undefined")
     if cluster is None:
         kind = "Wilson" if kind is None else kind
         if kind in CLUSTER_KINDS:
@@ -328,13 +376,13 @@ def share(
             kind=kind,
             n=total,
             level=level,
-            note="Wald has no width where none or all succeed: use another kind" if low == high else "",
+            note="a Wald interval has width 0 if none or all succeed; use another kind"
+            if low == high
+            else "",
         )
     kind = "cluster Wilson" if kind is None else kind
     if kind in KINDS:
-        raise ValueError(
-            f"kind={kind!r} takes trials as independent and must come without cluster=; got both"
-        )
+        raise ValueError(f"kind={kind!r} assumes independent trials and must come without cluster=; got both")
     choice("kind", kind, CLUSTER_KINDS)
     codes = cluster_codes(cluster, x.size)
     return clustered_share(x, n, codes, kind=kind, level=level, n_boot=n_boot, rng=rng, name=name)

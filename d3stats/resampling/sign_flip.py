@@ -3,9 +3,10 @@
 Under the null that the two conditions are exchangeable within a cluster, each cluster's difference is as likely to
 be d as -d (Fisher, 1935). Exact for whole-number or rational sums, and for up to 40 real ones; drawn otherwise.
 
-Of very many clusters the largest are drawn sign by sign and the most common sizes by how many are positive; the
-total of the rest is normal. What is lost is its fourth cumulant, which beside `DRAWN` larger sums moves p by about
-1e-5 at most (Edgeworth's first term), a fiftieth of what 100,000 draws leave open at p = .05.
+With very many clusters, the signs of the largest sums are drawn one by one. For the most common sizes, the number of
+positive sums is drawn, and the total of the rest is a normal number. This neglects the fourth cumulant of the rest.
+Beside `DRAWN` larger sums, it moves p by about 1e-5 at most (Edgeworth's first term), a fiftieth of the error of
+100,000 draws at p = .05.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MOST_ENUMERATED = 40
 MOST_DRAWN = 8_192
 """Up to so many real cluster sums every sign is drawn."""
 DRAWN = 2_048
-"""How many are drawn of more than that: those with the largest sums."""
+"""With more sums than that, so many signs are drawn, those of the largest sums."""
 COMMON = 32
 """Up to so many sizes are drawn all at once, by how many of them are positive."""
 
@@ -50,9 +51,15 @@ class SignFlip:
     n_draws : int
         Random patterns drawn, 0 when exact.
     n_clusters : int
-        Clusters whose sum is not 0; the others have no say.
+        Clusters whose sum is not 0; the others do not affect the p-value.
     n_normal : int
         Clusters, those with the smallest sums, whose total was taken as normal in every draw.
+
+    Examples
+    --------
+    >>> found = sign_flip_p([1.0, 2.0, 3.0, 4.0])
+    >>> found.p_value, found.exact, found.how
+    (0.125, True, 'exact')
     """
 
     p_value: float
@@ -63,7 +70,7 @@ class SignFlip:
 
     @property
     def how(self) -> str:
-        """How the patterns were counted, in words."""
+        """The way in which the patterns were counted, in words."""
         if self.exact:
             return "exact"
         rest = f", the {self.n_normal:,} smallest of {self.n_clusters:,} sums together as a normal one"

@@ -1,8 +1,7 @@
 """When should this debate have stopped?
 
-Rules only: each is an immutable value that decides live and over a log, one family per file. What a rule costs is
-asked in ``d3stats.planning``. A new rule is a class in the file of its family: its name there makes it public here,
-and its own name gives it its place on the command line.
+A rule is an immutable value that decides live, round by round, or over a whole log, with the same stops.
+:func:`from_text` reads one from text, and what a rule costs is in :mod:`d3stats.planning`.
 """
 
 from d3stats.stopping import ks, optimal, rule, scores, sequential, tokens, votes, words

@@ -96,23 +96,23 @@ class CountWindow:
             )
         if self._camp == "right" and len(latest) and (latest.label == MISSING).all():
             raise ValueError(
-                "label must be known for at least one debate: this rule compares counts of correct votes "
-                "(camp=first and camp=largest do without); got no label"
+                "label must be known for at least one debate, because this rule compares counts of correct "
+                "votes (camp=first and camp=largest need no label); got no label"
             )
 
 
 @dataclass(frozen=True)
 class KSStability(BatchRule):
-    """Stop all debates once D(t, t - window) < threshold for `patience` rounds in a row.
+    """Stop all debates once two rounds hardly differ: KS distance < threshold for `patience` rounds in a row.
 
-    D is the Kolmogorov-Smirnov distance between the distributions of correct votes of two rounds, over the
-    debates that have a vote in both. Without labels it can follow the votes for the first answer or for the
-    largest camp instead.
+    The distance D(t, t - window) is the Kolmogorov-Smirnov distance between the distributions of correct votes of two
+    rounds, over the debates that have a vote in both. Without labels it can follow the votes for the first answer
+    or for the largest camp instead.
 
     Parameters
     ----------
     threshold : float
-        The paper's epsilon; D must be strictly below it.
+        The epsilon of Hu et al. (2025); D must be strictly below it.
     patience : int
         For how many rounds in a row.
     scale : {"pmf", "latent"}
@@ -126,22 +126,23 @@ class KSStability(BatchRule):
         Debates that this per-debate rule stopped keep their count from then on. D is at most the share of
         debates whose count changed, so carrying makes D fall by itself as debates finish.
     window : int
-        The lag m of D(t, t - m); 1 compares neighbouring rounds and is blind to slow drift.
+        The lag m of D(t, t - m); 1 compares neighbouring rounds and does not detect slow drift.
     missing : {"exclude", "wrong"}
         Leave a missing vote out (trials vary) or count it as not correct.
     seed : int
         Seeds the starts of the fits, so that the rule gives the same answer twice.
     camp : {"right", "first", "largest"}
-        Whose votes are counted. "right" needs labels; debates without one are left out. "first" is one answer
-        for the whole batch: of all answers voted in the first round with a vote, the one whose text sorts first
-        (A of a pair A and B). It depends on votes alone, not on the answers that an item lists and not on
-        answers that come up later, so a run and its log agree. It is blind to verdicts for A that become B as
-        often as the reverse, and needs items that share their answers: for open questions take "largest", the
-        round's largest camp, which is blind to every change of who leads.
+        Whose votes are counted. With "right", the correct votes, which needs labels; debates without one are
+        left out. With "first", the votes for one answer in the whole batch: of all answers voted in the first
+        round with a vote, the one whose text sorts first (A of a pair A and B). This answer depends on votes
+        alone, not on the answers that an item lists or that come up later, so a run and its log agree. With
+        "first" the rule does not detect verdicts that change from A to B as often as from B to A, and items
+        must share their answers. For open questions take "largest", the round's largest camp; the rule then
+        does not detect that another answer leads.
 
     Notes
     -----
-    The threshold has no level. Without any drift, P(D < .05 twice) is .001 for 50 debates and .98 for 1600:
+    The threshold is no test at a level. Without any drift, P(D < .05 twice) is .001 for 50 debates and .98 for 1600:
     see :class:`NoiseAwareKS` for a rule that takes the noise into account.
 
     Examples
@@ -153,6 +154,8 @@ class KSStability(BatchRule):
     >>> t = Trajectories.from_arrays(votes, label=[1] * 4000, answers=["wrong", "right"])
     >>> KSStability(0.05, patience=2).stop_rounds(t).rounds[:3].tolist()
     [3, 3, 3]
+    >>> [round(d, 3) for d in KSStability(0.05).distances(t.select(range(400)))[1:3]], str(KSStability.hu2025())
+    ([0.077, 0.033], 'ks:0.05,scale=latent,source=fitted,carry=(unanimity)')
     """
 
     threshold: NonNegativeFloat = 0.05
@@ -168,7 +171,7 @@ class KSStability(BatchRule):
     name: ClassVar[str] = "ks"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697, adaptive stability detection"
     statistic: ClassVar[str] = "Kolmogorov-Smirnov distance between rounds of the counts of a camp's votes"
-    guarantee: ClassVar[str] = "none: a false stop grows likelier with the number of debates"
+    guarantee: ClassVar[str] = "none; the probability of a false stop grows with the number of debates"
     reason: ClassVar[str] = StopReason.KS_STABLE
     presets: ClassVar[tuple[str, ...]] = ("hu2025",)
 
@@ -186,7 +189,7 @@ class KSStability(BatchRule):
 
     @classmethod
     def hu2025(cls, threshold: float = 0.05, patience: int = 2) -> KSStability:
-        """Return the rule of the paper's released code, up to its two known defects in the fit.
+        """Return the stability rule of Hu et al. (2025) as their code has it, without two defects of its fit.
 
         Fitted two-component mixtures, distance on the latent scale, debates that reached unanimity carried
         forward, one stop round for the batch, labels needed. Not copied: a step that orders components by
@@ -302,10 +305,10 @@ def stop_round_of_series(
 class NoiseAwareKS(BatchRule):
     """Stop all debates once an upper bound of D(t, t - window) falls below `epsilon`.
 
-    The bound is the larger of two: the `level` quantile of a paired bootstrap of D that draws whole clusters
-    (questions), and 1 - (1 - level)**(1/G) for G clusters, what "no change in any of G clusters" still
-    allows. So the rule cannot stop with fewer than log(1 - level) / log(1 - epsilon) clusters (59 at .05 and
-    level .95).
+    The bound is the larger of two numbers. One is the `level` quantile of a paired bootstrap of D that draws
+    whole clusters (questions). The other, for G clusters, is 1 - (1 - level)**(1/G). It bounds the share of
+    clusters with a change when none of the G has one. The rule therefore cannot stop with fewer than
+    log(1 - level) / log(1 - epsilon) clusters (59 at .05 and level .95).
 
     Parameters
     ----------
@@ -329,6 +332,11 @@ class NoiseAwareKS(BatchRule):
     >>> t = Trajectories.from_arrays(votes, label=[1] * 50, answers=["wrong", "right"])
     >>> set(NoiseAwareKS(0.05).stop_rounds(t).reasons.tolist())
     {'exhausted'}
+    >>> from d3stats.stopping.ks import PairedCounts
+    >>> counts, panel = np.repeat([0, 2, 5], 30), np.full(90, 5)
+    >>> same = PairedCounts(counts, panel, counts, panel, np.arange(90))
+    >>> round(NoiseAwareKS(0.05).upper_bound(same, number=3), 4)
+    0.0327
     """
 
     epsilon: OpenProbability = 0.05
@@ -346,7 +354,7 @@ class NoiseAwareKS(BatchRule):
     )
     statistic: ClassVar[str] = "paired cluster-bootstrap upper bound of the Kolmogorov-Smirnov distance"
     guarantee: ClassVar[str] = (
-        "at each look, P(stop) <= 1 - level when the true distance over the window is >= epsilon, "
+        "at each look, P(stop) <= 1 - level if the true distance over the window is >= epsilon, "
         "asymptotically in the number of clusters; not adjusted for repeated looks"
     )
     reason: ClassVar[str] = StopReason.KS_EQUIVALENT

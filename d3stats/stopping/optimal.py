@@ -58,7 +58,7 @@ class Optimal(Rule):
     name: ClassVar[str] = ""
     citation: ClassVar[str] = "Smallwood and Sondik (1973), Operations Research 21: hidden Markov classes"
     statistic: ClassVar[str] = "round, count of votes and posterior of the class given all counts so far"
-    guarantee: ClassVar[str] = "no rule on counts does better in the process that it was solved for"
+    guarantee: ClassVar[str] = "no rule on counts is better in the process that it was solved for"
     reason: ClassVar[str] = "optimal"
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Optimal(Rule):
 
 @dataclass
 class OptimalState:
-    """Where one debate stands: a node of the policy, or after a gap the odds of (class, count)."""
+    """The state of one debate: a node of the policy, or after a gap the odds of (class, count)."""
 
     rule: Optimal
     round: int = 0
@@ -123,7 +123,7 @@ class OptimalState:
     path: list[tuple[int, int]] = field(default_factory=list)
 
     def memory(self) -> tuple[int, int, bool]:
-        """What decides everything to come while no vote is missing."""
+        """Return the values that determine all later decisions while no vote is missing."""
         return (0, 0, True) if self.stopped else (self.round, self.node, False)
 
     def update(self, latest: Round, /) -> Decision:

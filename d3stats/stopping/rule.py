@@ -1,7 +1,7 @@
-"""What a stopping rule is: an immutable value that decides live, round by round, or over a whole log, with one answer.
+"""A stopping rule is an immutable value that decides live, round by round, or over a whole log, with the same stops.
 
 Live, ``state = rule.start()`` and then ``state.update(round)`` after every round that is played; over a log,
-``rule.stop_rounds(trajectories)``. A property test holds the two equal.
+``rule.stop_rounds(trajectories)``. A property test checks that the two are equal.
 
 Rules count rounds *played*: a rule that stops after the first votes stops at 1. A rule that never fires stops
 at the debate's depth with the reason ``"exhausted"``. A state may be updated after it has fired (``&`` and
@@ -35,7 +35,9 @@ __all__ = [
     "Decisions",
     "Either",
     "Firings",
+    "MemorylessRule",
     "MixedRule",
+    "ReasonedRule",
     "Round",
     "Rule",
     "RuleState",
@@ -52,7 +54,13 @@ BoolArray = NDArray[np.bool_]
 
 
 class StopReason(StrEnum):
-    """Why a debate stopped, as written to logs and tables; a new family adds its string in its own file."""
+    """The reason why a debate stopped, as written to logs and tables; a new family adds its string in its own file.
+
+    Examples
+    --------
+    >>> str(StopReason.UNANIMITY)
+    'unanimity'
+    """
 
     EXHAUSTED = "exhausted"
     FIXED_ROUNDS = "fixed_rounds"
@@ -63,7 +71,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a rule for one debate may see of one round; never the label.
+    """The data of one round that a rule for one debate may see; the label is not among them.
 
     Attributes
     ----------
@@ -72,13 +80,18 @@ class Round:
     votes : tuple of int
         One answer code per seat of the panel, ``MISSING`` (-1) where there is no vote.
     panel : int
-        How many agents sit on the panel.
+        How many agents the panel has.
     tokens : float or None
         Prompt plus completion tokens of the round; None when not recorded.
     scores : tuple of (float or None), or None
         Raw points per side.
     texts : tuple of (str or None), or None
         What each seat answered, in words; None where there is no vote.
+
+    Examples
+    --------
+    >>> Round(1, votes=(0, 1, -1), panel=3, tokens=900.0).votes
+    (0, 1, -1)
     """
 
     number: int
@@ -110,7 +123,23 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to stop after this round, why, and the numbers behind it (by name, in `detail`)."""
+    """Whether to stop after this round, why, and the numbers behind it (by name, in `detail`).
+
+    Attributes
+    ----------
+    stop : bool
+        Whether to stop.
+    reason : str or None
+        Why, None while the debate continues.
+    detail : mapping of str to float
+        The numbers behind it, by name.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Supermajority
+    >>> Supermajority(0.6).start().update(Round(1, (0, 0, 1), 3))
+    Decision(stop=True, reason='supermajority', detail={'lead': 2})
+    """
 
     stop: bool
     reason: str | None = None
@@ -118,11 +147,19 @@ class Decision:
 
 
 CONTINUE = Decision(stop=False)
-"""Go on, with nothing to report."""
+"""The decision to continue."""
 
 
 class RuleState(Protocol):
-    """The running side of a rule in one debate."""
+    """The state of a rule in one running debate.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import FixedRounds
+    >>> state = FixedRounds(2).start()
+    >>> [state.update(Round(number, (0, 1), 2)).stop for number in (1, 2)]
+    [False, True]
+    """
 
     def update(self, latest: Round, /) -> Decision:
         """Take the next round, in order, and say whether the debate should stop after it."""
@@ -139,6 +176,16 @@ class Stops:
         Rounds played when the debate stopped; 0 only for a debate without rounds.
     reasons : ndarray of str, shape (debates,)
         ``StopReason`` values, or the string of another family.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]]])
+    >>> stops = Unanimity().stop_rounds(t)
+    >>> stops.rounds.tolist(), len(stops)
+    ([2, 2], 2)
+    >>> stops.to_frame().values.tolist()
+    [[2, 'exhausted', 0.5], [2, 'unanimity', 0.5]]
     """
 
     rounds: IntArray
@@ -164,13 +211,20 @@ class Stops:
 
 @dataclass(frozen=True, eq=False)
 class Firings:
-    """In which rounds a per-debate rule says stop, and why: what combinations of rules are computed from.
+    """The rounds in which a per-debate rule fires, and why; combinations of rules are computed from these.
 
     Attributes
     ----------
     codes : ndarray of int16, shape (debates, rounds)
         0 where the rule does not fire, i where it fires for ``reasons[i - 1]``.
     reasons : tuple of str
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]]])
+    >>> Unanimity().firings(t).codes.tolist()
+    [[0, 1], [0, 0]]
     """
 
     codes: Codes
@@ -185,19 +239,34 @@ class StoppingRule(Value, ABC):
     name : str
         How the rule is written on the command line and in tables; a rule without a name has no text form.
     citation, statistic, guarantee : str
-        Where the rule is from, what it looks at, and what it promises ("none" is an answer).
+        Where the rule is from, what it looks at, and what it guarantees ("none" is an answer).
+
+    Examples
+    --------
+    >>> from d3stats.stopping import FixedRounds, KSStability, Unanimity
+    >>> rule = Unanimity() | FixedRounds(3)
+    >>> str(rule), str(rule.after(2)), [str(part) for part in rule.parts()]
+    ('unanimity | fixed:3', '(unanimity | fixed:3).after(2)', ['unanimity | fixed:3', 'unanimity', 'fixed:3'])
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]]])
+    >>> rule.stop_rounds(t).rounds.tolist(), rule.remarks(t)
+    ([2, 2], ())
+    >>> state = rule.start_batch()
+    >>> [state.update(latest).stop.tolist() for latest in batch_rounds(t)]
+    [[False, False], [True, False]]
+    >>> KSStability().needs_labels
+    True
     """
 
     name: ClassVar[str] = ""
-    citation: ClassVar[str] = "that of its parts"
-    statistic: ClassVar[str] = "that of its parts"
-    guarantee: ClassVar[str] = "none beyond its parts'"
+    citation: ClassVar[str] = "the statistics of its parts"
+    statistic: ClassVar[str] = "the statistics of its parts"
+    guarantee: ClassVar[str] = "the guarantees of its parts only"
     inputs: ClassVar[frozenset[str]] = frozenset({"votes"})
-    """What the rule itself looks at, of "votes", "texts", "scores" and "tokens"; see `reads`."""
+    """The inputs of the rule itself, from "votes", "texts", "scores" and "tokens"; see `reads`."""
     presets: ClassVar[tuple[str, ...]] = ()
     """Class methods that make the rule with the settings of a source; each is also a name."""
     binding: ClassVar[int] = 3
-    """How tightly the text of the rule binds: 1 as ``|``, 2 as ``&``, 3 as a name or ``.after(n)``."""
+    """The precedence of the rule's text: 1 as ``|``, 2 as ``&``, 3 as a name or ``.after(n)``."""
 
     @property
     def needs_labels(self) -> bool:
@@ -206,7 +275,7 @@ class StoppingRule(Value, ABC):
 
     @property
     def reads(self) -> frozenset[str]:
-        """What the rule and its parts look at: of "votes", "texts" (votes in words), "scores", "tokens", "labels".
+        """The inputs of the rule and its parts, from "votes", "texts" (votes in words), "scores", "tokens", "labels".
 
         Examples
         --------
@@ -221,7 +290,7 @@ class StoppingRule(Value, ABC):
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
 
-        Takes whatever :func:`d3stats.as_trajectories` takes.
+        The source is any that :func:`d3stats.as_trajectories` reads.
         """
 
     def start_batch(self) -> MixedState:
@@ -259,15 +328,25 @@ class Rule(StoppingRule):
 
     A new rule is a frozen dataclass with ``name, citation, statistic, guarantee, reason`` and two methods:
     :meth:`start` (live; a rule without memory is a :class:`MemorylessRule` and has ``update``) and :meth:`fires`
-    (over a log). A rule that stops for several reasons is a :class:`ReasonedRule`. Combine rules with
+    (over a log). A rule that stops for several reasons is a :class:`ReasonedRule`. Rules are combined as follows.
 
-    ``a | b``
-        fires in a round where either fires; the reason is the one that fired, `a`'s when both do.
-    ``a & b``
-        latched: fires from the round on by which each has fired at least once, so the debate stops at the
-        later of the two stops; the reason is the later one's, `a`'s when both come at once.
-    ``a.after(rounds)``
-        ignores the firings of `a` before that many rounds are played.
+    - ``a | b`` fires in a round where either fires; the reason is the one that fired, `a`'s when both do.
+    - ``a & b`` is latched. It fires from the round on by which each has fired at least once, so the debate stops
+      at the later of the two stops. The reason is that of the later stop, and `a`'s when both come at once.
+    - ``a.after(rounds)`` ignores the firings of `a` before that many rounds are played.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Supermajority, Unanimity
+    >>> rule = Supermajority(0.6) & Unanimity()
+    >>> state = rule.start()
+    >>> [state.update(Round(number, votes, 3)).stop for number, votes in ((1, (0, 0, 1)), (2, (0, 0, 0)))]
+    [False, True]
+    >>> t = Trajectories.from_arrays([[["A", "A", "B"], ["A", "A", "A"]]])
+    >>> rule.fires(t).tolist(), rule.firings(t).reasons
+    ([[False, True]], ('supermajority', 'unanimity'))
+    >>> Unanimity().stop(votes=3.0).reason
+    'unanimity'
     """
 
     reason: ClassVar[str] = ""
@@ -278,7 +357,7 @@ class Rule(StoppingRule):
 
     @abstractmethod
     def fires(self, trajectories: Trajectories) -> BoolArray:
-        """Say after which rounds the rule fires, shape (debates, rounds), had the debate gone on."""
+        """Say after which rounds the rule fires, shape (debates, rounds), if the debate continued that far."""
 
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return :meth:`fires` with the reasons; rounds that were not played never fire."""
@@ -292,7 +371,7 @@ class Rule(StoppingRule):
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
 
-        Takes whatever :func:`d3stats.as_trajectories` takes.
+        The source is any that :func:`d3stats.as_trajectories` reads.
 
         Examples
         --------
@@ -345,7 +424,15 @@ class Rule(StoppingRule):
 
 
 class MemorylessRule(Rule):
-    """A rule that decides by the latest round alone: it is its own state."""
+    """A rule that decides by the latest round alone; the rule is its own state.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import FixedRounds
+    >>> rule = FixedRounds(1)
+    >>> rule.start() is rule, rule.update(Round(1, (0, 1), 2)).reason
+    (True, 'fixed_rounds')
+    """
 
     def start(self) -> MemorylessRule:
         """Open a debate; the rule needs no memory."""
@@ -357,7 +444,18 @@ class MemorylessRule(Rule):
 
 
 class ReasonedRule(Rule):
-    """A rule with several conditions; `reasons` names them, the one that is said first in front."""
+    """A rule with several conditions; `reasons` names them in order, and the first that holds is reported.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import TokenBudget
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "B"]]], tokens=[[600.0, 700.0]])
+    >>> rule = TokenBudget(1000)
+    >>> rule.reasons, [held.tolist() for held in rule.conditions(t)], rule.fires(t).tolist()
+    (('token_budget', 'tokens_unknown'), [[[True, True]], [[False, False]]], [[True, True]])
+    >>> rule.firings(t).codes.tolist(), rule.decision((True, False), {"spent": 600.0}).reason
+    ([[1, 1]], 'token_budget')
+    """
 
     reasons: ClassVar[tuple[str, ...]]
 
@@ -386,7 +484,7 @@ class ReasonedRule(Rule):
 
 
 def first_firing(codes: Codes) -> tuple[Codes, IntArray]:
-    """Return each row's first nonzero code (0 if none) and where it stands."""
+    """Return each row's first nonzero code (0 if none) and its position."""
     if codes.shape[1] == 0:
         return np.zeros(len(codes), np.int16), np.zeros(len(codes), np.int64)
     at = (codes > 0).argmax(axis=1)
@@ -412,7 +510,16 @@ class BatchRound:
     tokens : ndarray of float or None, shape (debates,)
     scores : ndarray of float or None, shape (debates, sides)
     answers : tuple of str or None
-        What the codes stand for.
+        The values of the codes.
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays([[["A", "A", "B"]], [["B", "B", "B"]]], label=["A", "B"])
+    >>> (first,) = batch_rounds(t)
+    >>> first.round_of(0).votes, first.answers[first.first_answer()]
+    ((0, 0, 1), 'A')
+    >>> [counted.tolist() for counted in first.camp_trials("right", "exclude")]
+    [[2, 3], [3, 3]]
     """
 
     number: int
@@ -498,11 +605,27 @@ class BatchRound:
 
 Camp = Literal["right", "first", "largest"]
 CAMPS = ("right", "first", "largest")
-"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
+"""The votes that a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
 
 
 def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
-    """Yield the rounds of a whole log as a live batch rule would have seen them."""
+    """Yield the rounds of a whole log as a live batch rule would have seen them.
+
+    Parameters
+    ----------
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
+        The log.
+
+    Yields
+    ------
+    BatchRound
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]])
+    >>> [(latest.number, latest.votes.tolist()) for latest in batch_rounds(t)]
+    [(1, [[0, 1], [1, 1]]), (2, [[0, 0], [1, 1]])]
+    """
     trajectories = as_trajectories(trajectories)
     reached = trajectories.reached()
     for r in range(trajectories.n_rounds):
@@ -527,6 +650,16 @@ def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
     debate : int
         Row of the debate in `trajectories`.
+
+    Yields
+    ------
+    Round
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]])
+    >>> [(latest.number, latest.votes) for latest in rounds_of(t, 0)]
+    [(1, (0, 1)), (2, (0, 0))]
     """
     trajectories = as_trajectories(trajectories)
     row = integer("debate", debate, minimum=0)
@@ -561,7 +694,7 @@ class ReasonBook:
 
 
 Watch = Callable[[Rule, ReasonBook], Watcher]
-"""How a per-debate rule inside a batch is followed: live, or read off a log at once."""
+"""The ways to follow a per-debate rule inside a batch: live, or over a log at once."""
 
 
 class LiveWatcher:
@@ -643,6 +776,17 @@ class BatchRule(_WholeBatch):
 
     A new one is a frozen dataclass with the same texts as :class:`~d3stats.stopping.Rule` and one method,
     :meth:`start`.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import KSStability
+    >>> t = Trajectories.from_arrays([[[1, 1], [1, 0], [1, 0]]] * 9, label=[1] * 9)
+    >>> rule = KSStability(0.05, patience=1)
+    >>> rule.stop_rounds(t).rounds[:2].tolist()
+    [3, 3]
+    >>> state = rule.start()
+    >>> [state.update(latest).stop for latest in batch_rounds(t)]
+    [False, False, True]
     """
 
     reason: ClassVar[str]
@@ -654,7 +798,24 @@ class BatchRule(_WholeBatch):
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Which debates of a batch stop after this round, and why ("" where they do not)."""
+    """Which debates of a batch stop after this round, and why ("" where they do not).
+
+    Attributes
+    ----------
+    stop : ndarray of bool, shape (debates,)
+        Which debates stop.
+    reasons : ndarray of str, shape (debates,)
+        Why, "" where they do not.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> t = Trajectories.from_arrays([[["A", "B"]], [["B", "B"]]])
+    >>> state = Unanimity().start_batch()
+    >>> decided = state.update(next(batch_rounds(t)))
+    >>> decided.stop.tolist(), decided.reasons.tolist()
+    ([False, True], ['', 'unanimity'])
+    """
 
     stop: BoolArray
     reasons: NDArray[np.str_]
@@ -698,7 +859,7 @@ def _watcher(rule: StoppingRule, watch: Watch, book: ReasonBook) -> Watcher:
     if isinstance(rule, BatchRule):
         return _BroadcastWatcher(rule.start(watch), book)
     if isinstance(rule, MixedRule):
-        joined: Watcher = rule.joined([_watcher(part, watch, book) for part in rule.joins()])
+        joined: Watcher = rule._joined([_watcher(part, watch, book) for part in rule._joins()])
         return joined
     raise TypeError(f"rule must be a Rule, a BatchRule or a combination of them; got {rule!r}")
 
@@ -709,15 +870,15 @@ class _Combination(StoppingRule):
     inputs: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
-    def joined(self, states: Sequence[Any]) -> Any:
+    def _joined(self, states: Sequence[Any]) -> Any:
         """Return the state made of those of the parts."""
 
-    def joins(self) -> list[StoppingRule]:
+    def _joins(self) -> list[StoppingRule]:
         """Return the parts, in order."""
         values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]
         return [value for value in values if isinstance(value, StoppingRule)]
 
-    def part_text(self, part: StoppingRule, binding: int) -> str:
+    def _part_text(self, part: StoppingRule, binding: int) -> str:
         """Return a part as text, in brackets where it binds less tightly than asked."""
         return str(part) if part.binding >= binding else f"({part})"
 
@@ -727,14 +888,14 @@ class _DebateCombination(_Combination, Rule):
 
     def start(self) -> RuleState:
         """Open a debate."""
-        state: RuleState = self.joined([part.start() for part in self.joins() if isinstance(part, Rule)])
+        state: RuleState = self._joined([part.start() for part in self._joins() if isinstance(part, Rule)])
         return state
 
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return the rounds in which the combination fires, and why."""
         book, t = ReasonBook(), trajectories
-        logged = [LoggedWatcher(part, book, t) for part in self.joins() if isinstance(part, Rule)]
-        state = self.joined([_Replayed(one.by_round) for one in logged])
+        logged = [LoggedWatcher(part, book, t) for part in self._joins() if isinstance(part, Rule)]
+        state = self._joined([_Replayed(one.by_round) for one in logged])
         by_round = np.zeros((t.n_rounds, t.n_debates), dtype=np.int16)
         for r in range(t.n_rounds):
             by_round[r] = state.update(_Number(r + 1))
@@ -747,7 +908,19 @@ class _DebateCombination(_Combination, Rule):
 
 
 class MixedRule(_Combination, _WholeBatch):
-    """A combination with a batch rule in it: decides debate by debate, with the whole batch in view."""
+    """A combination with a batch rule in it: decides debate by debate, with the whole batch in view.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import KSStability, Unanimity
+    >>> t = Trajectories.from_arrays([[[1, 1], [1, 0], [1, 0]]] * 9, label=[1] * 9)
+    >>> rule = Unanimity().after(2) | KSStability(0.05, patience=1)
+    >>> str(rule), rule.stop_rounds(t).reasons[:1].tolist()
+    ('unanimity.after(2) | ks:0.05,patience=1', ['ks_stable'])
+    >>> state = rule.start()
+    >>> [bool(state.update(latest).stop.all()) for latest in batch_rounds(t)]
+    [False, False, True]
+    """
 
     def start(self) -> MixedState:
         """Open a batch."""
@@ -821,12 +994,12 @@ class _Either(_Combination):
 
     binding: ClassVar[int] = 1
 
-    def joined(self, states: Sequence[Any]) -> _EitherState:
+    def _joined(self, states: Sequence[Any]) -> _EitherState:
         """Return the state made of those of the parts."""
         return _EitherState(*states)
 
     def __str__(self) -> str:
-        return f"{self.part_text(self.left, 1)} | {self.part_text(self.right, 2)}"
+        return f"{self._part_text(self.left, 1)} | {self._part_text(self.right, 2)}"
 
 
 @dataclass(frozen=True)
@@ -836,12 +1009,12 @@ class _Both(_Combination):
 
     binding: ClassVar[int] = 2
 
-    def joined(self, states: Sequence[Any]) -> _BothState:
+    def _joined(self, states: Sequence[Any]) -> _BothState:
         """Return the state made of those of the parts."""
         return _BothState(*states)
 
     def __str__(self) -> str:
-        return f"{self.part_text(self.left, 2)} & {self.part_text(self.right, 3)}"
+        return f"{self._part_text(self.left, 2)} & {self._part_text(self.right, 3)}"
 
 
 @dataclass(frozen=True)
@@ -849,31 +1022,75 @@ class _After(_Combination):
     inner: StoppingRule
     rounds: PositiveInt
 
-    def joined(self, states: Sequence[Any]) -> _AfterState:
+    def _joined(self, states: Sequence[Any]) -> _AfterState:
         """Return the state made of that of the part."""
         (inner,) = states
         return _AfterState(inner, self.rounds)
 
     def __str__(self) -> str:
-        return f"{self.part_text(self.inner, 3)}.after({self.rounds})"
+        return f"{self._part_text(self.inner, 3)}.after({self.rounds})"
 
 
 class Either(_Either, _DebateCombination):
-    """Fires in a round where either rule fires; `left` gives the reason when both do."""
+    """Fires in a round where either rule fires; `left` gives the reason when both do.
+
+    Attributes
+    ----------
+    left, right : StoppingRule
+        The two rules.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import FixedRounds, Unanimity
+    >>> Either(Unanimity(), FixedRounds(3)) == Unanimity() | FixedRounds(3)
+    True
+    >>> (Unanimity() | FixedRounds(2)).run([Round(1, (0, 1), 2), Round(2, (0, 1), 2)])
+    (2, 'fixed_rounds')
+    """
 
     left: Rule
     right: Rule
 
 
 class Both(_Both, _DebateCombination):
-    """Fires from the round on by which each rule has fired at least once; the later one gives the reason."""
+    """Fires from the round on by which each rule has fired at least once; the later one gives the reason.
+
+    Attributes
+    ----------
+    left, right : StoppingRule
+        The two rules.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import FixedRounds, Unanimity
+    >>> Both(Unanimity(), FixedRounds(2)) == Unanimity() & FixedRounds(2)
+    True
+    >>> (Unanimity() & FixedRounds(2)).run([Round(1, (0, 0), 2), Round(2, (0, 1), 2)])
+    (2, 'fixed_rounds')
+    """
 
     left: Rule
     right: Rule
 
 
 class After(_After, _DebateCombination):
-    """The rule with its firings before `rounds` rounds are played ignored."""
+    """The rule with its firings before `rounds` rounds are played ignored.
+
+    Attributes
+    ----------
+    inner : StoppingRule
+        The rule.
+    rounds : int
+        The first round after which it may stop the debate.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> After(Unanimity(), 2) == Unanimity().after(2)
+    True
+    >>> Unanimity().after(2).run([Round(1, (0, 0), 2), Round(2, (0, 0), 2)])
+    (2, 'unanimity')
+    """
 
     inner: Rule
 

@@ -27,7 +27,7 @@ from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, ReasonedRu
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["BudgetedStopping", "Declaration", "GapPosterior", "ScoreDeclaration", "SignAgreement"]
+__all__ = ["BudgetedStopping", "Declaration", "GapPosterior", "ScoreDeclaration", "SignAgreement", "WideGap"]
 
 
 def gap_of(rule: str, latest: Round) -> float | None:
@@ -70,10 +70,10 @@ class GapPosterior(Rule):
     The gap of a round is abs(s1 - s2), in raw points. After r comparisons of a gap with the one before, of which
     w found it larger, delta has the posterior Beta(a + w, b + r - w).
 
-    This is a posterior of the probability that the gap grows from round to round, not of the gap: gaps that
-    jump about independently give a mean near 1/2 whatever their size, and a gap that creeps from 0 to 0.1 gives
-    a mean near 1. So the rule stops because the trend is known, not because one side is ahead, and the posterior
-    treats the comparisons as independent with one constant chance, which gaps are not.
+    This is a posterior of the probability that the gap grows from round to round, not of the gap. Gaps that
+    change independently from round to round give a mean near 1/2 at any size; a gap that grows slowly from 0 to
+    0.1 gives a mean near 1. The rule therefore stops because the trend is known, not because one side is ahead.
+    The posterior treats the comparisons as independent with one constant chance, which is not true of gaps.
 
     Parameters
     ----------
@@ -97,6 +97,8 @@ class GapPosterior(Rule):
     >>> rising = [Round(r, (0,), 1, scores=(50.0 + r, 50.0)) for r in range(1, 9)]
     >>> rule.run(rising)
     (4, 'gap_posterior')
+    >>> round(rule.mass(3, 3), 3)
+    0.908
     """
 
     level: OpenProbability = 0.95
@@ -110,7 +112,9 @@ class GapPosterior(Rule):
         "Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), Definition 1: Beta posterior"
     )
     statistic: ClassVar[str] = "posterior probability within `width` of the mean of Beta(a + w, b + r - w)"
-    guarantee: ClassVar[str] = "none on the verdict: it says how often the gap grows, not who is ahead"
+    guarantee: ClassVar[str] = (
+        "none on the verdict; it measures how often the gap grows, not which answer leads"
+    )
     reason: ClassVar[str] = "gap_posterior"
 
     def start(self) -> _State:
@@ -175,8 +179,8 @@ class SignAgreement(Rule):
     -----
     Let each round name the better side with probability p and the worse one with q = 1 - p, independently
     and without ties. With ``patience=2`` and no cap on the rounds, the side that is named at the stop is
-    right with probability p^2 (1 + q) / (1 - pq), after (2 + pq) / (1 - pq) rounds on average: .80633 and
-    2.7975 at p = .7, where the majority of three rounds is right with probability .784.
+    right with probability p^2 (1 + q) / (1 - pq), after (2 + pq) / (1 - pq) rounds on average. At p = .7
+    these are .80633 and 2.7975; the majority of three rounds is right with probability .784.
 
     Raises
     ------
@@ -240,6 +244,65 @@ class _SignAgreementState:
 
 
 @dataclass(frozen=True)
+class WideGap(MemorylessRule):
+    """Stop when the score gap is at least so many points wide in one of the first rounds.
+
+    The gap is abs(side 0 minus side 1) in raw points. In a debate whose first round is one protocol and whose later
+    rounds are another, this rule chooses between the two: a narrow gap leads to the more expensive protocol.
+
+    Parameters
+    ----------
+    points : float
+        The narrowest gap that stops, at least 0; 0 stops every debate whose scores are known.
+    within : int
+        The last round in which the rule may stop; 1 by default.
+
+    Notes
+    -----
+    D3, 5.5, advises SAMRE where the judge's first gap is below 25 points and MORE elsewhere. The paper does not say
+    on which scale; a judge's total runs from 6 to 120. A round with a missing score has no gap and does not stop.
+
+    Raises
+    ------
+    ValueError
+        When played on a log without scores of two sides.
+
+    Examples
+    --------
+    >>> WideGap(25).run([Round(1, (), 0, scores=(90, 60)), Round(2, (), 0, scores=(80, 75))])
+    (1, 'wide_gap')
+    >>> WideGap(25).run([Round(1, (), 0, scores=(80, 75)), Round(2, (), 0, scores=(90, 60))])
+    (2, 'exhausted')
+    """
+
+    points: NonNegativeFloat = 25.0
+    within: PositiveInt = 1
+
+    name: ClassVar[str] = "wide_gap"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    citation: ClassVar[str] = (
+        "Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), 5.5: which protocol for which gap"
+    )
+    statistic: ClassVar[str] = "abs(score gap) in the first `within` rounds"
+    guarantee: ClassVar[str] = "none; risk_controlled chooses `points` with one"
+    reason: ClassVar[str] = "wide_gap"
+
+    def update(self, latest: Round, /) -> Decision:
+        """Stop when the latest round is early enough and its gap wide enough."""
+        gap = gap_of(self.name, latest)
+        if gap is None or latest.number > self.within or abs(gap) < self.points:
+            return CONTINUE
+        return self.stop(gap=gap)
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire in every early round with a wide gap."""
+        gaps = np.abs(gaps_of(self.name, trajectories))
+        gaps[:, self.within :] = np.nan
+        result: NDArray[np.bool_] = gaps >= self.points
+        return result
+
+
+@dataclass(frozen=True)
 class BudgetedStopping(ReasonedRule):
     """Stop when the score gap has settled, the token budget is exceeded or the last round is played.
 
@@ -261,16 +324,16 @@ class BudgetedStopping(ReasonedRule):
         Not stable while the compared gaps rise strictly or fall strictly over the whole window. With a window
         of 2 that leaves equal gaps only.
     budget : float, optional
-        Stop once the tokens spent so far are more than this: it may be overspent by one round.
+        Stop once the tokens spent so far are more than this. A debate may exceed it by one round.
     max_rounds : int, optional
         Stop after this round.
 
     Notes
     -----
-    Of the reasons ``"gap_stable"``, ``"token_budget"``, ``"round_cap"`` the first that holds is given, the order of
+    The reason is the first that holds of ``"gap_stable"``, ``"token_budget"``, ``"round_cap"``, the order of
     the paper's Algorithm 2. Its released code asks in the opposite order, which changes the reason and never the
     round. With a budget, a debate also stops where the tokens of a round are not recorded, with the reason
-    ``"tokens_unknown"``: an unknown cost cannot be held against a budget.
+    ``"tokens_unknown"``, because an unknown cost cannot be compared with a budget.
 
     Raises
     ------
@@ -313,16 +376,19 @@ class BudgetedStopping(ReasonedRule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon <= 0:
-            raise ValueError(f"epsilon must be above 0, the range lies below it; got epsilon={self.epsilon}")
+            raise ValueError(
+                f"epsilon must be above 0, because the range must be below it; got epsilon={self.epsilon}"
+            )
 
     @classmethod
     def d3_paper(
         cls, epsilon: float = 3.0, budget: float | None = None, max_rounds: int = 5
     ) -> BudgetedStopping:
-        """Return the rule as the paper states it: the signed gap of two rounds, at most 5 rounds.
+        """Return D3's rule as the paper states it: stop when the signed gap of two rounds has settled, at the
+        latest after 5 rounds.
 
-        It may stop at round 2, as the paper's 58 % do. The paper gives no epsilon; 3 points, on a scale from
-        6 to 120, is the value of the released code's settings.
+        The rule may stop at round 2, as it does for 58 % in the paper. The paper gives no epsilon; 3 points, on a
+        scale from 6 to 120, is the value of the released code's settings.
         """
         return cls(epsilon, window=2, budget=budget, max_rounds=max_rounds)
 
@@ -330,7 +396,8 @@ class BudgetedStopping(ReasonedRule):
     def d3_code(
         cls, epsilon: float = 3.0, budget: float | None = None, max_rounds: int = 5
     ) -> BudgetedStopping:
-        """Return the rule as the released code (abirharrasse/D3-Judge) has it; it cannot stop stable before 3.
+        """Return D3's rule as its code (abirharrasse/D3-Judge) has it: as the paper's, but on absolute gaps of
+        three rounds.
 
         Absolute gaps of 3 rounds, no strict trend, and the defaults of its settings. Its debate driver passes
         5 points and 7 rounds instead, ``d3_code(5, max_rounds=7)``; it counts every round as 0 tokens, so that
@@ -404,7 +471,7 @@ def _stable(
 def _tokens_so_far(t: Trajectories) -> NDArray[np.float64]:
     if t.tokens is None:
         raise ValueError(
-            "tokens must be recorded, because budgeted holds them against a budget; got none in the log"
+            "tokens must be recorded, because budgeted compares them with a budget; got none in the log"
         )
     result: NDArray[np.float64] = np.cumsum(np.where(t.reached(), t.tokens, 0.0), axis=1)
     return result
@@ -418,24 +485,25 @@ class Declaration(MemorylessRule):
     ----------
     seat : int
         Seat of the judge, from 0, or from the end of the debate's own panel if negative; -1, the default, is
-        the last seat that is taken. In a log, agents who vote sit in the order of their names, so the last seat is
-        that of the last name; a replay's notes say whose it is. A debate without that seat is never declared over.
+        the last seat that is taken. In a log, agents who vote have seats in the order of their names, so the last
+        seat is that of the last name; a replay's notes say whose it is. In a debate without that seat the rule
+        never stops.
     undecided : str
-        The answer by which the judge of this log says "go on", if that is a vote like any other, as
+        The answer by which the judge of this log asks for another round, if that is a vote like any other, as
         ``"no preference"`` is in the logs that Liang et al. released. Words; a rule's text has ``_`` for spaces.
 
     Raises
     ------
     ValueError
-        When `undecided` is given and the log says only which votes were right (``coding="correctness"``), or when
-        the seat counts from the end and somebody there may be a judge who casts no vote in the whole log.
+        When `undecided` is given and the log says only which votes were right (``coding="correctness"``). Also when
+        the seat counts from the end and an agent there, without any vote in the log, may be the judge.
 
     Notes
     -----
-    A vote that could not be read looks like a judge that goes on, so the rule then stops late, never early. A
-    role that casts no vote in the whole log has no seat, and the log does not say whether it was asked. Where such an
-    agent would change who has a seat that counts from the end, a replay is refused; count from the front, or read the
-    log with the ``roles`` that are asked to vote, who then have seats.
+    A vote that could not be read looks like a judge that asks for another round, so the rule then stops late, never
+    early. A role that casts no vote in the whole log has no seat, and the log does not say whether it was asked. Where
+    such an agent would change who has a seat that counts from the end, a replay is refused. Count from the front then,
+    or read the log with the ``roles`` that are asked to vote, which gives them seats.
     Multi-Persona also ends after three rounds: ``Declaration() | FixedRounds(3)``.
 
     Examples
@@ -452,8 +520,8 @@ class Declaration(MemorylessRule):
     citation: ClassVar[str] = (
         "Liang et al. (2023), arXiv 2305.19118: the judge ends the debate (Multi-Persona)"
     )
-    statistic: ClassVar[str] = "whether the judge's seat has cast a vote that decides"
-    guarantee: ClassVar[str] = "none; the verdict is as good as the judge's sense of when to stop"
+    statistic: ClassVar[str] = "whether the judge's seat has given a deciding vote"
+    guarantee: ClassVar[str] = "none; the verdict depends on the judge's decision to stop"
     reason: ClassVar[str] = "declaration"
 
     def __post_init__(self) -> None:
@@ -503,9 +571,10 @@ class Declaration(MemorylessRule):
         row = int(behind.argmax())
         front = int(t.panel[row]) + self.seat
         raise ValueError(
-            f"seat must count from the front, because in debate {t.debates[row]!r} an agent who casts no vote in the "
-            f"whole log may have been the judge; got {self}, which would read {t.seats[front]!r} (seat={front} reads "
-            "it on purpose; a log that is read with the roles that are asked to vote has seats for all of them)"
+            f"seat must count from the front, because in debate {t.debates[row]!r} an agent without any "
+            f"vote in the log may have been the judge; got {self}, which would read {t.seats[front]!r}. "
+            f"Use seat={front} if that agent is the judge, or read the log with the roles that are asked to vote, "
+            "which gives seats to all of them"
         )
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
@@ -515,11 +584,11 @@ class Declaration(MemorylessRule):
         taken = (seat >= 0) & (seat < t.panel)
         whose = [repr(t.seats[at]) for at in np.unique(seat[taken]).tolist()]
         if not whose:
-            return (f"{self} never fires: no debate of this log has the seat {self.seat}.",)
+            return (f"{self} never fires, because no debate of this log has the seat {self.seat}.",)
         place = "the last seat" if self.seat == -1 else f"seat {self.seat}"
         return (
-            f"{self} takes the votes of {' or '.join(whose)} as the judge's ({place}; agents sit in the order of "
-            "their names, and seat= names another).",
+            f"{self} takes the votes of {' or '.join(whose)} as the judge's ({place}; seats follow the "
+            "order of the agents' names, and seat= chooses another).",
         )
 
     def _goes_on(self, answer: str | None) -> bool:
@@ -535,8 +604,8 @@ class ScoreDeclaration(MemorylessRule):
     side : int
         Which of the log's score sides holds the evaluator's mark, from 0.
     at_least : float
-        The mark that ends the debate, in raw points; AgentVerse's evaluator gives 1 to a correct answer. A
-        missing mark goes on.
+        The mark that ends the debate, in raw points; AgentVerse's evaluator gives 1 to a correct answer. With a
+        missing mark the debate continues.
 
     Raises
     ------
@@ -556,7 +625,7 @@ class ScoreDeclaration(MemorylessRule):
     inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
     citation: ClassVar[str] = "Chen et al. (2023), arXiv 2308.10848: the evaluator's correctness (AgentVerse)"
     statistic: ClassVar[str] = "the evaluator's mark in the latest round"
-    guarantee: ClassVar[str] = "none; the verdict is as good as the evaluator"
+    guarantee: ClassVar[str] = "none; the verdict depends on the evaluator"
     reason: ClassVar[str] = "score_declaration"
 
     def update(self, latest: Round, /) -> Decision:

@@ -44,6 +44,12 @@ class TallyRule(Rule):
         """Say, element by element, whether these camps of at least one vote are reason to stop.
 
         The three arrays broadcast together; `panel` is the number of seats.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import SPRT
+        >>> SPRT(0.7).enough(np.array([4, 4]), np.array([0, 1]), np.array([7, 7])).tolist()
+        [True, False]
         """
 
     def start(self) -> TallyState:
@@ -91,11 +97,18 @@ class ThresholdRule(TallyRule):
 
     @abstractmethod
     def strength(self, lead: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the number that is compared with the bound, element by element."""
+        """Return the number that is compared with the bound, element by element.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import EProcess
+        >>> EProcess().strength(8, 0).round(2).item()
+        3.35
+        """
 
     @property
     def bound(self) -> float:
-        """What the strength has to reach, above what it is at a tie: the logarithm of 1 / alpha by default."""
+        """The bound that the strength has to reach, above its value at a tie: by default log(1 / alpha)."""
         return -math.log(self.alpha)
 
     def votes_needed(self, second: int) -> int:
@@ -141,7 +154,7 @@ def smallest(holds: Callable[[IntArray], NDArray[np.bool_]], above: IntArray) ->
 def camps_of(t: Trajectories, evidence: Evidence) -> Camps:
     """Count the two largest camps of each round's votes, or of all up to it; each of shape (debates, rounds).
 
-    Remembered as long as `t` lives: a sweep asks for them once per rule.
+    The counts are cached as long as `t` exists, because a sweep asks for them once per rule.
     """
     if evidence == "latest":
         return t.camps()[:2]
@@ -269,7 +282,7 @@ class SPRT(TallyRule):
 
     @property
     def lead_needed(self) -> int:
-        """How many votes the leader must be ahead."""
+        """The number of votes by which the leader must be ahead."""
         bound = math.log((1 - self.beta) / self.alpha) / (math.log(self.p) - math.log1p(-self.p))
         return max(1, math.ceil(bound - 1e-9))
 
@@ -302,6 +315,8 @@ class AdaptiveConsistency(ThresholdRule):
     --------
     >>> AdaptiveConsistency().votes_needed(0), AdaptiveConsistency().votes_needed(1)
     (4, 6)
+    >>> AdaptiveConsistency().strength(4, 0).round(3).item()
+    0.969
     """
 
     threshold: OpenProbability = 0.95
@@ -311,7 +326,8 @@ class AdaptiveConsistency(ThresholdRule):
     citation: ClassVar[str] = "Aggarwal et al. (2023), arXiv 2305.11860: Adaptive-Consistency, Beta criterion"
     statistic: ClassVar[str] = "P(Beta(v1 + 1, v2 + 1) > 1/2), v1 and v2 the two largest counts"
     guarantee: ClassVar[str] = (
-        "none over repeated looks: at .95 it stops two equally likely answers within 40 votes with chance .42"
+        "none over repeated looks; at .95 it stops on two equally likely answers within 40 votes with "
+        "probability .42"
     )
     reason: ClassVar[str] = "adaptive_consistency"
 
@@ -425,10 +441,10 @@ class BettingConfidence(ThresholdRule):
 class EProcess(ThresholdRule):
     """Stop when the evidence against a fair coin reaches 1 / alpha.
 
-    With k votes for the leader among n for the leader or the runner-up, the e-value is
-    2^n B(a + k, b + n - k) / B(a, b): the likelihood under a Beta(a, b) prior on the share of votes, over that
-    of a fair coin. Nobody knows beforehand which answer the prior's first side stands for, so with a != b the
-    e-value is the mean over both readings, which is again an e-value.
+    Let k of the n votes for the leader or the runner-up be for the leader. The e-value is
+    2^n B(a + k, b + n - k) / B(a, b), the likelihood under a Beta(a, b) prior on the share of votes over that
+    of a fair coin. Which answer the prior's first side means is unknown beforehand. With a != b the e-value is
+    therefore the mean over both cases, which is again an e-value.
 
     Parameters
     ----------
@@ -520,6 +536,8 @@ class LookAhead(TallyRule):
     --------
     >>> [LookAhead(m, p=0.7, cost=0.01).lead_needed(panel=1) for m in (1, 2, 3, 5, 9)]
     [1, 2, 3, 3, 4]
+    >>> round(LookAhead(3, p=0.7, cost=0.01).value(1), 4)
+    0.2302
     """
 
     m: PositiveInt = 3
@@ -531,8 +549,8 @@ class LookAhead(TallyRule):
     citation: ClassVar[str] = "Raiffa and Schlaifer (1961): value of information, at most m rounds ahead"
     statistic: ClassVar[str] = "chance of a wrong verdict now, against the best plan of at most m more rounds"
     guarantee: ClassVar[str] = (
-        "for independent votes right with probability p, two answers: it stops only where no plan of at most m "
-        "more rounds is expected to pay"
+        "for independent votes right with probability p and two answers, a stop only if no plan of at most "
+        "m more rounds is expected to pay"
     )
     reason: ClassVar[str] = "look_ahead"
 

@@ -53,6 +53,10 @@ def from_text(text: str) -> StoppingRule:
         For example ``"fixed:2"``, ``"unanimity"``, ``"ks:0.05,patience=2"``, ``"unanimity|ks:.05"``,
         ``"(unanimity & fixed:2).after(2)"``, ``"hu2025"``.
 
+    Returns
+    -------
+    StoppingRule
+
     Raises
     ------
     ValueError

@@ -26,8 +26,8 @@ class TokenBudget(ReasonedRule):
     With c_r the tokens of round r, prompts and completions of all agents, the bound on c_{r+1} is one of
 
     - ``growth="linear"``: c_r + max(0, c_r - c_{r-1}). Exact when every prompt carries the transcript and every
-      round adds the same to it, so that costs grow by the same amount each round; a bound when they never grow
-      by more than they did the round before. After the first round: `factor` times c_1.
+      round adds the same to it, so that costs grow by the same amount each round. A bound when they never grow
+      by more than they did the round before. After the first round, `factor` times c_1.
     - ``growth=`` a number: c_r + growth. A bound when no round costs more than `growth` tokens above the last.
     - `next_round_max`: that number, for instance calls per round times the largest context that is sent.
 
@@ -50,16 +50,18 @@ class TokenBudget(ReasonedRule):
 
     Notes
     -----
-    A rule speaks after a round, so the first round is always bought: the budget is kept if that round fits. A
-    round whose tokens are not recorded leaves the sum unknown; nothing can be promised then, and the rule stops
-    with the reason "tokens_unknown". The bound is cautious: a last round that would have fitted may be left out,
-    except where costs are linear.
+    A rule decides after a round, so the first round is always paid for; the budget is kept if that round fits.
+    When the tokens of a round are not recorded, the sum is unknown and nothing is guaranteed; the rule then
+    stops with the reason "tokens_unknown". The bound is cautious: a last round that would have fitted may be
+    left out, except where costs are linear.
 
     Examples
     --------
     >>> rounds = [Round(r, (0, 1), 2, tokens=1000.0 * r) for r in range(1, 9)]
     >>> TokenBudget(10_000).run(rounds), TokenBudget(9_999).run(rounds)
     ((4, 'token_budget'), (3, 'token_budget'))
+    >>> TokenBudget(10_000).next_round_bound(3000.0, 2000.0)
+    4000.0
     """
 
     budget: PositiveFloat
@@ -70,7 +72,8 @@ class TokenBudget(ReasonedRule):
     name: ClassVar[str] = "token_budget"
     inputs: ClassVar[frozenset[str]] = frozenset({"tokens"})
     citation: ClassVar[str] = (
-        "after Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), Algorithm 2, which looks back"
+        "after Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), Algorithm 2, which uses past "
+        "rounds"
     )
     statistic: ClassVar[str] = "tokens spent plus an upper bound on the next round's"
     guarantee: ClassVar[str] = (
@@ -111,7 +114,9 @@ class TokenBudget(ReasonedRule):
         """Say where the next round might not fit, and where the tokens spent are unknown."""
         cost = trajectories.tokens
         if cost is None:
-            raise ValueError("tokens must be logged: token_budget adds up the tokens of each round; got none")
+            raise ValueError(
+                "tokens must be logged, because token_budget adds up the tokens of each round; got none"
+            )
         spent = np.cumsum(cost, axis=1)
         if self.next_round_max is not None:
             bound = np.full_like(cost, self.next_round_max)

@@ -1,4 +1,4 @@
-"""Stop by the votes of one round, or after a number of rounds: unanimity is the incumbent that others have to beat."""
+"""Rules that stop by the votes of one round, or after a number of rounds; unanimity is the baseline for all rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import PositiveInt, Probability, integer
+from d3stats._check import PositiveInt, Probability
 from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, Round, Rule, RuleState, StopReason
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -31,8 +31,9 @@ def out_of_reach(rule: Rule, trajectories: Trajectories, needed: NDArray[Any]) -
     where = "any debate" if n == of else f"{n} of {of} debates"
     most, asked, seats = (int(x[short].max()) for x in (cast, needed, trajectories.panel))
     return (
-        f"{rule} cannot fire in {where}: it needs up to {asked} of {seats} votes, and no round there has more than "
-        f"{most} (a seat without a vote counts, also one that only breaks the ties of an even jury).",
+        f"{rule} cannot fire in {where}, because it needs up to {asked} of {seats} votes, and no round of them has "
+        "more than "
+        f"{most} (a seat without a vote counts, also the seat that only breaks ties of an even jury).",
     )
 
 
@@ -165,6 +166,8 @@ class Supermajority(CampRule):
     --------
     >>> Supermajority(0.85).run([Round(1, (0, 0, 1), 3), Round(2, (0, 0, 0), 3)])
     (2, 'supermajority')
+    >>> Supermajority(0.85).needed(7)
+    6
     """
 
     share: Probability
@@ -198,27 +201,29 @@ class Ladder(CampRule):
     steps : str
         Votes needed after round 1, 2, ..., joined by ``-`` and never rising; the last step holds for all
         later rounds. ``"7-7-6-1"`` asks a panel of seven for unanimity in two rounds, for six votes in the
-        third, and stops in the fourth whatever the count.
+        third, and stops in the fourth at any count.
 
     Notes
     -----
     For two answers and exchangeable voters the optimal rule has falling boundaries of this kind (Wald and
-    Wolfowitz, 1950, for one vote at a time with a horizon), and a ladder is what remains of it when only the
-    latest count is looked at.
+    Wolfowitz, 1950, for one vote at a time with a horizon). A ladder is such a rule that uses only the latest
+    count.
 
     Examples
     --------
     >>> rounds = [Round(r, (0, 0, 1), 3) for r in (1, 2, 3)]
     >>> Ladder("3-3-2").run(rounds), Ladder("3-1").run(rounds)
     ((3, 'ladder'), (2, 'ladder'))
+    >>> [Ladder("7-6-4").needed(7, number) for number in (1, 2, 3, 4)]
+    [7, 6, 4, 4]
     """
 
     steps: str
 
     name: ClassVar[str] = "ladder"
-    citation: ClassVar[str] = "Wald and Wolfowitz (1950), Ann. Math. Statist. 21: boundaries that fall"
+    citation: ClassVar[str] = "Wald and Wolfowitz (1950), Ann. Math. Statist. 21: falling boundaries"
     statistic: ClassVar[str] = "votes for the leading answer, against a step for each round"
-    guarantee: ClassVar[str] = "none by itself; a plan states what it promises for the ladder that it picks"
+    guarantee: ClassVar[str] = "none by itself; a plan states the guarantee of the ladder that it chooses"
     reason: ClassVar[str] = "ladder"
 
     def __post_init__(self) -> None:
@@ -242,7 +247,7 @@ class Ladder(CampRule):
 
 @dataclass(frozen=True)
 class FixedRounds(MemorylessRule):
-    """Stop after `n` rounds, whatever was said.
+    """Stop after `n` rounds.
 
     Parameters
     ----------
@@ -261,7 +266,7 @@ class FixedRounds(MemorylessRule):
     inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "Du et al. (2023), arXiv 2305.14325: debate for a set number of rounds"
     statistic: ClassVar[str] = "the number of rounds played"
-    guarantee: ClassVar[str] = "the cost is known in advance; nothing is promised about the verdict"
+    guarantee: ClassVar[str] = "the cost is known in advance; none on the verdict"
     reason: ClassVar[str] = StopReason.FIXED_ROUNDS
 
     def update(self, latest: Round, /) -> Decision:
@@ -276,7 +281,7 @@ class FixedRounds(MemorylessRule):
 
 @dataclass(frozen=True)
 class FullDepth(MemorylessRule):
-    """Never stop: play as many rounds as the log has.
+    """Play every debate to its end, as many rounds as the log has, without any stop.
 
     Examples
     --------
@@ -288,11 +293,11 @@ class FullDepth(MemorylessRule):
     inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "the usual reference of published savings"
     statistic: ClassVar[str] = "none"
-    guarantee: ClassVar[str] = "none; every other rule plays at most as many rounds"
+    guarantee: ClassVar[str] = "none; every other rule uses at most as many rounds"
     reason: ClassVar[str] = StopReason.EXHAUSTED
 
     def update(self, latest: Round, /) -> Decision:
-        """Go on."""
+        """Return the decision to continue."""
         return CONTINUE
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
@@ -302,37 +307,27 @@ class FullDepth(MemorylessRule):
 
 @dataclass(frozen=True)
 class ChatEvalTurns(FixedRounds):
-    """Stop after `n` turns of every referee; fewer than two are refused.
+    """Stop after `n` turns of every referee.
 
     Parameters
     ----------
     n : int
-        Turns, at least 2 (the paper's own number): the last turn scores what was said in the turns before.
+        Turns, at least 1; the paper's own number is 2, and its figure 3b varies it.
 
     Examples
     --------
     >>> from d3stats.stopping import Round
     >>> ChatEvalTurns().run([Round(1, (0, 0), 2), Round(2, (0, 1), 2), Round(3, (0, 0), 2)])
     (2, 'chateval_turns')
-    >>> ChatEvalTurns(1)
-    Traceback (most recent call last):
-    ...
-    ValueError: n must be >= 2: the last turn scores the turns before it, and there would be none; got n=1
+    >>> ChatEvalTurns(1).run([Round(1, (0, 1), 2), Round(2, (0, 0), 2)])
+    (1, 'chateval_turns')
     """
 
-    n: int = 2
+    n: PositiveInt = 2
 
     name: ClassVar[str] = "chateval"
     citation: ClassVar[str] = "Chan et al. (2023), arXiv 2308.07201, sections 2 and 4: two discussion turns"
     reason: ClassVar[str] = "chateval_turns"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", integer("n", self.n))
-        if self.n < 2:
-            raise ValueError(
-                "n must be >= 2: the last turn scores the turns before it, and there would be none; "
-                f"got n={self.n}"
-            )
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class ExchangeOfThought(ReasonedRule):
     )
     statistic: ClassVar[str] = "share of matching characters between two answers in words"
     guarantee: ClassVar[str] = (
-        "at most max_rounds rounds; none on the verdict: answers may read alike and differ"
+        "at most max_rounds rounds; none on the verdict, because answers with similar words may differ"
     )
     reason: ClassVar[str] = "consensus"
     reasons: ClassVar[tuple[str, ...]] = ("consensus", "agents_left", "round_cap")

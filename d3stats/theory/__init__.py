@@ -1,11 +1,8 @@
-"""The theorems about debates: each is an object that can be checked, refuted by search, or corrected.
+"""Which theorems about debates are true? Each is an object that can be checked, refuted by search, or corrected.
 
 `claims` lists them, `page` shows one, `find_counterexample` refutes a false one, `survive` tries a true one on many
-examples, and `verify` does so for all.
-
-Who may live here: `claim` (what a claim is), `check` (searches), `show` (pages), claims/ (the claims, one file per
-source) and instances/ (what they are checked on). A claim computes with `models` and never with random numbers;
-Hypothesis makes its instances and is imported only when they are asked for.
+examples, and `verify` does so for all. Hypothesis makes the instances that claims are tried on; it is imported when
+they are asked for.
 """
 
 # The folder `claims` is imported first, so that the name means the function below.

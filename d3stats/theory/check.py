@@ -1,9 +1,9 @@
 """Checks of claims by search with Hypothesis: counterexamples to false ones, many examples of true ones, all at once.
 
-Instances come from the claim's own strategy, which satisfies the assumptions by construction, and are held to the
-assumptions all the same. Hypothesis's engine makes the first examples: it tries small and extreme ones, varies them,
-and sees when there are no more. A large number is made from seeded random bytes, which Hypothesis turns into instances
-of the same strategy (``fuzz_one_input``): cheaper, and with few repeats.
+Instances come from the claim's own strategy, which satisfies the assumptions by construction; the assumptions are
+checked on the instances all the same. Hypothesis's engine makes the first examples. It tries small and extreme ones,
+varies them, and notices when there are no more. A large number is made from seeded random bytes, which Hypothesis turns
+into instances of the same strategy (``fuzz_one_input``); this is faster and gives few repeats.
 """
 
 from __future__ import annotations
@@ -70,11 +70,41 @@ _BYTES = 2**14
 
 
 class NotRefuted(ValueError):
-    """A search found no counterexample to a claim that is said to be false."""
+    """A search found no counterexample to a claim with a status that calls it false.
+
+    Examples
+    --------
+    >>> try:
+    ...     find_counterexample("sign-agreement-beats-three", max_examples=20)
+    ... except NotRefuted as error:
+    ...     print("no counterexample")
+    no counterexample
+    """
 
 
 class Broken(ValueError):
-    """A claim that should hold is false on `instance`, which is shrunk, with this `margin`."""
+    """A claim that should hold is false on `instance`, which is shrunk, with this `margin`.
+
+    Parameters
+    ----------
+    message : str
+        What was found.
+    instance : object
+        Where the claim fails, shrunk.
+    margin : float
+        Margin of that instance, below 0.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from d3stats.theory import claim
+    >>> wrong = replace(claim("more-advocates-rank-better"), status="holds", counterexample=None)
+    >>> try:
+    ...     survive(wrong, 200, rng=1)
+    ... except Broken as error:
+    ...     print(error.margin < 0)
+    True
+    """
 
     def __init__(self, message: str, instance: Any, margin: float) -> None:
         super().__init__(message)
@@ -86,7 +116,19 @@ class Broken(ValueError):
 
 
 class Unsound(ValueError):
-    """An instance violates the claim's assumptions, or its margin is not a number: no verdict can be given."""
+    """An instance violates the claim's assumptions, or its margin is not a number: no verdict can be given.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from d3stats.theory import claim
+    >>> unclear = replace(claim("sign-agreement-beats-three"), margin=lambda instance: float("nan"))
+    >>> try:
+    ...     survive(unclear, 20, rng=1)
+    ... except Unsound:
+    ...     print("no verdict")
+    no verdict
+    """
 
 
 @dataclass(frozen=True)
@@ -104,6 +146,12 @@ class Refutation(Result):
         The claim's numbers of this instance.
     n_examined, n_shrunk : int
         Instances looked at up to the first that failed, and afterwards, to make it smaller.
+
+    Examples
+    --------
+    >>> found = find_counterexample("more-advocates-rank-better")
+    >>> found.claim, found.margin < 0, found.n_examined > 0
+    ('more-advocates-rank-better', True, True)
     """
 
     claim: str
@@ -143,6 +191,12 @@ class Survival(Result):
         Whether the strategy has no more instances; then `n` may be less than was asked for.
     corrected : bool
         Whether the missing assumptions were made.
+
+    Examples
+    --------
+    >>> found = survive("sign-agreement-beats-three", 50, rng=1)
+    >>> found.n <= 50, found.least_margin >= 0, found.corrected
+    (True, True, False)
     """
 
     claim: str
@@ -169,6 +223,15 @@ def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: Rn
 
     A counterexample satisfies what the claim assumes and contradicts what it concludes; the claim's own one is not
     looked at. An int as `rng` gives the same instance each time.
+
+    Parameters
+    ----------
+    claim : Claim or str
+        A claim, or the name of one.
+    max_examples : int
+        Instances that are looked at, at most.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -227,8 +290,8 @@ def survive(
 ) -> Survival:
     """Return the least margin of a claim over many generated instances; fail on the first that contradicts it.
 
-    The first thousand are made by Hypothesis's engine, which varies them and tries extremes, and the assumptions are
-    checked on each; the rest are made by the same strategy from seeded bytes, and checked one in ten.
+    The first thousand are made by Hypothesis's engine, which varies them and tries extremes; the assumptions are
+    checked on each. The rest are made by the same strategy from seeded bytes, and one in ten is checked.
 
     Parameters
     ----------
@@ -236,7 +299,7 @@ def survive(
     n_examples : int
         Instances to look at; fewer are when the strategy has no more.
     rng : Generator, int or None
-        An int gives the same instances each time, whatever the workers.
+        An int gives the same instances each time, for any number of workers.
     corrected : bool, optional
         Whether to make the missing assumptions as well; by default where the claim has any.
     workers : int
@@ -266,7 +329,9 @@ def survive(
     n_examples = integer("n_examples", n_examples, minimum=1)
     corrected = claim.rescued is not None if corrected is None else corrected
     if corrected and claim.rescued is None:
-        raise ValueError(f"corrected must be False for a claim that misses no assumption; got {claim.name}")
+        raise ValueError(
+            f"corrected must be False for a claim without a missing assumption; got {claim.name}"
+        )
     root = _root_seed(rng)
     varied = min(VARIED, n_examples)
     sizes = [varied, *(min(BATCH, n_examples - start) for start in range(varied, n_examples, BATCH))]
@@ -410,7 +475,7 @@ def seeded_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterato
     source = random.Random(seed)
     for i in range(n):
         if make_from_bytes(source.randbytes(_BYTES)) is None:
-            raise RuntimeError(f"strategy must discard nothing; got a draw given up, number {i + 1}")
+            raise RuntimeError(f"strategy must discard nothing; got a discarded draw, number {i + 1}")
         yield made.pop()
 
 
@@ -431,7 +496,7 @@ class Verdict:
         The counterexample of the catalogue; empty for a claim that holds.
     named_margin : float or None
     found : str
-        The counterexample that the search found without being told; empty when it found none.
+        The counterexample that the search found by itself; empty when it found none.
     found_margin : float or None
     n_examined : int
         Instances looked at until the first that failed; 0 when none was looked for.
@@ -440,6 +505,12 @@ class Verdict:
         Over the survived instances.
     seconds : float
         Not part of equality.
+
+    Examples
+    --------
+    >>> (verdict,) = verify(["sign-agreement-beats-three"], n_examples=20, rng=1).verdicts
+    >>> verdict.claim, verdict.status, verdict.agrees, verdict.n_survived
+    ('sign-agreement-beats-three', 'holds', True, 20)
     """
 
     claim: str
@@ -468,6 +539,14 @@ class Audit(Result):
         Examples that a claim that holds had to survive.
     seed : int
         The seed that all searches follow from.
+
+    Examples
+    --------
+    >>> audit = verify(["sign-agreement-beats-three"], n_examples=20, rng=1)
+    >>> audit.agrees, audit.n_examples, len(audit.verdicts)
+    (True, 20, 1)
+    >>> json.loads(audit.to_json())["seed"]
+    1
     """
 
     verdicts: tuple[Verdict, ...]
@@ -526,7 +605,7 @@ def verify(
 ) -> Audit:
     """Check every claim by search: one that holds must survive, one that is refuted must be refuted again.
 
-    The search for a counterexample is not told the one of the catalogue.
+    The search for a counterexample does not use the one of the catalogue.
 
     Parameters
     ----------
@@ -642,6 +721,25 @@ class Recorded:
     """Number of examples that a claim survived in the recorded long run, and how many of them differ.
 
     `exhausted` says that there are no more instances; `least_margin` is in the claim's units.
+
+    Attributes
+    ----------
+    claim : str
+        Name of the claim.
+    examples, distinct : int
+        Examples of the run, and how many of them differ.
+    exhausted : bool
+        Whether there are no more instances.
+    least_margin : float
+        In the claim's units.
+    seed : int
+        The seed of the run.
+
+    Examples
+    --------
+    >>> run = recorded("sign-agreement-beats-three")
+    >>> run.claim, run.least_margin >= 0
+    ('sign-agreement-beats-three', True)
     """
 
     claim: str
@@ -655,7 +753,16 @@ class Recorded:
 def recorded(claim: str) -> Recorded | None:
     """Return how many examples the claim of a name survived in the recorded long run, or None without a record.
 
-    The record is of the claim as it stood when the run was made; a claim that changes must be run again.
+    The record is of the claim at the time of the run; a claim that changes must be run again.
+
+    Parameters
+    ----------
+    claim : str
+        Name of the claim.
+
+    Returns
+    -------
+    Recorded or None
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """A claim of the literature as an object, the works that claims are from, and the catalogue of all claims.
 
 A claim is data: words, a formula, assumptions as tests, a margin that is negative exactly where the
-conclusion fails, a strategy that makes instances, and a status. One that "holds" survives generated examples;
-one that is "refuted" is found false by a search that is not told its counterexample; one that "holds under" a
-missing condition does both, without it and with it. Strict claims are read in their weak form, so that
+conclusion fails, a strategy that makes instances, and a status. A claim that "holds" survives generated examples. A
+claim that is "refuted" is found false by a search that does not know its counterexample. A claim that "holds under" a
+missing condition is found false without it and survives with it. Strict claims are read in their weak form, so that
 equality refutes nothing (claims about whole numbers excepted, where the page says so).
 """
 
@@ -90,6 +90,11 @@ class Source:
         Authors or short name, year, and an identifier that can be looked up.
     place : str
         Theorem, section, appendix.
+
+    Examples
+    --------
+    >>> print(Source("Condorcet (1785)", "jury theorem"))
+    Condorcet (1785), jury theorem
     """
 
     work: str
@@ -101,7 +106,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Assumption:
-    """One condition of a claim, in words and as a test of an instance."""
+    """One condition of a claim, in words and as a test of an instance.
+
+    Attributes
+    ----------
+    words : str
+        The condition.
+    holds : callable
+        From an instance to whether it satisfies the condition.
+
+    Examples
+    --------
+    >>> Assumption("x >= 0", lambda x: x >= 0).holds(-1)
+    False
+    """
 
     words: str
     holds: Callable[[Any], bool] = field(repr=False)
@@ -157,6 +175,9 @@ class Claim:
     >>> three = claim("sign-agreement-beats-three")
     >>> str(three.source)[:7], three.status, len(three.assumptions)
     ('d3stats', 'holds', 2)
+    >>> false = claim("more-advocates-rank-better")
+    >>> false.fails_on(false.counterexample), false.admits(false.counterexample)
+    (True, True)
     """
 
     name: str
@@ -201,6 +222,10 @@ def claims() -> dict[str, Claim]:
     The order is that of the works (D3, the advocates paper, stability, Debate or Vote, what is proved here), then
     that of the modules and of the claims in each.
 
+    Returns
+    -------
+    dict of str to Claim
+
     Examples
     --------
     >>> claims()["sign-agreement"].status
@@ -211,6 +236,15 @@ def claims() -> dict[str, Claim]:
 
 def claim(name: str) -> Claim:
     """Return the claim with a name; capitals, spaces and underscores do not matter.
+
+    Parameters
+    ----------
+    name : str
+        As ``d3stats theorems`` lists it.
+
+    Returns
+    -------
+    Claim
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""What is known about one claim as a page, and about all claims as a table: text, Markdown, LaTeX, HTML and data."""
+"""One claim as a page, and all claims as a table: text, Markdown, LaTeX, HTML and data."""
 
 from __future__ import annotations
 
 import html
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,9 +39,19 @@ class Page(Result):
     quantities : mapping of str to float
         All numbers of the counterexample.
     margin : float or None
-        Of the counterexample: negative, in the claim's units.
+        Margin of the counterexample: negative, in the claim's units.
     replaces : tuple of str
         Names of the claims of which this is a correction.
+
+    Examples
+    --------
+    >>> shown = page("sign-agreement")
+    >>> shown.claim.status, shown.to_markdown().splitlines()[0]
+    ('holds', '# sign-agreement: Accuracy and length of the sign-agreement stop')
+    >>> shown.to_text(80).splitlines()[0]
+    'sign-agreement: Accuracy and length of the sign-agreement stop'
+    >>> shown.to_dict()["name"]
+    'sign-agreement'
     """
 
     claim: Claim
@@ -191,9 +202,18 @@ class Page(Result):
 
 
 def page(claim: str | Claim) -> Page:
-    """Return a claim's page, with the numbers of its counterexample computed anew.
+    """Return a claim's page, with the numbers of its counterexample computed again.
 
-    It prints as text, and has Markdown, LaTeX, HTML and a dictionary.
+    The page prints as text, and has Markdown, LaTeX, HTML and a dictionary.
+
+    Parameters
+    ----------
+    claim : Claim or str
+        A claim, or the name of one.
+
+    Returns
+    -------
+    Page
 
     Raises
     ------
@@ -237,13 +257,22 @@ class Contents(Result):
     rows : tuple of tuple of str
         Claim, source, verdict and evidence of each claim, in the order of the catalogue; the evidence is the
         smallest counterexample known, or the examples on record.
+
+    Examples
+    --------
+    >>> found = contents()
+    >>> len(found.rows) > 20, found.to_frame().columns.tolist()[:3]
+    (True, ['claim', 'source', 'verdict'])
     """
 
     rows: tuple[tuple[str, str, str, str], ...]
 
     def _title(self) -> str:
-        counted = (f"{sum(row[2] == s for row in self.rows)} {s}" for s in _VERDICTS)
-        return f"{len(self.rows)} claims: {', '.join(counted)}"
+        n = Counter(row[2] for row in self.rows)
+        return (
+            f"{len(self.rows)} claims: {n['holds']} hold, {n['holds under']} hold under a further condition, "
+            f"{n['refuted']} are refuted"
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"claims": pd.DataFrame(list(self.rows), columns=["claim", "source", "verdict", "evidence"])}
@@ -255,6 +284,10 @@ class Contents(Result):
 
 def contents() -> Contents:
     """Return the table of all claims: one row each, with source, verdict and evidence.
+
+    Returns
+    -------
+    Contents
 
     Examples
     --------

@@ -286,7 +286,7 @@ def test_no_small_table_lets_a_nan_out_or_breaks_the_order_of_models(
             assert fit.llf <= fit.saturated_llf + 1e-6
             llf.append(fit.llf)
         if k == 1:  # a page of text takes a thousand refits where normal theory fails
-            assert "What the data determine" in fit.summary()
+            assert "Quantities that the data determine" in fit.summary()
     assert llf[1] >= llf[0] - 1e-8
     assert llf[2] >= llf[1] - 1e-8
 

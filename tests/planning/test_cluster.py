@@ -107,5 +107,5 @@ def test_without_the_extra_the_line_says_what_to_install() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "pip install 'd3stats[scale]'" in done.stderr
+    assert 'pip install "d3stats[scale]" (in a checkout: pip install ".[scale]")' in done.stderr
     assert len(done.stderr.splitlines()) == 1

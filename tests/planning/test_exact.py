@@ -122,6 +122,20 @@ def test_exact_evaluation_equals_adding_up_every_path(seed: int, classes: int, r
     agreement = (chance.sum(axis=1) * (says_a == final_a)).sum()
     assert result.agreement == pytest.approx(agreement, abs=1e-12)
     assert result.gained - result.lost == pytest.approx(result.accuracy - result.full_accuracy, abs=1e-12)
+    early = stops < 4
+    turned = np.where(right, ((1 - says_a) * final_a)[:, None], (says_a * (1 - final_a))[:, None])
+    if early.any() and chance[early].sum() > 0:
+        premature = (chance * turned)[early].sum() / chance[early].sum()
+        assert result.premature == pytest.approx(premature, abs=1e-12)
+    else:
+        assert np.isnan(result.premature)
+
+
+def test_a_tie_that_full_depth_turns_right_is_lost_and_not_premature() -> None:
+    # Copying two: only one against one can change, and a wrong pair stays wrong.
+    result = evaluate(count_process(Voter(panel=2, accuracy=0.6), n_rounds=4), FixedRounds(1))
+    assert result.lost > 0.01
+    assert result.premature == 0
 
 
 def test_drawn_debates_agree_with_exact_evaluation() -> None:

@@ -76,6 +76,7 @@ def test_the_likelihoods_gradient_is_its_derivative() -> None:
         np.testing.assert_allclose(chain.minus_log_posterior(theta, data)[1], numeric, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_the_chain_recovers_what_its_own_votes_cost_and_keep() -> None:
     from d3stats.models.chains import panel_chain as chain
 
@@ -145,11 +146,26 @@ def test_a_rule_that_is_no_ladder_is_compared_on_the_pilots_own_debates(made: Pl
     assert row["loss_from"] == "pilot"
 
 
+def test_a_plan_names_the_rules_that_are_scored_on_the_fewest_and_the_most_debates(
+    pilot: Trajectories,
+) -> None:
+    notes = plan(pilot, limit=False, n_draws=20, rng=1).notes
+    assert not any("scored on different debates" in note for note in notes)
+    votes = pilot.votes.copy()
+    votes[:3, -1] = MISSING
+    notes = plan(replace(pilot, votes=votes), limit=False, n_draws=20, rng=1).notes
+    assert [
+        note
+        for note in notes
+        if "(47 under full, 50 under " in note and "compare rules by their loss" in note
+    ]
+
+
 def test_without_labels_the_target_is_agreement_and_the_plan_says_so(pilot: Trajectories) -> None:
     blind = plan(unlabelled(pilot), rng=1, limit=False, n_draws=60)
     assert blind.target == "agreement"
     assert blind.to_frame()["accuracy"].isna().all()
-    assert any("cannot see whether that verdict is right" in note for note in blind.notes)
+    assert any("does not know whether that verdict is right" in note for note in blind.notes)
     full = blind.to_frame().set_index("rule").loc["full"]
     assert full["kept"] == 1.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,10 @@ def test_the_table_by_hand() -> None:
     assert table(result, "lost") == pytest.approx(
         {"fixed:1": 1 / 3, "fixed:2": 1 / 4, "unanimity": 0, "full": 0}
     )
+    # B leads 2 to 1 in the second debate before A wins; the tie that goes to C in the end is no wrong majority.
+    assert table(result, "premature") == pytest.approx(
+        {"fixed:1": 1 / 3, "fixed:2": 0, "unanimity": 0, "full": np.nan}, nan_ok=True
+    )
     assert table(result, "saved_rounds_vs_unanimity") == pytest.approx(
         {"fixed:1": 1.25 / 2.25, "fixed:2": 0.25 / 2.25, "unanimity": 0, "full": -0.75 / 2.25}
     )
@@ -70,6 +75,34 @@ def test_a_silent_round_counted_as_wrong_is_a_flip_and_a_loss() -> None:
     assert table(result, "accuracy")["fixed:1"] == pytest.approx(2 / 4)
     assert table(result, "flips")["fixed:1"] == pytest.approx(3 / 4)
     assert table(result, "lost")["fixed:1"] == pytest.approx(2 / 4)
+    # Silence is a loss and no majority.
+    assert table(result, "premature")["fixed:1"] == pytest.approx(1 / 4)
+
+
+def test_a_premature_stop_is_one_on_a_wrong_majority_that_full_depth_turns_right() -> None:
+    rng = np.random.default_rng(3)
+    votes = rng.integers(0, 3, size=(300, 4, 4))
+    votes[rng.random(votes.shape) < 0.1] = -1
+    label, questions = rng.integers(0, 3, size=300), rng.integers(0, 40, size=300)
+    texts = np.array(["A", "B", "C", None], dtype=object)
+    t = Trajectories.from_arrays(texts[votes], texts[label], cluster=list(map(str, questions)))
+    rules = ["fixed:1", "fixed:3", "supermajority:0.7", "unanimity"]
+    result = replay(t, rules, n_boot=10, rng=1)
+    frame, final = result.to_frame().set_index("rule"), t.verdicts()[:, -1]
+    for name in rules:
+        early = premature = 0
+        for i, stop in enumerate(result.stops_of[name].rounds):
+            cast = [v for v in t.votes[i, stop - 1] if v != MISSING]
+            if stop == 4 or not cast or final[i] == MISSING:
+                continue
+            early += 1
+            wrong = {a for a in cast if 2 * cast.count(a) > len(cast) and a != t.label[i]}
+            premature += bool(wrong) and final[i] == t.label[i]
+        assert premature > 0
+        row = frame.loc[name]
+        assert row["premature"] == pytest.approx(premature / early)
+        assert row["premature_low"] < row["premature"] < row["premature_high"]
+        assert premature <= row["lost"] * 300
 
 
 def test_every_row_carries_its_settings() -> None:
@@ -168,11 +201,20 @@ def test_unanimity_and_full_depth_are_always_there_and_only_once() -> None:
     assert given_by_user.baseline == "unanimity:missing=block"
 
 
+def test_what_was_said_when_the_log_was_read_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = [f"q{d};{r};m{a};{'AB'[(d + a) % 2]};A" for d in range(6) for r in (0, 1) for a in range(3)]
+    path.write_text("\n".join(["qid;turn;model;answer;gold", *rows]))
+    notes = replay(path, ["fixed:1"], n_boot=10, rng=1).notes
+    assert len(notes) == len(set(notes))
+    assert sum(note.startswith("columns: debate is 'qid'") for note in notes) == 1
+
+
 def test_a_rule_that_is_named_twice_is_taken_once_and_the_notes_say_so() -> None:
     once = replay(by_hand(), ["fixed:1", "unanimity"], n_boot=50, rng=1)
     twice = replay(by_hand(), ["fixed:1", FixedRounds(1), "unanimity:missing=exclude"], n_boot=50, rng=1)
     pd.testing.assert_frame_equal(once.to_frame(), twice.to_frame())
-    assert "Named more than once and taken once: fixed:1." in twice.notes
+    assert "Named more than once and used once: fixed:1." in twice.notes
 
 
 def test_a_rule_that_saves_nothing_against_unanimity_says_so() -> None:
@@ -197,6 +239,42 @@ def test_paired_differences_by_hand() -> None:
     pd.testing.assert_frame_equal(against, result.paired(Unanimity()))
     with pytest.raises(ValueError, match=r"against must be one of 'fixed:1'.*got against='fixed:3'"):
         result.paired("fixed:3")
+
+
+def test_the_cheapest_rule_by_hand() -> None:
+    found = replay(by_hand(), ["fixed:1", "fixed:2"], n_boot=50, rng=1)
+    # Unanimity plays 1 + 3 + 2 + 3 rounds. Over the three debates with a vote in round 1 both are right twice.
+    row = found.cheapest(0.0).iloc[0]
+    assert (row["rule"], row["measure"], row["loss"]) == ("fixed:1", "accuracy", 0.0)
+    assert row["saved"] == pytest.approx(1 - 4 / 9)
+    assert row["loss_low"] <= row["loss"] <= row["loss_high"]
+    # After two rounds the fourth debate is lost, which unanimity has right at the end.
+    second = replay(by_hand(), "fixed:2", n_boot=50, rng=1)
+    assert second.cheapest(0.24).empty
+    assert second.cheapest(0.25).iloc[0][["rule", "loss"]].tolist() == ["fixed:2", 0.25]
+
+
+def test_without_labels_the_cheapest_rule_is_chosen_by_flips() -> None:
+    t = by_hand()
+    bare = Trajectories.from_arrays(
+        [[[None if v == MISSING else t.answers[v] for v in seat] for seat in debate] for debate in t.votes],
+        cluster=["q1", "q1", "q2", "q3"],
+    )
+    row = replay(bare, ["fixed:1", "fixed:2"], n_boot=50, rng=1).cheapest(0.25).iloc[0]
+    assert (row["rule"], row["measure"], row["loss"]) == ("fixed:2", "flips", 0.25)
+    assert np.isnan(row["loss_low"])
+
+
+def test_a_rule_that_looks_at_right_answers_is_not_the_cheapest() -> None:
+    found = replay(by_hand(), "ks:0.99,patience=1", n_boot=50, rng=1)
+    assert table(found, "saved_rounds_vs_unanimity")["ks:0.99,patience=1"] > 0
+    assert found.cheapest(1.0).empty
+
+
+def test_nothing_is_cheapest_where_unanimity_is_undecided() -> None:
+    votes = [[["A", "B"], ["A", "A"]], [["A", "B"], [None, None]], [["A", "A"], ["A", "A"]]]
+    early = Trajectories.from_arrays(votes, ["A", "A", "A"], depth=[2, 1, 2])
+    assert replay(early, "fixed:1", n_boot=50, rng=1).cheapest().empty
 
 
 def test_a_paired_interval_is_shorter_than_the_difference_of_two() -> None:
@@ -238,7 +316,7 @@ def test_the_summary_says_what_limits_it() -> None:
     assert "without any vote" in text
     assert "tied plurality" in text
     assert "whole batch: ks:0.05" in text
-    assert "Looks at the right answers" in text
+    assert "Uses the right answers" in text
     for name in result.names:
         assert any(line.startswith(name) for line in text.splitlines())
 
@@ -272,6 +350,97 @@ def test_debates_with_unrecorded_tokens_are_left_out_under_every_rule() -> None:
     result = replay(t, "fixed:1", n_boot=50, rng=1)
     assert table(result, "tokens") == {"fixed:1": 10, "unanimity": 10, "full": 30}
     assert any("leave out 1 of 3 debates" in note for note in result.notes)
+
+
+# ------------------------------------------------------------------ tokens per accuracy point
+
+
+def priced(tokens: float = 1.0, missing_in: int | None = None) -> Trajectories:
+    """Six debates of three questions; two seats, two rounds; round 1 is right in 3 of 6, round 2 in 4 of 6."""
+    right, wrong = ["A", "A"], ["B", "B"]
+    votes = [[right, right], [right, wrong], [wrong, right], [right, right], [wrong, right], [wrong, wrong]]
+    spent = tokens * np.array([[10.0, 40], [20, 40], [30, 40], [40, 40], [50, 40], [60, 40]])
+    if missing_in is not None:
+        spent[missing_in, 0] = np.nan
+    return Trajectories.from_arrays(votes, ["A"] * 6, cluster=["p", "p", "q", "q", "r", "r"], tokens=spent)
+
+
+def test_tokens_per_point_are_mean_tokens_over_accuracy_in_percentage_points() -> None:
+    result = replay(priced(), "fixed:1", n_boot=400, rng=1)
+    # Round 1: 35 tokens on average, 50 points; both rounds: 75 tokens, 66.67 points.
+    assert table(result, "tokens_per_point")["fixed:1"] == pytest.approx(35 / 50)
+    assert table(result, "tokens_per_point")["full"] == pytest.approx(75 / (200 / 3))
+    frame = result.to_frame()
+    quotient = (frame["tokens"] / (100 * frame["accuracy"])).to_numpy()
+    assert frame["tokens_per_point"].to_numpy() == pytest.approx(quotient)
+    assert "tokens per point" in result.summary()
+    assert not any("Tokens per accuracy point take" in note for note in result.notes)
+
+
+def test_the_limits_are_quantiles_of_the_ratio_over_resampled_questions() -> None:
+    rng = np.random.default_rng(5)
+    right = rng.random((60, 1, 1)) < 0.7
+    spent = rng.uniform(50, 150, (60, 1))
+    t = Trajectories.from_arrays(
+        np.where(right, "A", "B").tolist(),
+        ["A"] * 60,
+        cluster=np.repeat(np.arange(30), 2).tolist(),
+        tokens=spent,
+    )
+    row = replay(t, "full", n_boot=20_000, rng=2).to_frame().set_index("rule").loc["full"]
+    above, below = spent.reshape(30, 2).sum(axis=1), 100.0 * right.reshape(30, 2).sum(axis=1)
+    drawn = rng.integers(30, size=(20_000, 30))
+    low, high = np.quantile(above[drawn].sum(axis=1) / below[drawn].sum(axis=1), [0.025, 0.975])
+    assert (row["tokens_per_point_low"], row["tokens_per_point_high"]) == pytest.approx((low, high), rel=0.01)
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+@pytest.mark.parametrize("factor", [2.0, 0.25])
+def test_tokens_in_another_unit_scale_tokens_per_point_and_its_limits(interval: Any, factor: float) -> None:
+    once, more = (
+        replay(priced(f), "fixed:1", interval=interval, n_boot=400, rng=3).to_frame() for f in (1.0, factor)
+    )
+    for end in ("", "_low", "_high"):
+        name = f"tokens_per_point{end}"
+        assert more[name].to_numpy() == pytest.approx(factor * once[name].to_numpy(), nan_ok=True)
+
+
+def test_every_debate_twice_leaves_tokens_per_point_as_they_are() -> None:
+    t = priced()
+    twice = replay(t.select(np.repeat(np.arange(6), 2)), "fixed:1", n_boot=400, rng=3).to_frame()
+    once = replay(t, "fixed:1", n_boot=400, rng=3).to_frame()
+    names = [f"tokens_per_point{end}" for end in ("", "_low", "_high")]
+    assert twice[names].to_numpy() == pytest.approx(once[names].to_numpy(), nan_ok=True)
+
+
+def test_without_a_right_verdict_or_tokens_they_are_said_to_be_not_defined() -> None:
+    never = Trajectories.from_arrays([[["B"]], [["B"]], [["B"]]], ["A"] * 3, tokens=[[5.0], [6], [7]])
+    free = Trajectories.from_arrays([[["A"]], [["B"]], [["A"]]], ["A"] * 3, tokens=[[0.0], [0], [0]])
+    for t in (never, free):
+        result = replay(t, "fixed:1", n_boot=100, rng=1)
+        values = result.to_frame()[[f"tokens_per_point{end}" for end in ("", "_low", "_high")]]
+        assert values.isna().all(axis=None)
+        assert any("Tokens per accuracy point are not defined" in note for note in result.notes)
+        assert "not defined" in result.summary()
+    unlabelled = Trajectories.from_arrays([[["A"]], [["B"]]], [None, None], tokens=[[5.0], [6]])
+    assert "tokens_per_point" not in replay(unlabelled, "fixed:1", n_boot=50, rng=1).to_frame()
+
+
+def test_resamples_without_a_right_verdict_leave_no_upper_limit_and_never_an_infinite_one() -> None:
+    t = Trajectories.from_arrays(
+        [[["A"]], [["B"]], [["B"]], [["B"]]], ["A"] * 4, tokens=[[5.0], [6], [7], [8]]
+    )
+    result = replay(t, "full", n_boot=400, rng=1)
+    row = result.to_frame().set_index("rule").loc["full"]
+    assert row["tokens_per_point"] == pytest.approx(6.5 / 25)
+    assert row[["tokens_per_point_low", "tokens_per_point_high"]].isna().all()
+    assert any("no interval" in note and "no upper limit" in note for note in result.notes)
+
+
+def test_tokens_per_point_take_the_debates_that_have_both() -> None:
+    result = replay(priced(missing_in=5), "fixed:1", n_boot=100, rng=1)
+    assert table(result, "tokens_per_point")["fixed:1"] == pytest.approx(30 / 60)
+    assert any("fewest under fixed:1: 5 of 6 debates" in note for note in result.notes)
 
 
 def test_a_rule_without_a_single_verdict_has_no_accuracy_rather_than_a_silent_one() -> None:

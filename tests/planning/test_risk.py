@@ -335,7 +335,7 @@ def test_debates_of_one_question_count_as_one() -> None:
 
 def test_binomial_refuses_means_and_takes_one_debate_per_question() -> None:
     with pytest.raises(
-        ValueError, match=r"method must be 'hoeffding_bentkus' or 'betting' where a unit has several"
+        ValueError, match=r"method must be 'hoeffding_bentkus' or 'betting' if a unit has several"
     ):
         risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial")
     one = risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial", per_question="one", rng=1)

@@ -86,7 +86,7 @@ def test_unlabelled_debates_are_scanned_for_agreement_alone() -> None:
         label=np.full(50, -1, np.int32),
     )
     table = scan(t, FAMILY)
-    assert not {"accuracy", "gained", "lost", "tokens"} & set(table.columns)
+    assert not {"accuracy", "gained", "lost", "premature", "tokens"} & set(table.columns)
     compared(table, replay(t, FAMILY, n_boot=2, rng=1).to_frame())
 
 
@@ -209,7 +209,7 @@ def test_errors_agree_with_the_bootstrap_over_questions() -> None:
     t = replace(t, cluster=rng.integers(0, 300, 2000), cluster_names=tuple(map(str, range(300))))
     table = scan(t, ["fixed:2", "unanimity"])
     boot = replay(t, ["fixed:2", "unanimity"], n_boot=2000, level=0.6827, rng=6).to_frame().loc[table.index]
-    for measure in ("rounds", "accuracy", "agreement", "gained", "lost"):
+    for measure in ("rounds", "accuracy", "agreement", "gained", "lost", "premature"):
         half = (boot[f"{measure}_high"] - boot[f"{measure}_low"]) / 2
         for error, width in zip(table[f"{measure}_se"], half, strict=True):
             if np.isnan(width):  # no replicate differs, so there are no limits
@@ -217,6 +217,17 @@ def test_errors_agree_with_the_bootstrap_over_questions() -> None:
                 continue
             # A share of 0 or 1 has limits and no error.
             assert error == pytest.approx(width, rel=0.12, abs=1e-12) or (error == 0 and measure != "rounds")
+
+
+def test_a_share_of_early_stops_in_one_question_has_no_standard_error() -> None:
+    votes = [
+        [["A", "B", "B"], ["A", "A", "B"]],
+        [["A", "A", "B"], ["A", "A", "A"]],
+        [["B", "C", "A"], ["B", "B", "B"]],
+    ]
+    row = scan(Trajectories.from_arrays(votes, ["A", "A", "B"], cluster=["1", "1", "3"]), "supermajority:0.6")
+    assert row["premature"].item() == 0.5
+    assert np.isnan(row["premature_se"].item())
 
 
 def test_questions_asked_often_widen_the_errors() -> None:
@@ -245,7 +256,7 @@ def test_a_rule_that_is_named_twice_is_taken_once_and_the_table_says_so() -> Non
     once, twice = scan(t, ["fixed:2", "unanimity"]), scan(t, ["fixed:2", "unanimity", FixedRounds(2)])
     pd.testing.assert_frame_equal(once, twice)
     assert once.attrs["notes"] == ()
-    assert twice.attrs["notes"] == ("Named more than once and taken once: fixed:2.",)
+    assert twice.attrs["notes"] == ("Named more than once and used once: fixed:2.",)
 
 
 def test_two_different_rules_of_one_name_are_refused() -> None:

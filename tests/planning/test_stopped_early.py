@@ -211,7 +211,7 @@ def test_debates_in_which_no_vote_changes_have_not_drifted_whoever_stopped_befor
     assert last["ks_pmf"] == pytest.approx(0, abs=1e-8)
     alone = fit_rounds(log.counts(), n_components=1)
     assert np.isnan(alone.ks()).all()
-    assert "rounds_drift takes the debates that have votes in both" in alone.summary()
+    assert "rounds_drift uses the debates with votes in both" in alone.summary()
 
 
 def test_debates_without_turns_count_nowhere() -> None:
@@ -297,7 +297,7 @@ def records(
 
 def written(path: Path, found: list[dict]) -> Path:  # type: ignore[type-arg]
     header = {"type": "log", "schema_version": 1}
-    path.write_text("".join(json.dumps(record) + "\n" for record in (header, *found)))
+    path.write_text("".join(json.dumps(record) + "\n" for record in (header, *found)), encoding="utf-8")
     return path
 
 
@@ -412,7 +412,7 @@ def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
             "full": True,
         }
         assert found[[c for c in found if c.startswith("saved_")]].isna().all(axis=None)
-        assert found[["agreement", "flips", "gained", "lost"]].isna().all(axis=None)
+        assert found[["agreement", "flips", "gained", "lost", "premature"]].isna().all(axis=None)
         assert any("A stopping rule ended 30 of" in note for note in made.notes)
     alone = replay(log, rules, n_boot=20, rng=1).to_frame().set_index("rule")
     for rule in ("fixed:1", "fixed:2", "unanimity | fixed:2"):
@@ -472,7 +472,7 @@ def recount(log: Path) -> tuple[dict[str, str], dict[int, dict[str, list[str]]]]
     """Read the file line by line: labels, and votes by round and debate."""
     labels: dict[str, str] = {}
     votes: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for line in log.read_text().splitlines():
+    for line in log.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record.get("type") == "item":
             labels[record["debate"]] = record["label"]

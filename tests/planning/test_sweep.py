@@ -83,12 +83,15 @@ def test_a_cell_says_what_a_replay_of_its_debates_says(whole: pd.DataFrame) -> N
         simulate(world, 6000, 6, rng=11), list(read_study(STUDY).rules), n_boot=400, rng=1
     ).to_frame()
     cell = whole.query("world == 'easy' and seed == 11").reset_index(drop=True)
-    for name in ("rounds", "accuracy", "agreement", "flips", "gained", "lost", "saved_rounds_vs_unanimity"):
+    shares = ("accuracy", "agreement", "flips", "gained", "lost", "premature")
+    for name in ("rounds", *shares, "saved_rounds_vs_unanimity"):
         np.testing.assert_allclose(cell[name], played[name], rtol=1e-12, err_msg=name)
         half = (played[f"{name}_high"] - played[f"{name}_low"]) / 2 / 1.96
         # A share of 0 or 1 has limits and no error; where no replicate differs there is neither.
         half = half.where(half.notna() | (cell[f"{name}_se"] > 0), 0.0)
         half = half.where((cell[f"{name}_se"] > 0) | ~played[name].isin([0, 1]), 0.0)
+        # Full depth stops nothing early.
+        half = half.where(cell[name].notna())
         np.testing.assert_allclose(cell[f"{name}_se"], half, rtol=0.2, atol=1e-4, err_msg=name)
     np.testing.assert_allclose(cell["tokens"], played["tokens"], rtol=1e-6)
 
@@ -110,9 +113,28 @@ def test_the_sweep_agrees_with_exact_evaluation_within_four_standard_errors() ->
     for rule, (_, row) in zip(done.study.rules, done.to_frame().iterrows(), strict=True):
         assert isinstance(rule, Rule)
         exact = evaluate(process, rule)
-        for name in ("rounds", "accuracy", "agreement", "gained", "lost"):
+        for name in ("rounds", "accuracy", "agreement", "gained", "lost", "premature"):
+            if np.isnan(row[name]) or np.isnan(getattr(exact, name)):
+                assert np.isnan(row[name]), name
+                assert np.isnan(getattr(exact, name)), name
+                continue
             error = abs(row[name] - float(getattr(exact, name)))
             assert error <= 4 * row[f"{name}_se"] + 1e-12, (row["rule"], name)
+
+
+def test_a_share_of_early_stops_in_one_batch_alone_has_no_standard_error() -> None:
+    # At this threshold one of eight batches stops early, so nothing is known of how batches differ.
+    found = sweep(
+        Study(worlds=[Voter(panel=5)], rules=["ks:0.04"], n_rounds=6, debates=800, batch=100, seeds=[3])
+    ).iloc[0]
+    stopped = [
+        KSStability(0.04).stop_rounds(simulate(Voter(panel=5), 100, 6, rng=3, first=at)).rounds[0] < 6
+        for at in range(0, 800, 100)
+    ]
+    assert sum(stopped) == 1
+    assert 0 <= found["premature"] < 1
+    assert np.isnan(found["premature_se"])
+    assert found["rounds_se"] > 0
 
 
 def test_worlds_share_streams_unless_told_otherwise() -> None:
@@ -250,7 +272,7 @@ def test_a_journal_of_another_study_is_refused(tmp_path: Path, change: dict[str,
     journal = tmp_path / "j.jsonl"
     sweep(study(debates=200), out=journal)
     before = journal.read_bytes()
-    with pytest.raises(ValueError, match="must be a journal of this study; got one of another study"):
+    with pytest.raises(ValueError, match="must be a journal of this study; got the journal of another study"):
         sweep(study(debates=200, **change), out=journal)
     assert journal.read_bytes() == before
 
@@ -275,14 +297,12 @@ def test_a_line_that_is_wrong_or_too_much_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="each debate once; got debate 1 of world 2, seed 11 twice"):
         sweep(study(debates=200), out=journal)
     journal.write_text("".join(lines))
-    with pytest.raises(ValueError, match="no more than the study asks for"):
+    with pytest.raises(ValueError, match="no more than the study needs"):
         sweep(study(debates=150), out=journal)
 
 
 def test_a_rule_without_a_text_cannot_be_kept_in_a_journal(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"out must be None when a rule cannot be written as text.*; got gap"
-    ):
+    with pytest.raises(ValueError, match=r"out must be None when a rule has no text form.*; got gap"):
         sweep(study(rules=[NeedsScores()]), out=tmp_path / "j.jsonl")
     assert not (tmp_path / "j.jsonl").exists()
 

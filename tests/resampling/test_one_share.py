@@ -168,7 +168,7 @@ def test_the_worth_of_jurors_is_above_zero_or_absent_with_a_reason() -> None:
         given += 1
         assert worth.value > 0
         if worth.low is None:
-            assert "no upper limit: the jurors may be worth any number from" in worth.note
+            assert "no upper limit; the jurors may equal any number of independent jurors from" in worth.note
         else:
             assert worth.high is not None
             assert 0 < worth.low <= worth.value <= worth.high < 1e6

@@ -224,7 +224,7 @@ def test_what_carries_no_interval_says_so() -> None:
         ("trials must be >= successes; got trials=3, successes=5 at row 1", lambda: share([1, 5], [3, 3])),
         ("successes must be >= 0", lambda: share(-1, 3)),
         ("successes must be whole numbers", lambda: share(1.5, 3)),
-        ("a share of nothing", lambda: share(0, 0)),
+        ("the share is undefined", lambda: share(0, 0)),
         ("trials must be >= 1", lambda: proportion_interval(0, 0)),
         ("one value per row of successes", lambda: share([1, 2], [3, 3, 3])),
         ("kind='cluster t' must come with cluster", lambda: share(1, 3, kind="cluster t")),
@@ -246,5 +246,5 @@ def test_walds_interval_without_width_says_so() -> None:
     for successes in (0, 20):
         found = share(successes, 20, kind="Wald")
         assert found.low == found.high
-        assert "no width" in found.note
+        assert "width 0" in found.note
     assert share(19, 20, kind="Wald").note == ""

@@ -39,6 +39,7 @@ from d3stats.stopping import (
     Supermajority,
     TokenBudget,
     Unanimity,
+    WideGap,
     from_text,
 )
 from d3stats.stopping.text import rule_names
@@ -61,6 +62,8 @@ PICKED: tuple[Rule, ...] = (
     BudgetedStopping.d3_code(budget=120),
     BudgetedStopping(2.5, window=2, min_rounds=3, refuse_trend=True, budget=99.5, max_rounds=4),
     SignAgreement(),
+    WideGap(6.5),
+    WideGap(3.0, within=3),
     SignAgreement(patience=3),
     ExchangeOfThought(),
     ExchangeOfThought(1.0, max_rounds=5, first=1, second=0),

@@ -114,7 +114,11 @@ def test_only_the_right_camp_needs_labels() -> None:
         assert make().needs_labels
         assert not make(camp="largest").needs_labels
         make(camp="largest").stop_rounds(log)
-        with pytest.raises(ValueError, match=r"label must be known.*camp=first and camp=largest do without"):
+        with pytest.raises(
+            ValueError,
+            match=r"label must be known.*camp=first and camp=largest need no "
+            r"label",
+        ):
             make().stop_rounds(log)
 
 

@@ -56,7 +56,7 @@ def test_a_replay_says_whose_votes_a_declaration_is(rule: str, whose: str) -> No
 def test_a_declaration_from_the_end_is_refused_where_a_judge_who_never_votes_may_have_left_its_seat() -> None:
     t = debates("debater", "moderator", silent="moderator")
     for log in (t, t.select([1]), Trajectories.concat(t, renamed(debates("debater", "moderator")))):
-        with pytest.raises(ValueError, match=r"seat must count from the front, .* 'debater' \(seat=0 reads"):
+        with pytest.raises(ValueError, match=r"seat must count from the front, .* 'debater'\. Use seat=0 if"):
             replay(log, "declaration", n_boot=50) if len(log) > 1 else Declaration().stop_rounds(log)
     assert set(Declaration(0).stop_rounds(t).reasons.tolist()) == {"declaration"}
     (note,) = Declaration(0).remarks(t)
@@ -76,7 +76,7 @@ def test_silence_in_front_of_the_judge_moves_no_seat_that_counts_from_the_end() 
 def test_a_declaration_from_a_seat_that_nobody_has_is_said_never_to_fire() -> None:
     t = debates("debater", "moderator")
     (note,) = Declaration(2).remarks(t)
-    assert "never fires: no debate of this log has the seat 2" in note
+    assert "never fires, because no debate of this log has the seat 2" in note
     assert set(Declaration(2).stop_rounds(t).reasons.tolist()) == {"exhausted"}
 
 

@@ -462,12 +462,13 @@ def test_the_evaluators_mark_ends_the_debate_and_a_missing_mark_does_not() -> No
     assert stops(ScoreDeclaration(at_least=0.9), t)[1] == (2, "score_declaration")
 
 
-def test_chateval_plays_a_fixed_number_of_turns_and_at_least_two() -> None:
+def test_chateval_plays_a_fixed_number_of_turns() -> None:
     t = worded([[("A", "A")] * 5])
     assert stops(ChatEvalTurns(), t) == [(2, "chateval_turns")]
     assert stops(ChatEvalTurns(4), t) == [(4, "chateval_turns")]
-    with pytest.raises(ValueError, match=r"n must be >= 2: the last turn scores .*; got n=1"):
-        ChatEvalTurns(1)
+    assert stops(ChatEvalTurns(1), t) == [(1, "chateval_turns")]
+    with pytest.raises(ValueError, match="n must be >= 1; got n=0"):
+        ChatEvalTurns(0)
 
 
 # ---------------------------------------------------------------- as text, in replay, and what is refused
@@ -523,7 +524,7 @@ def test_the_rules_can_be_written(text: str, rule: Rule) -> None:
         ("declaration:0.5", r"seat must be an integer"),
         ("score_declaration:-1", r"side must be >= 0"),
         ("score_declaration:0,at_least=inf", r"at_least must be finite"),
-        ("chateval:1", r"n must be >= 2: the last turn scores"),
+        ("chateval:0", r"n must be >= 1; got n=0"),
     ],
 )
 def test_parameters_that_make_no_rule_are_refused(text: str, message: str) -> None:

@@ -347,7 +347,7 @@ def test_both_faces_add_tokens_to_the_last_bit(costs: list[list[float]], rule: T
 
 
 def test_a_log_without_tokens_is_refused_in_one_line() -> None:
-    with pytest.raises(ValueError, match=r"^tokens must be logged: token_budget .*; got none$"):
+    with pytest.raises(ValueError, match=r"^tokens must be logged, because token_budget .*; got none$"):
         TokenBudget(10).stop_rounds(Trajectories.from_arrays([[["A"]]]))
 
 

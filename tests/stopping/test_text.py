@@ -58,10 +58,10 @@ def test_texts_mean_what_they_say(text: str, rule: StoppingRule) -> None:
     ("text", "message"),
     [
         ("", r"name of a rule at position 0 of ''; got the end"),
-        ("court", r"rule must be one of adaptive_consistency, .*unanimity; got 'court'"),
+        ("court", r"rule must be one of adaptive_consistency, .*wide_gap; got 'court'"),
         (
             "sprout",
-            r"rule must be one of those that `d3stats rules` lists; got 'sprout'.*did you mean 'sprt'\?",
+            r"rule must be one of the names that `d3stats rules` lists; got 'sprout'.*did you mean 'sprt'\?",
         ),
         ("fixed", r"fixed must be given n; got 'fixed'"),
         ("fixed:", r"an argument of fixed at position 6"),

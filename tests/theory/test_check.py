@@ -114,7 +114,7 @@ def test_a_claim_that_lacks_an_assumption_survives_once_it_is_made() -> None:
     )
     with pytest.raises(Unsound, match="instances of at-most-fifty must satisfy 'x <= 50'; got 51"):
         survive(made_up(status="holds under", missing=lacking.missing, rescued=lambda: st.integers(0, 60)))
-    with pytest.raises(ValueError, match="corrected must be False for a claim that misses no assumption"):
+    with pytest.raises(ValueError, match="corrected must be False for a claim without a missing assumption"):
         survive(made_up(), 300, corrected=True)
 
 

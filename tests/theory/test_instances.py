@@ -214,7 +214,7 @@ def test_pairs_that_spread_have_beta_normal_and_mixed_laws_on_either_side() -> N
 
 def test_nothing_is_filtered() -> None:
     for module in (advocates, beliefs, draws, gaps, given_scores, votes):
-        with open(module.__file__) as file:
+        with open(module.__file__, encoding="utf-8") as file:
             text = file.read()
         assert ".filter(" not in text
         assert "assume(" not in text

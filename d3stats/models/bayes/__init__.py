@@ -1,8 +1,10 @@
-"""Bayesian twins of the models: posteriors by PyMC, in the form of the frequentist fits.
+"""How sure can one be of a mixture, of rounds, of an accuracy or of a difference, given priors?
+
+Posteriors by PyMC, in the form of the other fits.
 
 For each model there is a function that builds its ``pm.Model`` (``mixture_model``, ``rounds_model``,
 ``accuracy_model``, ``paired_model``) and one that samples it (``fit_mixture``, ``fit_rounds``, ``fit_accuracy``,
-``fit_paired``). They come with the extra ``bayes`` (``pip install 'd3stats[bayes]'``), in either generation: PyMC 5
+``fit_paired``). They come with the extra ``bayes`` (``pip install "d3stats[bayes]"``), in either generation: PyMC 5
 with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded when they are asked for, the samplers when something is fitted.
 """
 

@@ -90,6 +90,8 @@ class AccuracyPriors:
     --------
     >>> AccuracyPriors(protocol_sd=0.5).question_sd
     1.5
+    >>> {name: round(float(np.mean(value)), 2) for name, value in AccuracyPriors().draw(2, rng=1).items()}
+    {'alpha': 1.23, 'sd_question': 0.5}
     """
 
     mean_sd: float = 1.5
@@ -118,7 +120,7 @@ class AccuracyFit(BayesFit):
     """Posterior of protocols' accuracies; all that :class:`~d3stats.models.bayes.result.BayesFit` has, and comparisons.
 
     Each accuracy is reported *over the population*, on a new question of the same kind, or *at hand*, on just these
-    questions in the long run; the second is known better, for their difficulty is no longer left to chance.
+    questions in the long run. The second has the smaller error, because the questions and their difficulty are fixed.
 
     Attributes
     ----------
@@ -126,6 +128,23 @@ class AccuracyFit(BayesFit):
         In order of appearance.
     interaction : bool
         Whether questions may favour protocols.
+
+    Examples
+    --------
+    >>> fit = fit_accuracy(
+    ...     [3, 1, 4, 2, 0, 3, 2, 4], [4] * 8, [1, 1, 2, 2, 3, 3, 4, 4], ["A", "B"] * 4,
+    ...     draws=100, tune=100, chains=1, rng=1,
+    ... )
+    >>> [estimate.name for estimate in fit.accuracy("at hand")]
+    ['accuracy of A, at hand', 'accuracy of B, at hand']
+    >>> [estimate.name for estimate in fit.differences()]
+    ['B - A, population']
+    >>> 0 < fit.probability_better("B", "A") < 1
+    True
+    >>> fit.rank_probabilities().sum(axis=1).round(6).tolist()
+    [1.0, 1.0]
+    >>> fit.variance_shares()[0].name
+    'variance share of protocols'
     """
 
     protocols: tuple[str, ...]
@@ -151,7 +170,7 @@ class AccuracyFit(BayesFit):
         for i, j in itertools.combinations(range(len(self.protocols)), 2):
             gain = draws[:, j] - draws[:, i]
             name = f"{self.protocols[j]} - {self.protocols[i]}, {over}"
-            out.append(self._estimate(name, gain, level, f"P(> 0) = {(gain > 0).mean():.3f}"))
+            out.append(self._estimate(name, gain, level, f"P(> 0) = {(gain > 0).mean():z.3f}"))
         return tuple(out)
 
     def probability_better(self, protocol: str, than: str, over: Over = "population") -> float:
@@ -222,6 +241,10 @@ def accuracy_model(
         Numbers, or a dict whose keys are fields of :class:`AccuracyPriors` or the variables ``mean``, ``contrast``,
         ``sd_question`` and ``sd_interaction`` (a PyMC distribution, or a function of the shape that returns one).
 
+    Returns
+    -------
+    pymc.Model
+
     Examples
     --------
     >>> model = accuracy_model([3, 1, 4, 2], [4] * 4, [1, 1, 2, 2], ["A", "B"] * 2)
@@ -285,6 +308,10 @@ def fit_accuracy(
         As in :func:`~d3stats.models.bayes.fit_mixture`, but by default 4 chains of 500 draws after 500 to adapt:
         draws of this model are nearly independent, so these are some 1,500 effective ones.
 
+    Returns
+    -------
+    AccuracyFit
+
     Raises
     ------
     ValueError
@@ -309,7 +336,7 @@ def fit_accuracy(
         need = "repeats: a cell of question and protocol with 2 answers"
         raise ValueError(f"interaction needs {need}; got 1 at most")
     believed, laws = read_priors(priors, AccuracyPriors(), _VARIABLES)
-    asked, generator = Sampling.of(sampling, options, draws=500, tune=500), as_rng(rng)
+    asked, generator = Sampling._of(sampling, options, draws=500, tune=500), as_rng(rng)
     build = partial(_model, cells, interaction, believed, laws)
     names = ["effect", "sd_question"] + ["sd_interaction"] * interaction
     if laws:
@@ -342,13 +369,13 @@ def fit_accuracy(
         return columns_of(_statistics(cells.replicated(*one, generator), cells) for one in at)
 
     if cells.n_questions < 10:
-        notes += (f"{cells.n_questions} questions say little about their spread: the prior of it matters",)
+        notes += (f"{cells.n_questions} questions say little about their spread, so its prior matters",)
     return AccuracyFit(
         title="hierarchical accuracy" + (" with interaction" if interaction else ""),
         names=tuple(named),
         n_obs=float(cells.trials[cells.pattern].sum()),
         n_clusters=cells.n_questions,
-        settings=used.with_priors(asdict(believed), laws),
+        settings=used._with_priors(asdict(believed), laws),
         notes=notes,
         idata=stack.from_draws(
             {name: v.reshape(chains) for name, v in named.items()},
@@ -375,8 +402,8 @@ def _parameters(values: Sequence[Floats]) -> list[Parameters]:
 class Posterior:
     """Log posterior density over (mean, contrasts, signed spreads), with its gradient.
 
-    A spread and its negative are the same model, so its half-normal law is sampled as a normal one and its sign
-    dropped: the density is smooth at 0, where the logarithm of a spread would have no end.
+    A spread and its negative are the same model. Its half-normal law is therefore sampled as a normal one and its sign
+    dropped. This density is smooth at 0, where the logarithm of a spread would tend to minus infinity.
     """
 
     def __init__(self, cells: Cells, priors: AccuracyPriors, interaction: bool) -> None:
@@ -530,8 +557,10 @@ def _nodes(most_trials: int, steps: int, reach: float) -> tuple[Floats, Floats]:
     count = math.ceil(2 * reach / spacing) | 1
     if count > _MOST_NODES:
         raise ValueError(
-            f"a spread of {_WIDE * 2 ** (steps / 2):.3g} logits is too wide for questions of {most_trials} trials: the "
-            f"likelihood needs {count} nodes, at most {_MOST_NODES} are possible. Take a smaller prior of the spread"
+            f"a spread of {_WIDE * 2 ** (steps / 2):.3g} logits is too wide for questions of {most_trials} "
+            "trials: the "
+            f"likelihood needs {count} nodes, at most {_MOST_NODES} are possible. Choose a prior with a "
+            "smaller spread"
         )
     z = np.linspace(-reach, reach, count)
     log_weight = -0.5 * z**2

@@ -31,6 +31,8 @@ class Discordance:
     >>> law = Discordance(3, 10, 31)  # of 40 pairs, 2 are right for A only and 9 for B only; a uniform prior
     >>> round(law.mean, 3), round(1 - law.cdf(0.0), 3)
     (0.159, 0.981)
+    >>> round(law.quantile(0.025), 3), round(law.sd, 3)
+    (0.009, 0.077)
     """
 
     only_a: float

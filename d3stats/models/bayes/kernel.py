@@ -1,8 +1,8 @@
 """The log posterior density of Beta-Binomial mixtures in machine code, with its gradient.
 
-It is the density of :func:`~d3stats.models.bayes.mixture.mixture_model` and
-:func:`~d3stats.models.bayes.rounds.rounds_model` with priors given as numbers, in coordinates free of bounds; tests
-hold it to the log density of those PyMC models. Importing this module loads numba; only a fit does so.
+This is the density of :func:`~d3stats.models.bayes.mixture.mixture_model` and
+:func:`~d3stats.models.bayes.rounds.rounds_model` with priors given as numbers, in coordinates free of bounds. Tests
+compare it with the log density of those PyMC models. Importing this module loads numba; only a fit does so.
 
 A round has a point ``(z, y, t)`` of R^(3K - 1): weights are the softmax of ``(z_1 .. z_{K-1}, 0)``; the K + 1 gaps
 that the ordered means cut [0, 1] into are the softmax of ``(y_1 .. y_K, 0)``; correlations are
@@ -24,9 +24,9 @@ from d3stats.models.mixtures.compiled import Floats, _compiled, _tables
 from d3stats.models.mixtures.law import Cells
 
 EDGE = 1e-9
-"""How near to 0 or 1 a mean or a correlation may come in the likelihood."""
+"""The least distance of a mean or a correlation from 0 and 1 in the likelihood."""
 MODE_DROP = 20.0
-"""How far below the best mode's log density a chain may start: what lies deeper holds next to no mass."""
+"""A chain may start at most so far below the best mode's log density, because lower regions hold next to no mass."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ The model of :mod:`d3stats.models.mixtures.fit` with priors: a debate is of one 
 correct votes and a correlation of votes within a debate. Kinds are summed out, and means ascend by construction, so
 that labels cannot switch. Cells of equal (successes, trials) are weighted, not repeated.
 
-A panel of few votes hardly tells kinds apart (``Beta(a, b)`` is itself a mixture of two Betas): bands of components
-are wide, those of the law's own quantities, the pmf, the mean and the chance of a right majority, are not.
+A panel of few votes hardly separates kinds of debates (``Beta(a, b)`` is itself a mixture of two Betas). Bands of
+components are therefore wide. Bands of the law itself (pmf, mean, chance of a right majority) are not.
 
 References
 ----------
@@ -57,7 +57,7 @@ Ints = NDArray[np.int64]
 LAW = ("weight", "mean", "rho")
 REPLICATES = 1000
 EDGE = 1e-9
-"""How near to 0 or 1 a mean or a correlation may come in the likelihood."""
+"""The least distance of a mean or a correlation from 0 and 1 in the likelihood."""
 MOST_DEBATES = 10_000
 """Up to how many debates the PyMC model observes each debate; above, it adds up cells of equal debates."""
 
@@ -84,6 +84,8 @@ class MixturePriors:
     >>> draws = MixturePriors().draw(2, 4000, rng=np.random.default_rng(1))
     >>> np.quantile(1 / draws["rho"] - 1, [0.05, 0.5, 0.95]).round(1).tolist()
     [0.6, 3.7, 56.3]
+    >>> MixturePriors(gap=2.0).to_dict()
+    {'weight': 1.0, 'gap': 2.0, 'rho_a': 1.0, 'rho_b': 3.0, 'step': 0.5}
     """
 
     weight: float = 1.0
@@ -114,9 +116,9 @@ class MixturePriors:
 class MixturePosterior(BayesFit):
     """Posterior of a mixture; all that :class:`~d3stats.models.bayes.result.BayesFit` has, and the law.
 
-    `params` has ``weight[k]``, ``mean[k]`` and ``rho[k]`` of each component, ascending by mean, and of the law
-    ``accuracy`` (the chance that a vote is right), ``spread`` (standard deviation of that chance between debates)
-    and ``majority`` (the chance of a strict majority of right votes in a full panel).
+    `params` has ``weight[k]``, ``mean[k]`` and ``rho[k]`` of each component, ascending by mean. For the law, it has
+    ``accuracy`` (the chance that a vote is right) and ``spread`` (standard deviation of that chance between debates).
+    It also has ``majority`` (the chance of a strict majority of right votes in a full panel).
 
     Attributes
     ----------
@@ -124,6 +126,18 @@ class MixturePosterior(BayesFit):
         The data.
     panel : int
         Votes of a full panel (:attr:`d3stats.counts.Counts.panel`).
+
+    Examples
+    --------
+    >>> fit = fit_mixture(range(4), 3, [32, 103, 122, 80], n_components=1, draws=300, tune=300, chains=2, rng=1)
+    >>> fit.pmf().columns.tolist()[:3]
+    ['successes', 'predicted', 'low']
+    >>> round(fit.prob_majority().value, 1), len(fit.components())
+    (0.6, 4)
+    >>> fit.count_shares().columns.tolist()[:3]
+    ['successes', 'predicted', 'low']
+    >>> fit.plot().get_xlabel()
+    'right votes of 3'
     """
 
     counts: Counts = field(default_factory=Counts.empty)
@@ -210,6 +224,10 @@ def mixture_model(
         ``gap`` and ``rho`` (a PyMC distribution such as ``pm.Beta.dist(2, 5, shape=2)``, or a function of the shape
         that returns one).
 
+    Returns
+    -------
+    pymc.Model
+
     Examples
     --------
     >>> model = mixture_model(range(4), 3, [32, 103, 122, 80], n_components=1)
@@ -253,7 +271,7 @@ def fit_mixture(
     trials : int or array of int, shape (rows,)
         Votes cast; they may vary.
     weights : array of float, shape (rows,), optional
-        How many debates each row stands for.
+        The number of debates that each row represents.
     n_components : int
         K >= 1.
     priors : MixturePriors or dict, optional
@@ -265,6 +283,10 @@ def fit_mixture(
         The same seed gives the same draws.
     **options
         Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
+
+    Returns
+    -------
+    MixturePosterior
 
     Raises
     ------
@@ -280,7 +302,7 @@ def fit_mixture(
     k = integer("n_components", n_components, minimum=1)
     counts = counts_of(successes, trials, weights)
     believed, laws = read_priors(priors, MixturePriors(), ("weight", "gap", "rho"))
-    asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.panel
+    asked, generator, panel = Sampling._of(sampling, options), as_rng(rng), counts.panel
     build = partial(mixture_model, counts, n_components=k, priors=asdict(believed) | laws)
 
     def density() -> Any:
@@ -299,7 +321,7 @@ def fit_mixture(
         title=f"mixture of {k} Beta-Binomials" if k > 1 else "Beta-Binomial",
         names=(*LAW, "accuracy", "spread", "majority"),
         n_obs=counts.n_obs,
-        settings=used.with_priors(asdict(believed), laws),
+        settings=used._with_priors(asdict(believed), laws),
         idata=stack.from_draws(
             law | {"gap": gap} | law_quantities(law, panel),
             sample_stats=stats,

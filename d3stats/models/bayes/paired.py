@@ -2,8 +2,8 @@
 
 Right and wrong: the four kinds of pair (only A right, only B right, both, neither) have a Dirichlet law, and without
 clusters the posterior of the difference is exact. With clusters a pair is right for B only, right for A only, or the
-same for both, with chances that vary between clusters by a Dirichlet law with means
-``discordant * direction, discordant * (1 - direction), 1 - discordant`` and precision ``1 / spread**2``; pairs that are
+same for both. The chances of the three vary between clusters by a Dirichlet law with means
+``discordant * direction, discordant * (1 - direction), 1 - discordant`` and precision ``1 / spread**2``. Pairs that are
 the same are right with a chance that varies by a Beta law. At ``spread = 0`` pairs are independent.
 
 Scores: the differences of pairs have Student's t errors, so that a few wild items do not decide, and each cluster
@@ -75,6 +75,14 @@ class PairedFit(BayesFit):
         B minus A, with a 95 % equal-tailed posterior interval.
     exact : Discordance or None
         The law of the difference where it is known exactly: right and wrong without clusters.
+
+    Examples
+    --------
+    >>> fit = fit_paired([1] * 20 + [0] * 9 + [1] * 2 + [0] * 9, [1] * 29 + [0] * 11, rng=1)
+    >>> print(fit.interval(0.9))
+    B - A: 0.159 [0.034, 0.288] (90 % equal-tailed posterior, n = 40)
+    >>> round(fit.probability_above(), 3), round(fit.probability_within(0.05), 3)
+    (0.981, 0.072)
     """
 
     runs: tuple[str, str]
@@ -82,7 +90,7 @@ class PairedFit(BayesFit):
     exact: Discordance | None = None
 
     def __str__(self) -> str:
-        return f"{self.difference}; P(> 0) = {self.probability_above():.4f}\n{self.summary()}"
+        return f"{self.difference}; P(> 0) = {self.probability_above():z.4f}\n{self.summary()}"
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -145,6 +153,10 @@ def paired_model(
         As in :func:`fit_paired`.
     priors : dict, optional
         PyMC distributions by variable, such as ``pm.HalfNormal.dist(0.2)``, or functions of the shape that return one.
+
+    Returns
+    -------
+    pymc.Model
 
     Examples
     --------
@@ -253,6 +265,10 @@ def fit_paired(
     sampling, rng, **options
         As in :func:`~d3stats.models.bayes.fit_mixture`.
 
+    Returns
+    -------
+    PairedFit
+
     Raises
     ------
     ValueError
@@ -261,7 +277,7 @@ def fit_paired(
 
     Examples
     --------
-    Of 40 items, B alone is right on 9 and A alone on 2:
+    On 40 items, B alone is right on 9 and A alone on 2:
 
     >>> a = [1] * 20 + [0] * 9 + [1] * 2 + [0] * 9
     >>> b = [1] * 20 + [1] * 9 + [0] * 2 + [0] * 9
@@ -273,7 +289,7 @@ def fit_paired(
     """
     data = _read(a, b, cluster, prior, spread, scale)
     laws = _laws(priors, data)
-    asked, generator = Sampling.of(sampling, options), as_rng(rng)
+    asked, generator = Sampling._of(sampling, options), as_rng(rng)
     build = partial(paired_model, a, b, cluster, prior=prior, spread=spread, scale=scale, priors=laws)
     density = _density(data)
     exact: Discordance | None = None
@@ -298,9 +314,12 @@ def fit_paired(
     n, label = len(data.gain), f"{names[1]} - {names[0]}"
     if isinstance(density, TableLaw) and density.table[:2].sum() == 0:
         counted = f"which counts {prior:g} pairs of each kind"
-        notes += (f"no pair differs: the limits depend on the prior, {counted}",)
+        notes += (f"no pair differs, so the limits depend on the prior, {counted}",)
     if (k := data.n_clusters) is not None and k < 10:
-        notes += (f"{k} clusters say little about how clusters vary: the prior of the spread matters",)
+        notes += (
+            f"{k} clusters say little about the variation between clusters, so the prior of the "
+            "spread matters",
+        )
 
     difference = posterior_estimate(label, named["difference"], n=n, n_clusters=data.n_clusters)
     if exact:
@@ -314,7 +333,7 @@ def fit_paired(
         names=tuple(named),
         n_obs=float(n),
         n_clusters=data.n_clusters,
-        settings=used.with_priors(density.priors, laws),
+        settings=used._with_priors(density.priors, laws),
         idata=stack.from_draws(
             named | free,
             sample_stats=kept_stats(idata),
@@ -417,7 +436,7 @@ def codes_of(cluster: Any, n_items: int) -> Ints | None:
     if codes.max() == n_items - 1:
         return None
     if codes.max() == 0:
-        why = "one cluster cannot tell how clusters vary"
+        why = "one cluster does not show the variation between clusters"
         raise ValueError(f"cluster must have at least 2 values: {why}; got 1")
     return codes
 
@@ -529,7 +548,7 @@ class TableLaw:
         return Discordance(a, b, both + wrong)
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
-        """Return the point that the PyMC model's variables stand for, shape (..., size)."""
+        """Return the point that the variables of the PyMC model give, shape (..., size)."""
         return values["kinds"]
 
     def draw_prior(self, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""What every Bayesian fit returns: estimates, the PyMC model, its draws, and whether the sampler can be believed.
+"""The result of every Bayesian fit: estimates, the PyMC model, its draws, and checks of the sampler.
 
 The thresholds are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Bayesian Analysis 16, 667:
 rank-normalised R-hat below 1.01 and at least 400 effective draws, bulk and tail, of every parameter; and no
@@ -47,7 +47,7 @@ class SamplingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the No-U-Turn sampler draws from a posterior: a value that every fit accepts, or its fields as keywords.
+    """Settings of the No-U-Turn sampler, which every fit accepts as a value or as keywords.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Sampling:
         choice("sampler", self.sampler, ("auto", "pymc", "nutpie"))
 
     @classmethod
-    def of(
+    def _of(
         cls, given: Sampling | None, options: SamplingOptions, **default: Unpack[SamplingOptions]
     ) -> Sampling:
         """Return `given`, or the default, with these options."""
@@ -94,14 +94,25 @@ class Sampling:
             raise TypeError(f"sampling must be a Sampling; got {type(given).__name__}")
         return replace(cls(**default) if given is None else given, **options)
 
-    def with_priors(self, numbers: Mapping[str, Any], laws: Mapping[str, Any]) -> BayesSettings:
+    def _with_priors(self, numbers: Mapping[str, Any], laws: Mapping[str, Any]) -> BayesSettings:
         """Return these settings with the priors that they were used with."""
         return BayesSettings(**asdict(self), priors={**numbers, **laws})
 
 
 @dataclass(frozen=True, slots=True)
 class BayesSettings(Sampling):
-    """How the posterior was drawn: the fields of :class:`Sampling`, of the run that was kept, and the priors."""
+    """The settings of a fit: the fields of :class:`Sampling`, of the run that was kept, and the priors.
+
+    Attributes
+    ----------
+    priors : mapping of str to object
+        The priors by name.
+
+    Examples
+    --------
+    >>> BayesSettings(draws=500).chains
+    4
+    """
 
     priors: Mapping[str, Any] = field(default_factory=dict)
 
@@ -153,14 +164,27 @@ class BayesFit(Result):
         The draws as ArviZ holds them. ``log_likelihood`` holds observations, so that ``az.loo`` and ``az.compare`` give
         what :meth:`loo` gives; it is absent with fractional weights, or where it would be too large.
     cells, weights : ndarray or None
-        Log likelihood of one observation of each cell, shape (chains, draws, cells), and how many observations each
-        cell stands for (None is one each): what :meth:`loo` reads.
+        Log likelihood of one observation of each cell, shape (chains, draws, cells), and the number of observations
+        in each cell (None is one each), as :meth:`loo` reads them.
     constants : tuple of str
         Parameters that cannot move by construction: the weight of a single component.
     observed, replicated, prior_replicated : dict
         Statistics of the data, and of data drawn from the posterior and from the prior, shape (replicates,).
     build : callable
         Makes the PyMC model; :attr:`model` calls it once.
+
+    Examples
+    --------
+    >>> from d3stats.models.bayes import fit_mixture
+    >>> fit = fit_mixture(range(4), 3, [32, 103, 122, 80], n_components=1, draws=300, tune=300, chains=2, rng=1)
+    >>> fit.n_obs, fit.divergences
+    (337.0, 0)
+    >>> fit.conf_int().columns.tolist(), fit.to_frame().columns.tolist()[:4]
+    (['low', 'high'], ['parameter', 'mean', 'sd', 'low'])
+    >>> fit.loo().elpd < 0
+    True
+    >>> fit.posterior_check().columns.tolist()[:2], len(fit.prior_check()) == len(fit.posterior_check())
+    (['statistic', 'observed'], True)
     """
 
     title: str
@@ -227,29 +251,29 @@ class BayesFit(Result):
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the draws, a sentence each; empty when nothing is."""
+        """The defects of the draws, a sentence each; empty when there are none."""
         rows, found = self._rows, []
         moved = rows["ess_bulk"].notna()
         if len(still := rows.index[~moved].difference(list(self.constants))):
             found.append(f"{_listed(still)} never moved")
         if (moved & rows["rhat"].isna()).any():
-            found.append("chains must be >= 2 to be compared by R-hat; there is 1")
+            found.append("chains must be >= 2 for R-hat; there is 1")
         high = rows["rhat"] >= RHAT_LIMIT
         if high.any():
             found.append(
-                f"R-hat must be < {RHAT_LIMIT}; it is up to {rows['rhat'].max():.3f} for "
-                f"{_listed(rows.index[high])}: the chains disagree, draw more or fit fewer components"
+                f"R-hat must be < {RHAT_LIMIT}; it is up to {rows['rhat'].max():z.3f} for "
+                f"{_listed(rows.index[high])}; the chains disagree, so draw more or fit fewer components"
             )
         few = rows[["ess_bulk", "ess_tail"]].min(axis=1)
         if (few <= ESS_LIMIT).any():
             found.append(
-                f"effective draws must be > {ESS_LIMIT:g}; they are down to {few.min():.0f} for "
+                f"effective draws must be > {ESS_LIMIT:g}; they are down to {few.min():z.0f} for "
                 f"{_listed(rows.index[few <= ESS_LIMIT])}: draw more"
             )
         if self.divergences:
             found.append(
                 f"there must be no divergent transition; there are {self.divergences} at target_accept "
-                f"{self.settings.target_accept:g}: parts of the posterior may be missed"
+                f"{self.settings.target_accept:g}; the draws may miss parts of the posterior"
             )
         return tuple(found)
 
@@ -306,9 +330,9 @@ class BayesFit(Result):
 
     def summary(self) -> str:
         """Say in a few lines what was estimated and whether the draws can be believed."""
-        table = self._rows.to_string(float_format=lambda value: f"{value:.3f}")
+        table = self._rows.to_string(float_format=lambda value: f"{value:z.3f}")
         ending = [f"problem: {text}" for text in self.problems] or [
-            f"converged: R-hat up to {self._rows['rhat'].max():.4f}, at least {self._ess_min:.0f} effective draws, "
+            f"converged: R-hat up to {self._rows['rhat'].max():z.4f}, at least {self._ess_min:z.0f} effective draws, "
             "no divergence"
         ]
         return "\n".join([self._title(), table, *ending, *(f"note: {text}" for text in self.notes)])
@@ -320,7 +344,7 @@ class BayesFit(Result):
         no log likelihood is refused.
         """
         if self.cells is None:
-            raise ValueError("loo needs a fit that kept its log likelihood; this one kept none")
+            raise ValueError("loo needs a fit with a stored log likelihood; this fit has none")
         draws = {str(name): stack.draws_of(self.idata, name) for name in self.idata["posterior"].data_vars}
         return leave_one_out(stack.from_draws(draws, log_likelihood={"cells": self.cells}), self.weights)
 
@@ -468,8 +492,8 @@ def pointwise(name: str, cells: Floats, weights: ArrayLike | None) -> dict[str, 
 def leave_one_out(idata: Any, weights: ArrayLike | None = None) -> Loo:
     """Return leave-one-out cross-validation of the group ``log_likelihood`` by Pareto-smoothed importance sampling.
 
-    `weights`, shape (cells,), says how many equal observations each column stands for: one of them is left out at a
-    time, so a cell of weight w counts w times.
+    `weights`, shape (cells,), is the number of equal observations that each column represents. One of them is left out
+    at a time, so a cell of weight w counts w times.
     """
     if "log_likelihood" not in stack.groups(idata):
         raise ValueError(f"idata must have a group log_likelihood; got {list(stack.groups(idata))}")
@@ -586,7 +610,7 @@ def _predictive_table(
 ) -> pd.DataFrame:
     level = probability("level", level, open_interval=True)
     if not replicated:
-        raise ValueError("predictive checks need replicates; this fit kept none")
+        raise ValueError("predictive checks need replicates; this fit has none")
     rows = []
     for name, values in replicated.items():
         seen = float(observed[name])

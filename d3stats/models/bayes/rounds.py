@@ -1,13 +1,13 @@
 """Beta-Binomial mixture of each round, linked by a random walk over rounds: the posterior by Hamiltonian Monte Carlo.
 
-The mixture of :mod:`d3stats.models.bayes.mixture` in every round, each a step away from the one before: log-ratios
-of the weights, log-ratios of the gaps between ordered means (for one component: the logit of the mean) and log
-precisions take normal steps whose three sizes are learned. Rounds with few votes lean on their neighbours as much
-as the data say that rounds are alike.
+Every round has the mixture of :mod:`d3stats.models.bayes.mixture`, each a step away from the one before. Log-ratios of
+the weights, log-ratios of the gaps between ordered means (for one component, the logit of the mean) and log precisions
+take normal steps, whose three sizes are learned. Rounds with few votes therefore borrow from their neighbours, the more
+the more similar the data show rounds to be.
 
-That the same debates are seen in each round is left out: bands of one round's law are sound for independent debates,
-differences between rounds are as uncertain as those of different debates would be, which is more than the truth when
-debates keep their side.
+The model does not use that each round has the same debates. Bands of one round's law are sound for independent debates.
+Differences between rounds are as uncertain as those of different debates would be, which is too uncertain when debates
+keep their side.
 
 References
 ----------
@@ -85,6 +85,21 @@ class RoundsPosterior(BayesFit):
         Rounds with votes.
     panel : int
         Votes of a full panel, all rounds together (:attr:`d3stats.counts.Counts.panel`).
+
+    Examples
+    --------
+    >>> from d3stats.counts import RoundCounts
+    >>> seen = [9, 4, 5, 9, 11, 2, 3, 11]
+    >>> rounds = RoundCounts.from_columns([1] * 4 + [2] * 4, [0, 1, 2, 3] * 2, [3] * 8, weights=seen)
+    >>> fit = fit_rounds(rounds, n_components=1, draws=100, tune=100, chains=1, rng=1)
+    >>> fit.rounds, fit.panel, fit.bands().columns.tolist()[:3]
+    ((1, 2), 3, ['round', 'quantity', 'component'])
+    >>> fit.change(1, 2).name
+    'accuracy, round 2 - round 1'
+    >>> fit.count_shares().columns.tolist()[:3]
+    ['successes', 'predicted', 'low']
+    >>> fit.plot().get_xlabel()
+    'round'
     """
 
     counts: RoundCounts = field(default_factory=RoundCounts.empty)
@@ -130,7 +145,7 @@ class RoundsPosterior(BayesFit):
         values = stack.draws_of(self.idata, quantity)
         gap = values[..., after] - values[..., before]
         name = f"{quantity}, round {last} - round {first}"
-        note = f"P(increase) = {float((gap > 0).mean()):.3f}"
+        note = f"P(increase) = {float((gap > 0).mean()):z.3f}"
         return posterior_estimate(name, gap, n=self.n_obs, level=level, note=note)
 
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
@@ -157,10 +172,11 @@ def rounds_model(
 ) -> Any:
     """Build the PyMC model of a mixture of Beta-Binomials in each round, linked by a random walk.
 
-    Free variables: ``first_weight``, ``first_gap`` and ``first_rho`` of the first round, as in
-    :func:`~d3stats.models.bayes.mixture.mixture_model`; ``step``, the half-normal sizes of steps of weights (not with
-    one component), gaps and correlations; and ``innovation``, standard normal (the walk is non-centred). ``weight``,
-    ``mean`` and ``rho`` follow, of shape (rounds, K). ``votes`` observes each debate in each round.
+    The free variables of the first round are ``first_weight``, ``first_gap`` and ``first_rho``, as in
+    :func:`~d3stats.models.bayes.mixture.mixture_model`. Further ones are ``step``, the half-normal sizes of steps of
+    weights (not with one component), gaps and correlations, and ``innovation``, standard normal (the walk is
+    non-centred). ``weight``, ``mean`` and ``rho`` follow from them, of shape (rounds, K). ``votes`` observes each
+    debate in each round.
 
     Parameters
     ----------
@@ -169,6 +185,10 @@ def rounds_model(
     priors : MixturePriors or dict, optional
         Numbers, or a dict whose keys are fields of ``MixturePriors`` or the variables ``first_weight``,
         ``first_gap``, ``first_rho`` and ``step`` (a PyMC distribution, or a function of the shape that returns one).
+
+    Returns
+    -------
+    pymc.Model
 
     Examples
     --------
@@ -218,10 +238,14 @@ def fit_rounds(
     n_components : int
         K >= 1.
     priors : MixturePriors or dict, optional
-        Of the first round, and of the step sizes; for a dict see :func:`rounds_model`. A step is of one round; across
-        a gap of g rounds without votes it is sqrt(g) times as large.
+        Priors of the first round, and of the step sizes; for a dict see :func:`rounds_model`. A step is of
+        one round; across a gap of g rounds without votes it is sqrt(g) times as large.
     sampling, rng, **options
         As in :func:`~d3stats.models.bayes.fit_mixture`.
+
+    Returns
+    -------
+    RoundsPosterior
 
     Raises
     ------
@@ -238,7 +262,7 @@ def fit_rounds(
     k = integer("n_components", n_components, minimum=1)
     counts = _with_votes(rounds)
     believed, laws = read_priors(priors, MixturePriors(), _VARIABLES)
-    asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.pooled().panel
+    asked, generator, panel = Sampling._of(sampling, options), as_rng(rng), counts.pooled().panel
     build = partial(rounds_model, counts, n_components=k, priors=asdict(believed) | laws)
     natural, prior, stats, used, notes = drawn_laws(
         (*LAW, "step"), build, laws, partial(_density, counts, k, believed),
@@ -265,7 +289,7 @@ def fit_rounds(
         title=f"mixture of {k} Beta-Binomials over {len(parts)} rounds",
         names=(*_BY_ROUND, "step"),
         n_obs=counts.n_obs,
-        settings=used.with_priors(asdict(believed), laws),
+        settings=used._with_priors(asdict(believed), laws),
         idata=stack.from_draws(
             law | law_quantities(law, panel) | {"step": natural["step"]},
             sample_stats=stats,
@@ -288,7 +312,7 @@ def fit_rounds(
 def _with_votes(rounds: RoundCounts) -> RoundCounts:
     """Return the cells with votes, of at least two rounds."""
     if not isinstance(rounds, RoundCounts):
-        raise TypeError(f"rounds must be RoundCounts (of a log: log.counts()); got {type(rounds).__name__}")
+        raise TypeError(f"rounds must be RoundCounts (for a log: log.counts()); got {type(rounds).__name__}")
     cast = rounds.keys[:, 2] > 0
     counts = RoundCounts.from_columns(*rounds.keys[cast].T, weights=rounds.weights[cast])
     if len(counts.rounds) < 2:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng
+from d3stats._words import missing_extra
 
 Floats = NDArray[np.float64]
 LogDensity = Callable[[Floats], tuple[float, Floats]]
@@ -33,10 +34,7 @@ def load(name: str) -> Any:
         with quiet():  # ArviZ 0.23 announces its successor at every import
             return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(
-            "Bayesian fits need PyMC and ArviZ; install them with: pip install 'd3stats[bayes]' "
-            "(in a checkout '.[bayes]')"
-        ) from error
+        raise ImportError(missing_extra("a Bayesian fit needs PyMC and ArviZ", "bayes", error)) from error
 
 
 def arviz_generation() -> int:
@@ -87,8 +85,8 @@ def sample_density(
 ) -> Any:
     """Draw ``x`` of shape (chains, draws, size) from a density on R^size that is given as a function.
 
-    The function stands in a PyMC model as one operation, so that PyTensor compiles nothing; PyMC's NUTS samples it,
-    with the settings of :func:`sample`.
+    The function is one operation of a PyMC model, so that PyTensor compiles nothing; PyMC's NUTS samples it, with the
+    settings of :func:`sample`.
     """
     at = np.array(starts, dtype=np.float64)
     if at.ndim != 2 or not at.size or not np.isfinite(at).all():

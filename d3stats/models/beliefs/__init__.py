@@ -1,4 +1,4 @@
-"""Beliefs over latent concepts, and tests of whether a debate moves the share of right votes."""
+"""How do beliefs move when agents hear each other, and does a debate move the share of right votes?"""
 
 from __future__ import annotations
 

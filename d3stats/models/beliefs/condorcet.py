@@ -36,8 +36,8 @@ Ints = NDArray[np.int64]
 def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
     """Compute the chance that a majority of k independent jurors is right, shape of `k`; a tie goes to a fair coin.
 
-    Two answers. With one competence for all this is Condorcet's sum of binomial terms, with one per juror the
-    Poisson-binomial one; where there are more jurors than k, it is the mean over all panels of k of them.
+    There are two answers. With one competence for all jurors this is Condorcet's sum of binomial terms; with one per
+    juror it is the Poisson-binomial sum. Where there are more jurors than k, it is the mean over all panels of k.
 
     Parameters
     ----------
@@ -45,6 +45,10 @@ def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
         Jurors on the panel, at least 1.
     p : float, or array of shape (jurors,)
         Chance of being right: one for all, or one per juror, and then ``k <= jurors``.
+
+    Returns
+    -------
+    ndarray of float
 
     Raises
     ------
@@ -84,6 +88,10 @@ def count_pmf(accuracy: ArrayLike, panel: int | None = None) -> Floats:
     panel : int, optional
         Number of agents when `accuracy` is one number.
 
+    Returns
+    -------
+    ndarray of float
+
     Examples
     --------
     >>> count_pmf([0.5, 0.8]).round(3).tolist()
@@ -99,6 +107,19 @@ def majority_accuracy(accuracy: ArrayLike, panel: int | None = None, *, ties: fl
     """Compute the chance that the majority of all these independent agents is right, from the law of right votes.
 
     Arguments as in :func:`count_pmf`; `ties` is the chance that a tie is broken rightly.
+
+    Parameters
+    ----------
+    accuracy : float, or array of shape (agents,)
+        Chance that each agent is right; one number needs `panel`.
+    panel : int, optional
+        Number of agents when `accuracy` is one number.
+    ties : float
+        Chance that a tie is broken rightly.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -1,16 +1,16 @@
 """Beliefs in the truth under Bayes' rule over latent concepts and under the Dirichlet-compound model, exactly.
 
 One of m concepts is true; concept theta yields response z with probability P(z | theta), responses independent
-given the concept. Agents share a belief pi over concepts. What an update does to the belief in the truth depends
-on who made the response:
+given the concept. Agents share a belief pi over concepts. The effect of an update on the belief in the truth depends
+on the law of the response:
 
 - *fresh* evidence, drawn under the truth: the belief rises on average, E[pi'] = pi E[P(z | true) / m(z)] >= pi,
   where m(z) = sum_theta pi(theta) P(z | theta);
 - *self*-made evidence, drawn from m one response after another with an update between: the belief is a
   martingale, E[pi'] = pi exactly;
 - *simultaneous* evidence, several responses drawn at once from the m of the start, as in a debate round, and
-  counted as independent: the mean moves, with two symmetric concepts towards the one that is favoured already;
-- evidence from any other law q: it may fall.
+  counted as independent. The mean belief moves; with two symmetric concepts it moves towards the favoured one;
+- evidence from any other law q: the belief may fall.
 
 Everything is exact: sums over response counts in the log domain, no draw.
 
@@ -59,7 +59,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_STATES = 2_000_000
-"""How many counts of responses are summed over at most."""
+"""The most counts of responses that are summed over."""
 
 
 EVIDENCE = ("fresh", "self", "simultaneous", "mixed")
@@ -76,6 +76,10 @@ def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike 
     responses : array of int, shape (..., heard)
         Responses heard; one sequence, or many of one length. Sequences of different lengths go through
         :func:`belief_from_counts`.
+
+    Returns
+    -------
+    ndarray of float
 
     Raises
     ------
@@ -98,6 +102,15 @@ def belief_from_counts(prior: ArrayLike, likelihoods: ArrayLike, counts: ArrayLi
     """Return the belief over concepts after counts of responses, shape (..., responses), by Bayes' rule.
 
     Other parameters as in :func:`belief_after`; the order of responses does not matter, so counts are sufficient.
+
+    Parameters
+    ----------
+    counts : array of int, shape (..., responses)
+        How often each response was heard.
+
+    Returns
+    -------
+    ndarray of float, shape (..., concepts)
 
     Examples
     --------
@@ -122,6 +135,12 @@ class Amplification:
         Belief in the truth at the start.
     after : float or ndarray
         Belief in the truth at the end.
+
+    Examples
+    --------
+    >>> found = amplifies([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 0, [0, 0, 1])
+    >>> found.rises, found.before, round(found.after, 3), round(found.margin, 3)
+    (True, 0.5, 0.9, 0.588)
     """
 
     rises: Any
@@ -140,8 +159,8 @@ def amplifies(
 ) -> Amplification:
     """Say whether responses raise the belief in the truth, by comparing likelihoods.
 
-    It rises iff ``prod P(z|true) > sum_theta pi prod P(z|theta)``. That one response matches the truth strongly
-    does not suffice.
+    The belief rises iff ``prod P(z|true) > sum_theta pi prod P(z|theta)``. One response that matches the truth
+    strongly is not enough.
 
     Parameters
     ----------
@@ -149,6 +168,10 @@ def amplifies(
         As in :func:`belief_law`.
     responses, counts : array of int
         One of the two, as in :func:`belief_after` and :func:`belief_from_counts`.
+
+    Returns
+    -------
+    Amplification
 
     Examples
     --------
@@ -186,6 +209,14 @@ class BeliefLaw:
         Belief in the true concept at the start.
     evidence : str
         Who made the responses.
+
+    Examples
+    --------
+    >>> law = belief_law([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], truth=0, n_responses=2)
+    >>> round(law.mean, 4), round(law.prob_rises, 2)
+    (0.7647, 0.64)
+    >>> law.to_frame().round(3).values.tolist()
+    [[2.0, 0.0, 0.64, 0.941], [1.0, 1.0, 0.32, 0.5], [0.0, 2.0, 0.04, 0.059]]
     """
 
     counts: NDArray[np.int64]
@@ -238,6 +269,10 @@ def belief_law(
     fresh_share : float, optional
         With ``evidence="mixed"``: the chance that a response is fresh and not one's own.
 
+    Returns
+    -------
+    BeliefLaw
+
     Examples
     --------
     On average fresh evidence helps; more often than not it may still mislead:
@@ -265,6 +300,10 @@ def expected_belief(
 ) -> float:
     """Return the exact mean belief in the truth after `n_responses`; parameters as in :func:`belief_law`.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> table = [[0.8, 0.2], [0.2, 0.8]]
@@ -286,9 +325,18 @@ def expected_belief(
 def fresh_share_needed(prior: ArrayLike, likelihoods: ArrayLike, truth: int, other: ArrayLike) -> float:
     """Return the least share of fresh responses, in [0, 1], with which a response does not lower the truth on average.
 
-    A response is fresh with chance s and from the law `other`, shape (responses,), with chance 1 - s, so the mean is
-    linear in s: E[pi'] = s E_fresh + (1 - s) E_other >= pi iff s >= (pi - E_other) / (E_fresh - E_other). Other
-    parameters as in :func:`belief_law`.
+    A response is fresh with chance s and from the law `other`, shape (responses,), with chance 1 - s. The mean is
+    therefore linear in s: ``E[pi'] = s E_fresh + (1 - s) E_other``, which is at least pi iff
+    ``s >= (pi - E_other) / (E_fresh - E_other)``. Other parameters are as in :func:`belief_law`.
+
+    Parameters
+    ----------
+    other : array of float, shape (responses,)
+        The law of the responses that are not fresh.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -334,19 +382,24 @@ def dirichlet_expected_belief(
 ) -> Floats:
     """Return every agent's expected belief after some rounds of the Dirichlet-compound model, exactly.
 
-    Agent i believes mu_i = alpha_i / A_i with strength A_i = sum of alpha_i, answers by a draw from it, and adds w_ij
-    for the answer of each neighbour j. Strengths grow by W_i = sum_j w_ij whatever is said, so ``E[mu_i'] = (A_i mu_i
-    + sum_j w_ij mu_j) / (A_i + W_i)`` is exact, and linear in the beliefs, hence exact over any number of rounds.
+    Agent i has the belief mu_i = alpha_i / A_i with strength A_i = sum of alpha_i. It answers by a draw from its belief
+    and adds w_ij for the answer of each neighbour j. Strengths grow by W_i = sum_j w_ij for all answers. Therefore
+    ``E[mu_i'] = (A_i mu_i + sum_j w_ij mu_j) / (A_i + W_i)`` is exact. It is linear in the beliefs, and so exact over
+    any number of rounds.
 
     Parameters
     ----------
     alpha : array, shape (..., agents, answers)
         Pseudo-counts, >= 0, with a sum above 0 for each agent; the result has this shape.
     neighbours : array, shape (agents, agents), optional
-        w_ij >= 0, what an answer of j adds to i's counts; by default everybody else, once. An agent that
-        hears itself has w_ii > 0.
+        w_ij >= 0, what an answer of j adds to i's counts; by default 1 for every other agent. An agent that hears
+        itself has w_ii > 0.
     n_rounds : int
         Rounds ahead, at least 0.
+
+    Returns
+    -------
+    ndarray of float
 
     Examples
     --------
@@ -370,11 +423,17 @@ class NeighbourCondition(Result):
     Attributes
     ----------
     holds : ndarray of bool
-        The weighted mean belief of the neighbours equals the agent's own. True for one who hears nobody.
+        The weighted mean belief of the neighbours equals the agent's own. True for an agent without neighbours.
     margin : ndarray
-        Neighbours' weighted mean belief less one's own: the direction of the drift.
+        Neighbours' weighted mean belief minus one's own: the direction of the drift.
     drift : ndarray
         E[next belief] - belief, which is ``W_i / (A_i + W_i) * margin``.
+
+    Examples
+    --------
+    >>> found = is_martingale([[9.0, 1.0], [1.0, 1.0]])
+    >>> found.holds.tolist(), found.margin.round(2).tolist(), round(float(found.panel_drift), 4)
+    ([False, False], [-0.4, 0.4], 0.0485)
     """
 
     holds: NDArray[np.bool_]
@@ -405,8 +464,8 @@ def is_martingale(
 ) -> NeighbourCondition:
     """Say which agents' beliefs in one answer are martingales over the next round: iff neighbours believe the same.
 
-    Agents who begin alike keep their mean belief over any number of rounds, on any graph; but after one round they
-    have heard different things and, given that past, the condition fails for most of them.
+    Agents who start alike keep their mean belief over any number of rounds, on any graph. After one round, however,
+    they have heard different answers and, given that past, the condition fails for most of them.
 
     Parameters
     ----------
@@ -416,6 +475,10 @@ def is_martingale(
         Which answer, an index from 0.
     tol : float
         Difference of beliefs that counts as none.
+
+    Returns
+    -------
+    NeighbourCondition
 
     Examples
     --------
@@ -437,6 +500,19 @@ def is_martingale(
 def panel_drift(alpha: ArrayLike, neighbours: ArrayLike | None = None, *, answer: int = 0) -> Floats:
     """Return the expected change of the panel's mean belief in one answer over the next round, shape (...).
 
+    Parameters
+    ----------
+    alpha : array of float, shape (..., agents, answers)
+        Counts of each agent's Dirichlet law.
+    neighbours : array of float, shape (agents, agents), optional
+        How much weight each agent gives to each other; by default 1 for every other agent.
+    answer : int
+        The answer whose mean belief is followed.
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+
     Examples
     --------
     >>> float(panel_drift([[9.0, 0.0], [0.5, 0.5]]).round(4))
@@ -446,11 +522,22 @@ def panel_drift(alpha: ArrayLike, neighbours: ArrayLike | None = None, *, answer
 
 
 def panel_drift_complete(beliefs: ArrayLike, strengths: ArrayLike) -> float:
-    """Return the drift of the mean belief where everybody hears everybody else, in closed form.
+    """Return the drift of the mean belief where all agents hear all others, in closed form.
 
     With n agents of belief mu_i in [0, 1], strength A_i > 0 and mean belief M,
     ``drift = sum_i (M - mu_i) / (A_i + n - 1) = -n Cov(mu_i, 1 / (A_i + n - 1))``. It is 0 when strengths are equal,
     and positive iff those who are easily moved believe less than the others: only then does talk raise the mean.
+
+    Parameters
+    ----------
+    beliefs : array of float, shape (agents,)
+        Belief of each agent in the answer, in [0, 1].
+    strengths : array of float, shape (agents,)
+        Sum of each agent's counts, above 0.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -490,9 +577,18 @@ def _beliefs_and_weights(alpha: ArrayLike, neighbours: ArrayLike | None) -> tupl
 def consensus_probability(accuracy: ArrayLike) -> float:
     """Return the chance that a debate to unanimity ends right when the count is a martingale: the mean accuracy.
 
-    If E[S_{t+1} | past] = S_t and the debate runs until all n agree, which it surely does, optional stopping gives
-    P(unanimously right) = E[S_0] / n, whatever else the process does. `accuracy` is that of the first round, one
+    If E[S_{t+1} | past] = S_t and the debate runs until all n agree, which happens with probability 1, optional
+    stopping gives P(unanimously right) = E[S_0] / n for every such process. `accuracy` is that of the first round, one
     number or one per agent.
+
+    Parameters
+    ----------
+    accuracy : float, or array of shape (agents,)
+        Chance that each agent is right in the first round.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -512,6 +608,12 @@ class VoteOrConsensus(Result):
         Chances that the first vote's majority, and that unanimity once reached, is right.
     advantage : float
         `majority` less `consensus`: above 0, voting at once is better and cheaper.
+
+    Examples
+    --------
+    >>> found = vote_or_consensus(0.7, 5)
+    >>> round(found.majority, 3), round(found.consensus, 3), round(found.advantage, 3)
+    (0.837, 0.7, 0.137)
     """
 
     majority: float
@@ -534,8 +636,8 @@ def vote_or_consensus(
 ) -> VoteOrConsensus:
     """Compare an immediate majority vote with debating to consensus under the martingale, by their chances to be right.
 
-    Of a pmf, the advantage is sum_s P(s) (1{s > n/2} - s / n): where narrow majorities that are wrong are common it
-    is negative, and debating to consensus wins.
+    For a pmf, the advantage is sum_s P(s) (1{s > n/2} - s / n): where narrow majorities that are wrong are
+    common it is negative, and debating to consensus wins.
 
     Parameters
     ----------
@@ -545,6 +647,10 @@ def vote_or_consensus(
         In place of `accuracy`: the law of the first round's count, for debates of unlike difficulty.
     ties : float
         Chance that a tie is broken rightly.
+
+    Returns
+    -------
+    VoteOrConsensus
 
     Examples
     --------
@@ -618,7 +724,7 @@ def checked_truth(truth: int, prior: Floats) -> int:
     if at >= len(prior):
         raise ValueError(f"truth must be below {len(prior)}, the number of concepts; got truth={at}")
     if prior[at] <= 0:
-        raise ValueError("prior of the truth must be > 0, no evidence can raise a belief of 0; got 0")
+        raise ValueError("prior of the truth must be > 0, because no evidence can raise a belief of 0; got 0")
     return at
 
 

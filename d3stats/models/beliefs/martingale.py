@@ -6,16 +6,16 @@ changes who is right, and not how many on average. Three tests, with debates of 
 - the *mean drift* E[S_{t+1} - S_t], per transition and over all;
 - the drift *given S_t*, by cells of the starting count, and a joint test that all cells are 0;
 - the *slope* of the increment on S_t, of all panels and of split ones: in split panels it is above 0 where the
-  larger side gains, and below 0 where shares return towards the middle. All panels together always tend below
-  0 as soon as the ends are left, from which there is one way only.
+  larger side gains, and below 0 where shares return towards the middle. Over all panels it tends below 0 as soon as
+  some panels leave the ends, because from there a share can only move towards the middle.
 
-S is bounded: under the null a panel that is all wrong or all right never moves again, so a single departure refutes
-the null for good (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing to
-the joint test.
+S is bounded. Under the null a panel that is all wrong or all right never moves again, so a single departure refutes
+the null for good (but check whether a vote was misread). A cell in which no panel moved has no error and adds nothing
+to the joint test.
 
 The mean drift and the drift given S_t answer different questions. Where *beliefs* are martingales and votes are draws
 from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high count was partly luck, and
-the next one is lower on average. The same luck makes the share rise, without anybody learning, in debates chosen
+the next one is lower on average. For the same reason the share rises, although no agent learns, in debates chosen
 because their first vote was bad.
 
 References
@@ -50,7 +50,7 @@ Ints = NDArray[np.int64]
 
 INTERVAL = "cluster t"
 POOLED = "pooled"
-NO_ERROR = "every cluster moved alike: there is nothing to measure an error from"
+NO_ERROR = "every cluster moved by the same amount, so no error can be estimated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class MartingaleTest(Result):
         left_all_right`` (how many moved in the next).
     conditional : DataFrame
         One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs, n_clusters,
-        drift, se, low, high, tested, why``; limits are missing where ``why`` says that nobody moved or all moved
+        drift, se, low, high, tested, why``; limits are missing where ``why`` says that no panel moved or all moved
         alike, or where there is one cluster.
     panel : int
         Votes of the largest panel; cells are its counts.
@@ -85,7 +85,16 @@ class MartingaleTest(Result):
     interval, missing : str
         How the intervals are made; how missing votes were counted (empty for arrays).
     notes : tuple of str
-        What the data cannot tell.
+        What the data do not show.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
+    >>> found.n_debates, found.panel, round(found.p_value, 3), found.joint["df1"].tolist()
+    (300, 5, 0.401, [4, 4, 4, 4])
+    >>> found.plot().get_xlabel()
+    'share of correct votes before'
     """
 
     drift: pd.DataFrame
@@ -135,7 +144,7 @@ class MartingaleTest(Result):
         return frame.assign(level=self.level, interval=self.interval)
 
     def summary(self) -> str:
-        """Say in a few lines what was found and what cannot be told."""
+        """Return a few lines with the results and what the data do not show."""
         row = self.to_frame().iloc[-1]
         lines = [
             f"{self.n_debates} debates, {self.n_clusters} clusters, {int(row['n_pairs'])} pairs of rounds",
@@ -151,14 +160,14 @@ class MartingaleTest(Result):
         for name, of in (("slope", "all panels"), ("slope_inside", "split panels")):
             if pd.notna(row[name]):
                 low, high = row[f"{name}_low"], row[f"{name}_high"]
-                limits = f"[{low:+.3f}, {high:+.3f}]" if pd.notna(low) else "(no error can be measured)"
+                limits = f"[{low:+.3f}, {high:+.3f}]" if pd.notna(low) else "(no error can be estimated)"
                 lines.append(f"slope on the start, {of} {row[name]:+.3f} {limits}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _said_drift(self, row: pd.Series) -> str:
         mean = f"mean drift per round {row['drift']:+.4f}"
         if self.p_value is None:
-            return f"{mean}, without limits or p-value: no error can be measured"
+            return f"{mean}, without limits or p-value, because no error can be estimated"
         limits = f"[{row['low']:+.4f}, {row['high']:+.4f}] ({self.level:.0%}, {self.interval})"
         return f"{mean} {limits}, p = {self.p_value:.3g}"
 
@@ -199,6 +208,10 @@ def martingale_test(
         Level of the intervals, which are Student's with clusters - 1 degrees of freedom.
     min_cell_clusters : int
         A cell with fewer clusters is shown and not tested, at least 2.
+
+    Returns
+    -------
+    MartingaleTest
 
     Raises
     ------
@@ -289,15 +302,19 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
 
 def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> Increments:
     if s.shape[1] < 2:
-        raise ValueError(f"the log must have at least two rounds, a change needs two; got {s.shape[1]}")
+        raise ValueError(
+            f"the log must have at least two rounds, because a change needs two; got {s.shape[1]}"
+        )
     both = (n[:, :-1] > 0) & (n[:, 1:] > 0)
     # Column by column, so that rows of one transition lie together.
     at, debate = np.nonzero(both.T)
     if not len(at):
-        raise ValueError("the log must have a debate with votes and a label in two rounds running; got none")
+        raise ValueError(
+            "the log must have a debate with a label and with votes in two successive rounds; got none"
+        )
     groups = len(np.unique(cluster[debate]))
     if groups < 2:
-        need = "at least 2 values, errors are measured between questions"
+        need = "at least 2 values, because errors are estimated between questions"
         raise ValueError(f"cluster must have {need}; got {groups}")
     before, votes = s[debate, at], n[debate, at]
     start = before / votes
@@ -309,7 +326,7 @@ def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> I
     known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
     holes, lost = int((~both & played[:, 1:] & known[:, None]).sum()), int((~known).sum())
     notes = [f"{holes} pairs of rounds left out because one of them has no vote"] if holes else []
-    notes += [f"{lost} debates left out: no vote or no label"] if lost else []
+    notes += [f"{lost} debates left out, because they have no vote or no label"] if lost else []
     cell, rounds, debate = (column.astype(np.int64) for column in (cell, at + 1, debate))
     return Increments(start, change, cell, rounds, debate, cluster[debate], panel, tuple(notes))
 
@@ -388,9 +405,9 @@ def _tests_of(name: str, data: Increments, level: float, min_clusters: int) -> d
     apart = hotelling(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
     why = ""
     if joint.p_value is None:
-        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
+        why = "no cell can be tested" if not len(tested) else "the cells do not vary independently"
     elif apart.p_value is None:
-        why = "p_inside: no cell of split panels can be tested"
+        why = "p_inside is missing, because no cell of split panels can be tested"
     sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
     for key, column in (("slope", "slope"), ("low", "low"), ("high", "high"), ("p", "p_value")):
         sloped[f"{key}_inside"] = split[column]
@@ -429,7 +446,7 @@ def _cell(count: int, data: Increments, level: float, min_clusters: int) -> dict
     if n_clusters < min_clusters:
         why = f"{n_clusters} clusters, fewer than {min_clusters}"
     elif not inside.change.any():
-        why = "nobody moved"
+        why = "no panel moved"
     elif not mean.se:
         why = "all moved alike"
     return {
@@ -460,23 +477,23 @@ def _notes(data: Increments, n_clusters: int, found: list[dict[str, list[Any]]])
     notes, pooled = list(data.notes), found[-1]
     errors = {one["drift"][0]["transition"]: one["drift"][0]["se"] for one in found}
     if alone := [name for name, se in errors.items() if se is None]:
-        notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
+        notes.append(f"there is one cluster, so no error can be estimated; transitions {', '.join(alone)}")
     if n_clusters < FEW_CLUSTERS:
-        notes.append(
-            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
-        )
+        notes.append(f"{n_clusters} clusters are too few for reliable errors; use at least {FEW_CLUSTERS}")
     (edge,), (drift,) = pooled["boundary"], pooled["drift"]
     left, held = (edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"] for verb in ("left_", ""))
     if left:
         notes.append(
-            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
-            "never does, so in the strict sense it is no martingale"
+            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under "
+            "the null hypothesis it never does, so strictly it is not a martingale"
         )
     if thin := [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]:
-        notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
+        notes.append(
+            f"cells shown but not tested, because they have too few clusters: count {', '.join(thin)}"
+        )
     if alike := [name for name, se in errors.items() if se == 0]:
         notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
     if drift["low"] is not None:
         half = (drift["high"] - drift["low"]) / 2
-        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
+        notes.append(f"a mean drift within {half:.3f} of 0 could not be detected")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""A vote count as a Markov chain: its law, what a stop costs, and the exact optimum of stopping."""
+"""How good could any stopping rule be? A vote count as a Markov chain, and the exact optimum of stopping it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """The optimal stopping policy of a known count process, computed exactly or with a bound.
 
 The hidden class (which answer is right, how hard the item is) is never seen, so the state is the round, the
-count and the posterior of the class given the *whole path* of counts. Dropping the path is over-optimistic:
-a table over (round, count) promises more than it delivers.
+count and the posterior of the class given the *whole path* of counts. Dropping the path is over-optimistic: the value
+of a table over (round, count) is better than the table attains.
 
-Method: every belief that the process can lead to is listed forward; backward, each gets the best plan from
+Method: every belief that the process can lead to is listed forward. Backward, each gets the best plan from
 there on, kept as its expected loss by class (an alpha vector: Smallwood and Sondik 1973, Operations Research
 21, 1071-1088). A value is therefore always attained by a plan that can be carried out. Where there are too
-many beliefs, near ones share a plan, and a lower bound says what that can have cost at most.
+many beliefs, near ones share a plan, and a lower bound limits the loss that this can cause.
 """
 
 from __future__ import annotations
@@ -67,6 +67,16 @@ class OptimalPolicy(Result):
         The policy as a graph.
     plans : tuple of ndarray, each of shape (nodes, classes)
         Expected loss and further cost of the plan of each node of a round, by class.
+
+    Examples
+    --------
+    >>> fresh = [[0.3, 0.7]]
+    >>> process = CountProcess.symmetric(fresh, [[fresh[0], fresh[0]]], n_rounds=3)
+    >>> policy = solve(process, 0.01, verdict="posterior")
+    >>> policy.stop_rounds_law().round(2).tolist(), round(policy.expected_loss, 3)
+    ([0.0, 0.58, 0.42], 0.216)
+    >>> policy.best_node(1, 1, np.array([0.7, 0.3]))
+    3
     """
 
     process: CountProcess
@@ -150,6 +160,10 @@ def solve(
         Beliefs kept per round, at least panel + 1; beyond that near ones share a plan and the result is not
         `exact`.
 
+    Returns
+    -------
+    OptimalPolicy
+
     Examples
     --------
     A panel of one who is right with probability .7, afresh in each round:
@@ -221,6 +235,10 @@ def frontier(
     process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
 
+    Returns
+    -------
+    DataFrame
+
     Examples
     --------
     >>> fresh = [[0.3, 0.7]]
@@ -255,7 +273,7 @@ def cheapest(
 ) -> OptimalPolicy:
     """Compute the cheapest policy whose expected loss is small enough, by bisection over the corners of the frontier.
 
-    Of all policies with at most its own expected loss, none is cheaper. A mixture with the next corner can be cheaper
+    No policy with at most its expected loss is cheaper. A mixture with the next corner can be cheaper
     still and just meet `max_loss`; this policy draws nothing at random.
 
     Parameters
@@ -266,6 +284,10 @@ def cheapest(
         Tokens of each round; by default rounds are what is to be saved.
     process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
+
+    Returns
+    -------
+    OptimalPolicy
 
     Raises
     ------
@@ -356,7 +378,7 @@ class Beliefs:
     belief: Floats
     """Posterior of the class, (n, classes); where near beliefs were taken together, their mean."""
     reach: Floats
-    """Probability of the paths that lead here, had every open debate gone on, (n,)."""
+    """Probability of the paths that lead here, if every open debate continued, (n,)."""
     grown: Ints
     """The beliefs from which the next round was explored, (m,)."""
     children: Ints
@@ -372,8 +394,8 @@ def explore(
 ) -> tuple[list[Beliefs], bool]:
     """Follow the process forward from its prior; return every round's beliefs, and whether only equal ones are one.
 
-    ``settled(round, counts, belief)`` says where stopping is best for certain: nothing is explored there. Where more
-    than `max_beliefs` would be kept in a round, near ones are taken together.
+    ``settled(round, counts, belief)`` says where stopping is best for certain; the process is not followed from there.
+    Where more than `max_beliefs` would be kept in a round, near ones are merged.
     """
     start = (process.weights[:, None] * process.initial).T
     reach = start.sum(axis=1)
@@ -449,7 +471,7 @@ _GRID[-1] = 1.0
 
 
 class PairBound:
-    """Lower bounds on going on and on the value at any belief: what they were if the pair of classes were told.
+    """Lower bounds on continuing and on the value at any belief: their values if the pair of classes were known.
 
     Classes are paired, one in which A is right with one in which B is; within a pair the optimum is a table over
     round, count and one probability. `losses` has the shape (n_rounds, panel + 1, classes, choices).
@@ -479,7 +501,7 @@ class PairBound:
                 self._value[t - 1, p] = np.minimum(now.reshape(size, _POINTS), self._onward[t - 1, p])
 
     def onward(self, t: int, counts: Ints, joint: Floats) -> Floats:
-        """Bound from below what going on after round `t` costs and loses; `joint` has shape (n, classes)."""
+        """Bound from below what continuing after round `t` costs and loses; `joint` has shape (n, classes)."""
         return self._read(self._onward[t - 1], counts, joint)
 
     def value(self, t: int, counts: Ints, joint: Floats) -> Floats:
@@ -523,8 +545,8 @@ def lower_bound(
     """Bound the value from below on the beliefs that were kept.
 
     The value is concave in the belief. With two classes it lies above the chord between the kept beliefs on
-    either side. With more, it is the least of many plans' linear losses, each of which charges a class at
-    least what is lost when the class is known and at most the dearest course: that bounds how far the value
+    either side. With more, it is the least of many plans' linear losses. Each of them charges a class at least
+    what is lost when the class is known, and at most the most expensive course. That bounds how far the value
     can fall from a kept belief nearby (a sawtooth bound, Hauskrecht 2000, JAIR 13, with a second side).
     """
     known, dearest = (value_if_known(process, prices, losses, pick) for pick in (np.minimum, np.maximum))

@@ -5,13 +5,14 @@ round t a seat that cast x (coded +1 and -1) casts 1 with logit
 
     t^hardening (drift - gap h_i + spread z_i + own_vote x + pull (2s - 1) + log_pull l(s)) + shock v_it
 
-where s is the panel's share of ones in round t, ``l(s)`` half its logit with half a vote added, h_i is 1 for a
-share ``hard`` of debates and 0 for the others, z_i ~ N(0, 1) the debate's easiness within its kind and v_it ~ N(0, 1)
-a shock that all seats of one round share. Votes are right/wrong where there is a gold label, else votes for one
-named answer. Two kinds are what bimodal logs ask for: panels that are nearly always right, and items that they
-find hard. ``own_vote`` is stubbornness, ``pull`` and ``log_pull`` are conformity (the voter model is log_pull near
-2), ``hardening`` lets convictions grow, ``shock`` is error that agents of one LLM share. Given kind and z, seats
-that voted alike are alike, so the number of ones is a Markov chain and everything that depends on it is exact.
+where s is the panel's share of ones in round t and ``l(s)`` half its logit with half a vote added. The kind h_i is 1
+for a share ``hard`` of debates and 0 for the others. The easiness of a debate within its kind is z_i ~ N(0, 1), and
+v_it ~ N(0, 1) is a shock that all seats of one round share. Votes are right/wrong where there is a gold label, else
+votes for one named answer. The two kinds, hard and not, fit logs with two modes: panels that are nearly always right,
+and items that they find hard. ``own_vote`` is stubbornness, ``pull`` and ``log_pull`` are conformity (the voter model
+is log_pull near 2), ``hardening`` lets convictions grow, ``shock`` is error that agents of one LLM share. Given kind
+and z, seats that voted alike are exchangeable. The number of ones is therefore a Markov chain, and everything that
+depends on it is exact.
 
 The fit maximises likelihood times a weak prior; its uncertainty is the curvature there (Laplace).
 """
@@ -80,10 +81,17 @@ _STARTS = (PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5,
 
 @dataclass(frozen=True, eq=False)
 class ChainLaws:
-    """Markov chains of the number of ones, for one or many parameter vectors of the panel chain."""
+    """Markov chains of the number of ones, for one or many parameter vectors of the panel chain.
+
+    Examples
+    --------
+    >>> laws = chain_laws(np.zeros(12), panel=3, n_rounds=2)
+    >>> laws.weight.shape, laws.initial.shape, laws.steps.shape
+    ((1, 10), (1, 10, 4), (1, 1, 10, 4, 4))
+    """
 
     weight: Floats
-    """Of the classes, the easy kind first, shape (draws, nodes)."""
+    """Weights of the classes, the easy kind first, shape (draws, nodes)."""
     initial: Floats
     """Law of round 1's number of ones, shape (draws, nodes, panel + 1)."""
     steps: Floats
@@ -112,6 +120,19 @@ class PanelChainFit(Result):
     boundary : tuple of str
         Parameters that ended on a bound.
     n_iter : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> first = rng.random((60, 1, 5)) < 0.7
+    >>> votes = np.concatenate([first, np.where(rng.random((60, 3, 5)) < 0.9, first, ~first)], axis=1).astype(int)
+    >>> fit = fit_panel_chain(votes)
+    >>> fit.params.index.tolist()[:3], fit.n_obs, fit.converged
+    (['first', 'log_spread_first', 'drift'], 60, True)
+    >>> fit.conf_int().shape, fit.draws(4, rng=1).shape
+    ((12, 2), (4, 12))
+    >>> fit.process(5, 4).marginal().shape
+    (4, 6)
     """
 
     params: pd.Series
@@ -186,6 +207,10 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     cluster : array of int, shape (debates,), optional
         Question of each debate; by default each is its own.
 
+    Returns
+    -------
+    PanelChainFit
+
     Raises
     ------
     ValueError
@@ -212,7 +237,7 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     if len(data) < 2:
         raise ValueError(f"votes must hold at least 2 debates with a vote; got {len(data)}")
     if not (data.cast_after_one.any() or data.cast_after_zero.any()):
-        raise ValueError("votes must hold a seat that votes in two rounds running; got none")
+        raise ValueError("votes must hold a seat that votes in two successive rounds; got none")
     climb: dict[str, Any] = {
         "method": "L-BFGS-B",
         "jac": True,
@@ -286,6 +311,27 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
 
     `theta` has the shape (draws, 12), in the order of ``PanelChainFit.params``; `nodes` are the classes of easiness
     within each kind.
+
+    Parameters
+    ----------
+    theta : array of float, shape (draws, 12) or (12,)
+        Parameters in the order of ``PanelChainFit.params``.
+    panel : int
+        Seats on the panel.
+    n_rounds : int
+        Rounds of a debate.
+    nodes : int
+        Classes of easiness within each kind.
+
+    Returns
+    -------
+    ChainLaws
+
+    Examples
+    --------
+    >>> laws = chain_laws(np.zeros(12), panel=3, n_rounds=2)
+    >>> bool(np.allclose(laws.weight.sum(axis=-1), 1)), bool(np.allclose(laws.initial.sum(axis=-1), 1))
+    (True, True)
     """
     n = integer("panel", panel, minimum=1)
     integer("n_rounds", n_rounds, minimum=1)
@@ -356,7 +402,7 @@ def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, 
 
 @dataclass(frozen=True, eq=False)
 class ChainData:
-    """What the likelihood needs of the votes: by debate for round 1, by debate and round for what follows.
+    """The votes as the likelihood needs them: by debate for round 1, by debate and round for later rounds.
 
     ``ones_after_one`` of the ``cast_after_one`` seats that cast a 1 and vote again cast a 1 in the next round too;
     ``_after_zero`` the same for seats that cast a 0. ``linear`` and ``logit`` are the features of the earlier round.

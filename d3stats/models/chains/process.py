@@ -1,9 +1,9 @@
 """A panel's vote count as a finite mixture of Markov chains, and stopping policies on it as finite graphs.
 
-Two answers, A and B, and a panel of n seats. A debate belongs to a hidden class (which answer is right, how
-hard the item is); within its class the number of votes for A moves from round to round as a Markov chain,
-as it does whenever exchangeable agents look at nothing but the last round's votes. The class is never seen,
-so what happens next depends on the whole path, through the posterior of the class.
+There are two answers, A and B, and a panel of n seats. A debate belongs to a hidden class (which answer is right, how
+hard the item is). Within its class the number of votes for A moves from round to round as a Markov chain; this holds
+when exchangeable agents look at the last round's votes only. The class is never seen, so what happens next depends on
+the whole path, through the posterior of the class.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CountProcess:
         Law of the first round's count of votes for A.
     steps : ndarray, shape (classes, 1 or n_rounds - 1, panel + 1, panel + 1)
         ``steps[c, t - 1, i, j]``: probability of j votes for A in round t + 1 after i in round t; one matrix
-        stands for all rounds when the second axis has length 1.
+        holds for all rounds when the second axis has length 1.
     n_rounds : int
         Rounds of a debate played to its full depth.
     names : tuple of str
@@ -62,6 +62,10 @@ class CountProcess:
     (1, 2)
     >>> p.marginal()[0].tolist()
     [0.5, 0.5]
+    >>> p.step(1)[0].tolist(), p.by_class().shape, p.majority().tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], (3, 2, 2), [0.0, 1.0])
+    >>> p.path_likelihood([1, 1, 1]).tolist(), p.path_likelihood([1, 0]).tolist()
+    ([0.7, 0.3], [0.0, 0.0])
     """
 
     weights: Floats
@@ -202,7 +206,7 @@ class CountProcess:
 
 
 Verdict = Literal["majority", "posterior"]
-"""What a stop commits to: the round's plurality, or the answer with the smaller expected loss."""
+"""The verdict of a stop: the round's plurality, or the answer with the smaller expected loss."""
 
 
 def error_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
@@ -210,6 +214,17 @@ def error_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
 
     With "majority" there is one choice, the round's plurality, a tie being a fair coin; with "posterior" there are
     two, A and B.
+
+    Parameters
+    ----------
+    process : CountProcess
+        The law of the count.
+    verdict : {"majority", "posterior"}
+        What a stop commits to.
+
+    Returns
+    -------
+    ndarray of float, shape (classes, n_rounds, panel + 1, choices)
 
     Examples
     --------
@@ -231,6 +246,17 @@ def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> Floa
     """Return the probability of a verdict other than the last round's, for plans without gold labels.
 
     Shape and verdicts are those of :func:`error_loss`. Two ties in different rounds are taken as two separate coins.
+
+    Parameters
+    ----------
+    process : CountProcess
+        The law of the count.
+    verdict : {"majority", "posterior"}
+        What a stop commits to.
+
+    Returns
+    -------
+    ndarray of float, shape (classes, n_rounds, panel + 1, choices)
 
     Examples
     --------
@@ -255,16 +281,26 @@ PLURALITY = -1
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The nodes of one round of a stopping policy."""
+    """The nodes of one round of a stopping policy.
+
+    Examples
+    --------
+    >>> from d3stats.models.chains import solve
+    >>> fresh = [[0.3, 0.7]]
+    >>> policy = solve(CountProcess.symmetric(fresh, [[fresh[0], fresh[0]]], n_rounds=3), 0.01, verdict="posterior")
+    >>> layer = policy.controller.layers[1]
+    >>> layer.counts.tolist(), layer.stops.tolist(), layer.live.tolist()
+    ([0, 1, 0, 1, 0, 1], [True, True, False, True, True, False], [2, 5])
+    """
 
     counts: Ints
     """Votes for A in this round, shape (nodes,)."""
     stops: NDArray[np.bool_]
     """Where the debate stops, shape (nodes,)."""
     decisions: NDArray[np.int8]
-    """What a stop commits to, shape (nodes,): ``PLURALITY``, 0 for A, 1 for B."""
+    """The verdict of a stop, shape (nodes,): ``PLURALITY``, 0 for A, 1 for B."""
     successors: Ints
-    """By the next round's count, the node of the next layer, shape (nodes that go on, panel + 1)."""
+    """The node of the next layer by the next round's count, shape (nodes that continue, panel + 1)."""
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.stops, self.decisions, self.successors):
@@ -275,7 +311,7 @@ class Layer:
 
     @cached_property
     def live(self) -> Ints:
-        """The nodes that go on, in the order of `successors`."""
+        """The nodes that continue, in the order of `successors`."""
         return np.flatnonzero(~self.stops)
 
     @cached_property
@@ -289,6 +325,16 @@ class Controller:
     """A stopping policy on counts as a graph: a node knows its count, and the next count names the next node.
 
     All nodes of the last layer stop.
+
+    Examples
+    --------
+    >>> from d3stats.models.chains import solve
+    >>> fresh = [[0.3, 0.7]]
+    >>> policy = solve(CountProcess.symmetric(fresh, [[fresh[0], fresh[0]]], n_rounds=3), 0.01, verdict="posterior")
+    >>> policy.controller.n_rounds, policy.controller.n_nodes
+    (3, 14)
+    >>> policy.controller.stop_rounds(np.array([[1, 1, 0], [1, 0, 1]])).tolist()
+    [2, 3]
     """
 
     panel: int
@@ -332,6 +378,25 @@ def walk(process: CountProcess, controller: Controller) -> list[Floats]:
     """Return P(class, the debate reaches this node) for each round, shape (classes, nodes), by one forward pass.
 
     A process whose panel or number of rounds differs from the policy's is refused.
+
+    Parameters
+    ----------
+    process : CountProcess
+        The law of the count.
+    controller : Controller
+        A policy for the same panel and number of rounds.
+
+    Returns
+    -------
+    list of ndarray of float, shape (classes, nodes)
+
+    Examples
+    --------
+    >>> from d3stats.models.chains import solve
+    >>> fresh = [[0.3, 0.7]]
+    >>> process = CountProcess.symmetric(fresh, [[fresh[0], fresh[0]]], n_rounds=3)
+    >>> [chance.sum().round(2).item() for chance in walk(process, solve(process, 0.01, verdict="posterior").controller)]
+    [1.0, 1.0, 0.42]
     """
     if process.panel != controller.panel or process.n_rounds != controller.n_rounds:
         raise ValueError(

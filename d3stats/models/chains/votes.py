@@ -1,8 +1,9 @@
 """Optimal stopping when independent votes are bought one at a time (Wald), exact with fractions.
 
-The value after n votes, k of them for A, is ``V = min(min(q, 1 - q), c + E V')``: commit to the likelier answer
-and be wrong with the smaller probability, or pay c for one more vote (Wald 1947, *Sequential Analysis*; Arrow,
-Blackwell and Girshick 1949, Econometrica 17). With fractions for arguments every number is exact.
+The value after n votes, k of them for A, is ``V = min(min(q, 1 - q), c + E V')``. The minimum is between two choices:
+decide for the likelier answer and be wrong with the smaller probability, or pay c for one more vote (Wald 1947,
+*Sequential Analysis*; Arrow, Blackwell and Girshick 1949, Econometrica 17). With fractions for arguments every number
+is exact.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ class VoteOptimum(Result):
         ``stops[n][k]``: whether to stop after n votes, k of them for A; a tie between the two stops.
     values : tuple of ndarray
         ``values[n][k]``: expected error and further cost from there on.
+
+    Examples
+    --------
+    >>> plan = optimal_votes(0.7, 0.01, 15)
+    >>> round(float(plan.error), 4), round(float(plan.votes), 3), plan.horizon, plan.best_fixed[0]
+    (0.0612, 7.843, 15, 11)
+    >>> plan.bounds()[:6]
+    [None, None, None, None, 4, 5]
     """
 
     value: Any
@@ -98,6 +107,10 @@ def optimal_votes(
     prior : float or Fraction
         P(A is right) before any vote.
 
+    Returns
+    -------
+    VoteOptimum
+
     Examples
     --------
     >>> optimal_votes(Fraction(7, 10), Fraction(1, 100), 15).value
@@ -137,6 +150,10 @@ def optimal_votes_beta(
         Both above 0; for exact arithmetic whole numbers.
     cost, horizon
         As in :func:`optimal_votes`.
+
+    Returns
+    -------
+    VoteOptimum
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Posteriors of the gap between two answers: how often it grows, who wins, how large it is."""
+"""How often does the gap between two answers grow, which answer leads, and by how much? Posteriors of each."""
 
 from __future__ import annotations
 

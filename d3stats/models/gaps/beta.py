@@ -1,10 +1,11 @@
 """The Beta posterior of how often the gap between two answers grows (D3), with its claimed and with valid bounds.
 
 D3 (Harrasse, Bandi and Bandi, *Debate, Deliberate, Decide*, Definition 1) counts a success when the gap between the
-scores of the two answers is larger than in the round before, and gives delta the posterior Beta(a0 + w, b0 + r - w)
-after r trials with w successes. That is a posterior of the probability *that the gap grows*, not of the gap: gaps
-that jump about independently have mean 1/2 at any level, and a gap that creeps up to 0.1 has a mean near 1. It does
-not say who leads. :mod:`~d3stats.models.gaps.wins` and :mod:`~d3stats.models.gaps.signed` do.
+scores of the two answers is larger than in the round before. After r trials with w successes, delta has the posterior
+Beta(a0 + w, b0 + r - w). That is a posterior of the probability *that the gap grows*, not of the gap. Gaps that change
+independently from round to round have mean 1/2 at any size, and a gap that grows slowly up to 0.1 has a mean near 1.
+The posterior does not say who leads; for that, see :mod:`~d3stats.models.gaps.wins` and
+:mod:`~d3stats.models.gaps.signed`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,16 @@ class BetaGap(BetaPosterior):
     [0.984375, 0.5]
     >>> gap.cantelli_bound(0.5).round(4).tolist()
     [0.8929, 0.0]
+    >>> gap.chebyshev_premise(0.5).tolist(), gap.chebyshev_bound(0.5).round(4).tolist()
+    ([True, False], [0.7551, 0.996])
+    >>> gap.sub_gaussian_bound(0.2).round(4).tolist(), gap.sub_gaussian_lower_bound(0.5).round(4).tolist()
+    ([1.0, 0.0], [0.8701, 0.0])
+    >>> gap.success_lowers_variance().tolist(), gap.prob_between(0.4, 0.6).round(4).tolist()
+    ([True, True], [0.0426, 1.0])
+    >>> gap.prob_near_mean(0.1).round(4).tolist(), [end.round(3).tolist() for end in gap.interval(0.95)]
+    ([0.5805, 1.0], [[0.541, 0.469], [0.996, 0.531]])
+    >>> gap.to_frame()[["mean", "low", "high"]].round(3).values.tolist()
+    [[0.857, 0.541, 0.996], [0.5, 0.469, 0.531]]
     """
 
     trials: NDArray[Any] | None = None
@@ -92,15 +103,15 @@ class BetaGap(BetaPosterior):
     def variance_cap(self) -> Floats:
         """Largest variance that any Beta of this alpha + beta has, 1 / (4 (alpha + beta + 1)).
 
-        It falls with every trial; the variance itself need not (:meth:`failure_lowers_variance`).
+        This bound falls with every trial; the variance itself need not (:meth:`failure_lowers_variance`).
         """
         return self._each(lambda a, b: 0.25 / (a + b + 1))
 
     def chebyshev_bound(self, eps: float) -> Floats:
         """Return D3's bound on P(delta >= 1 - eps), 1 - 4 Var / eps^2, exactly as claimed.
 
-        It is no bound where :meth:`chebyshev_premise` is false: the proof needs the mean within eps/2 of 1. Where
-        it is negative it says nothing. As everywhere here, eps lies in (0, 1).
+        The claimed bound is no bound where :meth:`chebyshev_premise` is false, because the proof needs the mean within
+        eps/2 of 1. A negative value is no information. As in all methods of this class, eps is in (0, 1).
         """
         width = probability("eps", eps, open_interval=True)
         return self._each(lambda a, b: 1.0 - 4.0 * variance(a, b) / width**2)
@@ -180,7 +191,8 @@ def gap_posterior(
     Returns
     -------
     BetaGap
-        Of shape (debates, rounds): the posterior after each round, with ``trials`` and ``ties`` so far.
+        Arrays of shape (debates, rounds): the posterior after each round, with ``trials`` and ``ties`` so
+        far.
 
     Notes
     -----

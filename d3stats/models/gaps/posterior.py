@@ -20,7 +20,7 @@ from d3stats.trajectories import LogSource, log_or_array
 
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
-"""How an interval is placed: equal tails, or the shortest (highest density)."""
+"""The kinds of interval: equal tails, or the shortest (highest density)."""
 
 Cells = tuple[NDArray[Any] | None, Floats, Floats]
 
@@ -32,7 +32,15 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaPosterior:
-    """Beta(alpha, beta) of any one shape, both finite and above 0; the probabilities are exact."""
+    """Beta(alpha, beta) of any one shape, both finite and above 0; the probabilities are exact.
+
+    Examples
+    --------
+    >>> from d3stats.models.gaps import win_posterior
+    >>> share = win_posterior(5, 1)
+    >>> share.mean.item(), share.prob_at_least(0.5).round(4).item(), share.prob_between(0.5, 0.9).round(4).item()
+    (0.75, 0.9375, 0.7878)
+    """
 
     alpha: Floats
     beta: Floats
@@ -101,8 +109,9 @@ class BetaPosterior:
     def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
         """Return the lower and upper ends of an interval with posterior probability `level`.
 
-        It has equal tails, or is the shortest (highest density). A flat density has no shortest one and gets equal
-        tails; for one that is high at both ends (alpha and beta below 1) an HDI is refused, for it is no interval.
+        The interval has equal tails, or is the shortest (highest density, HDI). A flat density has no shortest interval
+        and gets equal tails. For a density that is high at both ends (alpha and beta below 1) an HDI is refused,
+        because the region of highest density is no interval.
         """
         mass = probability("level", level, open_interval=True)
         place = _equal_tailed if choice("kind", kind, KINDS) == "equal-tailed" else _shortest
@@ -189,8 +198,8 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
     if both.any():
         at = int(np.argmax(both))
         raise ValueError(
-            "kind must be 'equal-tailed' where alpha and beta are both below 1, because the density is high at "
-            f"both ends; got kind='hdi' with alpha={a.flat[at]:g}, beta={b.flat[at]:g}"
+            "kind must be 'equal-tailed' if alpha and beta are both below 1, because the density is then "
+            f"high at both ends; got kind='hdi' with alpha={a.flat[at]:g}, beta={b.flat[at]:g}"
         )
 
     def log_density(x: NDArray[Any]) -> Floats:
@@ -217,9 +226,9 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
 
 
 def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
-    """Return side 0 less side 1 in raw points, shape (debates, rounds); NaN where a score is missing.
+    """Return side 0 minus side 1 in raw points, shape (debates, rounds); NaN where a score is missing.
 
-    Takes a log with scores of two sides (whatever :func:`d3stats.as_trajectories` takes), an array
+    `scores` is a log with scores of two sides (any that :func:`d3stats.as_trajectories` reads), an array
     (debates, rounds, 2) of scores, or the gaps themselves, (debates, rounds). Rounds beyond a debate's
     depth have no gap.
     """
@@ -303,9 +312,9 @@ def refuse(
 
 
 def posterior_table(columns: Mapping[str, NDArray[Any] | None], level: float, kind: str) -> pd.DataFrame:
-    """Return a row per value: where it stands, then `columns` (those that are there), then level and kind.
+    """Return a row per value: its place, then `columns` (those that are there), then level and kind.
 
-    Values of shape (debates, rounds) stand at a debate, from 0, and a round, from 1; others at a row, from 0.
+    The place of a value of shape (debates, rounds) is a debate, from 0, and a round, from 1; else a row, from 0.
     """
     given = {name: np.asarray(values) for name, values in columns.items() if values is not None}
     shape = next(iter(given.values())).shape

@@ -36,6 +36,10 @@ class StudentT:
     >>> next_gap = signed_gap_posterior([[4.0, 6.0, 5.0]], scale=20).predictive()
     >>> next_gap.prob_positive[0].round(3).tolist()
     [0.706, 0.821, 0.869]
+    >>> next_gap.prob_above(0.1)[0].round(3).tolist(), next_gap.prob_same_sign([[0.3, -0.2, 0.1]])[0].round(3).tolist()
+    ([0.5, 0.648, 0.707], [0.706, 0.179, 0.869])
+    >>> [end[0, -1].round(3).item() for end in next_gap.interval(0.9)]
+    [-0.103, 0.478]
     """
 
     location: Floats
@@ -89,6 +93,18 @@ class SignedGap:
         Gaps seen so far.
     scale : float
         Raw points that make one unit of gap.
+
+    Examples
+    --------
+    >>> gap = signed_gap_posterior([[4.0, 6.0, 5.0]], scale=20)
+    >>> gap.mean.round(3).tolist(), gap.mean_points.round(2).tolist(), gap.prob_better.round(3).tolist()
+    ([[0.1, 0.167, 0.188]], [[2.0, 3.33, 3.75]], [[0.818, 0.953, 0.985]])
+    >>> gap.marginal().df.tolist(), gap.predictive().prob_positive.round(3).tolist()
+    ([[5.0, 6.0, 7.0]], [[0.706, 0.821, 0.869]])
+    >>> [end[0, -1].round(3).item() for end in gap.interval(0.95)]
+    [0.025, 0.35]
+    >>> gap.to_frame().columns.tolist()[:4]
+    ['debate', 'round', 'trials', 'mean']
     """
 
     m: Floats
@@ -167,11 +183,15 @@ def signed_gap_posterior(
         The prior of the variance is Inverse-Gamma(a0, b0), both above 0, with mean b0 / (a0 - 1) where a0 > 1. The
         defaults expect gaps to vary by a standard deviation of a fifth of the scale from round to round.
 
+    Returns
+    -------
+    SignedGap
+
     Notes
     -----
     After a gap y: b grows by k (y - m)^2 / (2 (k + 1)), m moves to (k m + y) / (k + 1), k grows by 1 and a by 1/2. A
     round without a gap leaves the posterior as it was.
-    Rounds of one debate that carry each other's scores forward are not independent; then the posterior is too sure.
+    Rounds of one debate that carry each other's scores forward are not independent; the posterior is then too narrow.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The Beta posterior of how often answer 1 wins a vote, by juror or by criterion.
 
-Unlike the posterior of a growing gap (:mod:`~d3stats.models.gaps.beta`) its parameter has a sign: theta is the
-chance that one juror, or one criterion, prefers answer 1, and P(theta > 1/2) is the probability that answer 1 is
-better in the sense that most such votes would be for it.
+Unlike the posterior of a growing gap (:mod:`~d3stats.models.gaps.beta`), this one shows which answer leads. The
+parameter theta is the chance that one juror, or one criterion, prefers answer 1. P(theta > 1/2) is the probability that
+answer 1 is better in the sense that most such votes would be for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from d3stats.trajectories import LogSource, as_trajectories
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
 
 TiesAs = Literal["half", "excluded"]
-"""What a tie is: half a win for each answer, or no trial."""
+"""The meanings of a tie: half a win for each answer, or no trial."""
 
 IntArray = NDArray[np.int64]
 
@@ -31,10 +31,22 @@ class WinPosterior(BetaPosterior):
 
     Made by :func:`win_posterior`. It has the means, probabilities and intervals of every Beta posterior here.
 
+    Attributes
+    ----------
+    alpha, beta : ndarray of float, any one shape
+        The posterior is Beta(alpha, beta), element by element.
+
     Examples
     --------
     >>> win_posterior(5, 0).prob_better.round(4).item()
     0.9844
+    >>> share = win_posterior(5, 1)
+    >>> share.prob_at_least(0.5).round(4).item(), share.prob_between(0.5, 0.9).round(4).item()
+    (0.9375, 0.7878)
+    >>> share.prob_near_mean(0.1).round(4).item(), [end.round(3).item() for end in share.interval(0.95)]
+    (0.4828, [0.421, 0.963])
+    >>> share.to_frame()[["mean", "low", "high"]].round(3).values.tolist()
+    [[0.75, 0.421, 0.963]]
     """
 
     _besides = ("prob_better",)
@@ -75,10 +87,14 @@ def win_posterior(
     design_effect : float
         All counts are divided by it, >= 1: how many votes are worth one independent vote.
 
+    Returns
+    -------
+    WinPosterior
+
     Notes
     -----
     The posterior takes votes as independent given theta. Votes of one juror in successive rounds, of copies of one
-    model, and of several debates of one question are not: pooled as they stand they make the posterior too sure.
+    model, and of several debates of one question are not; pooled without correction they make the posterior too narrow.
     Pool one round, not all; or give the design effect, 1 + (m - 1) rho for m votes per question with correlation rho
     (Kish 1965, *Survey Sampling*); or leave the pooling to a bootstrap over questions.
 
@@ -117,7 +133,7 @@ def vote_wins(
     answers : (str, str), optional
         Names of answer 1 and answer 2; by default the log's first and second answer, when it has no other.
     tie : str, optional
-        The answer that stands for a tie.
+        The answer that means a tie.
 
     Returns
     -------

@@ -1,4 +1,7 @@
-"""Beta-Binomial mixtures of vote counts: their law, fits by EM, rounds, drift and the KS distance."""
+"""How do a panel's correct votes spread over debates, and does that change from round to round?
+
+Beta-Binomial mixtures of vote counts: their law, maximum likelihood fits, rounds, drift and the KS distance.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The parameter space of a mixture, the starts of a search, and the best optimum of every data set.
 
 A point is a row ``x = (z_1 .. z_{K-1}, mu_1 .. mu_K, rho_1 .. rho_K)``: weights are the softmax of
-``(z, 0)``; means and correlations stand as they are, in a box that is closed where the likelihood is
+``(z, 0)``; means and correlations are not transformed. They lie in a box that is closed where the likelihood is
 (``rho = 0`` is a Binomial component).
 """
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 EDGE = 1e-10
-"""How near to 0 or 1 a mean, and to 1 a correlation, may come: the log-likelihood is unchanged to about 1e-10
-per debate, and its derivatives stay finite."""
+"""The least distance of a mean from 0 and 1, and of a correlation from 1. The log-likelihood is unchanged to about
+1e-10 per debate, and its derivatives stay finite."""
 LOGIT_BOUND = 25.0
 
 
@@ -216,9 +216,9 @@ REACHED = 1e-6
 """A start reached the best optimum when its objective is within this of the best, in log-likelihood units."""
 
 SETTLED = 1e-8
-"""What a step may still bring, in log-likelihood units, whatever the tolerance."""
+"""The gain of a further step, in log-likelihood units, that is allowed at every tolerance."""
 PROBES = (1e-6, 1e-4, 1e-2)
-"""How far single parameters are moved to see whether a search has ended too early."""
+"""The moves of single parameters that check whether a search has ended too early."""
 
 
 @dataclass(frozen=True)
@@ -303,12 +303,13 @@ def optimise(
 
 
 def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDArray[np.bool_]:
-    """Say of each point whether it is a maximum: no step promises, and no small move brings, more than a tolerance.
+    """Check for each point that it is a maximum: predicted and tried steps gain no more than a tolerance.
 
-    Why a search ended is no evidence, so its end is looked at. The tolerance is ``max(tol * (1 + |value|),
-    SETTLED)``. The promise is that of a Newton step with the moduli of the curvatures, over the parameters that no
-    bound holds; where the likelihood is flat, what the gradient gives on the whole way to the bounds. Moves are tried
-    because a promise is a parabola's: beside a logarithmic prior it is small however far the maximum is.
+    The reason why a search ended is no evidence, so its end is checked. The tolerance is ``max(tol * (1 + |value|),
+    SETTLED)``. The predicted gain is that of a Newton step with the moduli of the curvatures, over the parameters that
+    no bound holds. Where the likelihood is flat, it is the gain of following the gradient all the way to the bounds.
+    Small moves are tried as well, because the prediction assumes a parabola. Beside a logarithmic prior it is small at
+    any distance from the maximum.
     """
     low, high = objective.space.bounds()
     value, gradient, hessian = objective.derivatives(x, weights)
@@ -324,9 +325,9 @@ def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDA
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(curvature, axis1=1, axis2=2)), 1e-8))
     values, vectors = np.linalg.eigh(curvature / (scale[:, :, None] * scale[:, None, :]))
     along = np.einsum("nij,ni->nj", vectors, gradient / scale)
-    promise = (along**2 / np.maximum(np.abs(values), 1e-6)).sum(axis=1)
+    predicted = (along**2 / np.maximum(np.abs(values), 1e-6)).sum(axis=1)
     found: NDArray[np.bool_] = readable & (
-        np.minimum(promise, (np.abs(gradient) * room).sum(axis=1)) <= limit
+        np.minimum(predicted, (np.abs(gradient) * room).sum(axis=1)) <= limit
     )
     for move in (*np.eye(x.shape[1]), *-np.eye(x.shape[1])):
         for size in PROBES:

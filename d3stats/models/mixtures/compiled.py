@@ -5,8 +5,8 @@ each time. Importing this module loads numba; :mod:`d3stats.models.mixtures.clim
 
 The climbs are Newton's method with damping inside a box, and accelerated EM. A Newton step that does not raise the
 likelihood is refused and damped more (Levenberg, 1944; Marquardt, 1963), so the accepted sequence is monotone.
-Parameters that sit on a bound with the gradient pointing out are held there (projected Newton; Bertsekas, 1982), which
-is how a Binomial component, a supremum on the boundary, is reached exactly.
+Parameters that are on a bound with the gradient pointing out are held there (projected Newton; Bertsekas, 1982). A
+Binomial component, a supremum on the boundary, is therefore reached exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Problem(NamedTuple):
-    """What does not change during a search: the model, the cells and the box of the parameters."""
+    """The constants of a search: the model, the cells and the box of the parameters."""
 
     n_components: int
     n_binomial: int
@@ -255,8 +255,8 @@ def climb(
     """Climb by damped Newton steps from every row of `starts` on the data set ``weights[which[row]]``.
 
     Returns the ends, shape (rows, parameters), their values, and the evaluations of the derivatives. A climb ends
-    when the next Newton step promises less than ``tol * (1 + |value|)``, when no step of any size helps, or after
-    `max_iter` evaluations; whether the end is a maximum is for the caller to see.
+    when the predicted gain of the next Newton step is below ``tol * (1 + |value|)``, when no step of any size helps, or
+    after `max_iter` evaluations. The caller has to check whether the end is a maximum.
     """
     rows, size = starts.shape
     work = _work(problem)
@@ -405,8 +405,9 @@ def climb_em(
 ) -> tuple[Floats, Floats, Ints]:
     """Climb by EM with squared extrapolation; same arguments and returns as :func:`climb`.
 
-    `n_iter` counts EM maps. The climb ends where a Newton step would promise less than ``tol * (1 + |value|)``: small
-    EM steps alone prove nothing, EM is slow near its limit (Varadhan and Roland, 2008, Scand. J. Stat. 35, 335).
+    `n_iter` counts EM maps. The climb ends where the predicted gain of a Newton step is below ``tol * (1 + |value|)``.
+    Small EM steps alone prove nothing, because EM is slow near its limit (Varadhan and Roland, 2008, Scand. J. Stat.
+    35, 335).
     """
     rows, size = starts.shape
     work = _work(problem)

@@ -13,7 +13,7 @@ likelihood). Smith (1983), Appl. Stat. 32, 196 (AS 189: counts as sufficient sta
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats.counts import Counts
-from d3stats.models.mixtures.climb import Method, Objective, Optima, Space, optimise, settled
+from d3stats.models.mixtures.climb import Method, Objective, Optima, optimise, settled
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 from d3stats.models.mixtures.result import FitSettings, MixtureFit, simulate_counts
 from d3stats.result import Result
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+NullFamily = Literal["beta-binomial", "binomial"]
 
 
 def fit_beta_binomial(
@@ -51,6 +52,18 @@ def fit_beta_binomial(
     rng: RngLike = None,
 ) -> MixtureFit:
     """Fit one Beta-Binomial: :func:`fit_beta_binomial_mixture` with one component.
+
+    Parameters
+    ----------
+    successes : array of int, or Counts
+        Correct votes of each debate or cell.
+    trials, weights : array
+        Votes cast, and the number of debates that each entry represents. Other parameters as in
+        :func:`fit_beta_binomial_mixture`.
+
+    Returns
+    -------
+    MixtureFit
 
     Examples
     --------
@@ -95,7 +108,7 @@ def fit_beta_binomial_mixture(
     trials : int or array of int, shape (rows,)
         Votes cast. They may vary: a missing vote is one trial less.
     weights : array of float, shape (rows,), optional
-        How many debates each row stands for.
+        The number of debates that each row represents.
     n_components : int
         K >= 1.
     n_binomial : int
@@ -108,13 +121,17 @@ def fit_beta_binomial_mixture(
     max_iter : int, optional
         Iterations per start; 500, or 20000 for EM.
     tol : float
-        The fit has converged when no step from its optimum promises more than ``tol * (1 + |llf|)`` or 1e-8,
+        The fit has converged when no step from its optimum has a predicted gain above ``tol * (1 + |llf|)`` or 1e-8,
         whichever is larger.
     penalty : float
         0 is maximum likelihood; ``penalty > 0`` gives the posterior mode under independent
         Beta(1 + penalty, 1 + penalty) priors on weights, means and correlations, which is always interior.
     rng : Generator, int or None
         Random starting points; None takes a fixed well-spread set, so that the fit is deterministic.
+
+    Returns
+    -------
+    MixtureFit
 
     Raises
     ------
@@ -133,7 +150,7 @@ def fit_beta_binomial_mixture(
     found, converged = _optimise(
         Cells.of(counts.successes, counts.trials), counts.weights[None], settings, rng
     )
-    return MixtureFit.from_optimum(counts, settings, found, converged, 0)
+    return MixtureFit._from_optimum(counts, settings, found, converged, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +165,12 @@ class MixtureBatch(Result):
         Batch of shape (data sets, K), components ordered by mean.
     converged : ndarray of bool, shape (data sets,)
     settings : FitSettings
+
+    Examples
+    --------
+    >>> batch = fit_beta_binomial_mixture_batch(range(4), 3, [[3, 5, 9, 4], [8, 1, 1, 8]], n_components=1)
+    >>> batch.llf.round(3).tolist(), batch.converged.tolist()
+    ([-27.607, -18.756], [True, True])
     """
 
     successes: NDArray[np.int64]
@@ -170,7 +193,7 @@ class MixtureBatch(Result):
 
     @property
     def n_reached_best(self) -> NDArray[np.int64]:
-        """How many starts came within 1e-6 of the best optimum."""
+        """The number of starts that came within 1e-6 of the best optimum."""
         return self._optima.n_reached
 
     def __len__(self) -> int:
@@ -179,7 +202,7 @@ class MixtureBatch(Result):
     def __getitem__(self, index: int) -> MixtureFit:
         """Return one data set's fit with all its methods."""
         counts = Counts.from_columns(self.successes, self.trials, weights=self.weights[index])
-        return MixtureFit.from_optimum(counts, self.settings, self._optima, self.converged, index)
+        return MixtureFit._from_optimum(counts, self.settings, self._optima, self.converged, index)
 
     def _title(self) -> str:
         k = self.settings.n_components
@@ -213,6 +236,10 @@ def fit_beta_binomial_mixture_batch(
         The cells; a cell that a data set lacks has weight 0 there.
     weights : array of float, shape (data sets, cells)
         Other parameters and errors as in :func:`fit_beta_binomial_mixture`; each data set has some weight.
+
+    Returns
+    -------
+    MixtureBatch
 
     Examples
     --------
@@ -287,6 +314,10 @@ class LikelihoodRatioTest(Result):
 
     Attributes
     ----------
+    k_null, k_alternative : int
+        Numbers of components.
+    null_family : {"beta-binomial", "binomial"}
+        What each component of the null model is. The alternative's components are Beta-Binomials.
     statistic : float
         ``2 (llf_alternative - llf_null)``.
     p_value : float
@@ -294,6 +325,13 @@ class LikelihoodRatioTest(Result):
     draws : ndarray, shape (n_boot,)
         The statistic under the fitted null model.
     null, alternative : MixtureFit
+
+    Examples
+    --------
+    >>> counts = Counts.from_columns([0, 1, 2, 3], [3] * 4, weights=[40, 8, 12, 60])
+    >>> test = likelihood_ratio_test(counts, k_null=1, k_alternative=2, n_boot=19, n_starts=4, rng=1)
+    >>> test.k_null, test.k_alternative, round(test.statistic, 2), len(test.draws)
+    (1, 2, 0.64, 19)
     """
 
     k_null: int
@@ -303,15 +341,17 @@ class LikelihoodRatioTest(Result):
     draws: Floats
     null: MixtureFit
     alternative: MixtureFit
+    null_family: NullFamily = "beta-binomial"
 
     def _title(self) -> str:
-        return (
-            f"Likelihood ratio test of {self.k_null} against {self.k_alternative} components "
-            f"by parametric bootstrap, {self.null.n_obs:g} debates"
-        )
+        null, more = f"{self.k_null}", f"{self.k_alternative} components"
+        if self.null_family == "binomial":
+            null, more = f"{self.k_null} Binomial", f"{self.k_alternative} Beta-Binomial components"
+        return f"Likelihood ratio test of {null} against {more} by parametric bootstrap, {self.null.n_obs:g} debates"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        row = {name: getattr(self, name) for name in ("k_null", "k_alternative", "statistic", "p_value")}
+        names = ("k_null", "null_family", "k_alternative", "statistic", "p_value")
+        row = {name: getattr(self, name) for name in names}
         return {"test": pd.DataFrame([row | {"n_boot": len(self.draws)}])}
 
 
@@ -320,6 +360,7 @@ def likelihood_ratio_test(
     *,
     k_null: int = 1,
     k_alternative: int | None = None,
+    null_family: NullFamily = "beta-binomial",
     n_boot: int = 999,
     n_starts: int = 12,
     rng: RngLike = None,
@@ -327,30 +368,63 @@ def likelihood_ratio_test(
     """Test how many components the data ask for, by a likelihood ratio whose law is simulated (parametric bootstrap).
 
     The statistic has no chi-square limit (the smaller model lies on the boundary of the larger), so its law
-    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318). `k_alternative` is
-    ``k_null + 1`` by default; `n_starts` are starts per bootstrap refit, beside the fit itself.
+    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318).
+
+    Parameters
+    ----------
+    counts : Counts
+    k_null, k_alternative : int
+        Numbers of components. `k_alternative` is by default ``k_null + 1``, and ``k_null`` for a Binomial null.
+    null_family : {"beta-binomial", "binomial"}
+        What each component of the null model is. With ``"binomial"`` and one component the null says that every
+        vote of every debate is right with one probability, independently: the test asks whether debates differ.
+    n_boot : int
+        Simulated data sets; the smallest p-value is ``1 / (n_boot + 1)``.
+    n_starts : int
+        Starts per refit of a simulated data set, beside the fit itself.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    LikelihoodRatioTest
+
+    Raises
+    ------
+    ValueError
+        If the null model does not lie within the alternative.
 
     Examples
     --------
     >>> c = Counts.from_columns(range(8), [7] * 8, weights=[96, 58, 41, 38, 45, 62, 98, 182])
     >>> bool(likelihood_ratio_test(c, n_boot=99, rng=1).p_value <= 0.05)
     True
+
+    One Binomial for all debates fits far worse than one Beta-Binomial:
+
+    >>> likelihood_ratio_test(c, null_family="binomial", n_boot=99, rng=1).p_value
+    0.01
     """
     if not isinstance(counts, Counts):
         raise TypeError(f"counts must be a Counts; got {type(counts).__name__}")
+    if null_family not in ("beta-binomial", "binomial"):
+        raise ValueError(f"null_family must be 'beta-binomial' or 'binomial'; got {null_family!r}")
+    binomial = null_family == "binomial"
     k_null = integer("k_null", k_null, minimum=1)
-    k_more = k_null + 1 if k_alternative is None else integer("k_alternative", k_alternative, minimum=1)
-    if k_more <= k_null:
-        raise ValueError(f"k_alternative must be > k_null; got {k_more} and {k_null}")
+    least = k_null if binomial else k_null + 1
+    k_more = least if k_alternative is None else integer("k_alternative", k_alternative, minimum=1)
+    if k_more < least:
+        raise ValueError(
+            f"k_alternative must be {'>=' if binomial else '>'} k_null; got {k_more} and {k_null}"
+        )
     integer("n_boot", n_boot, minimum=1)
-    null = fit_beta_binomial_mixture(counts, n_components=k_null)
+    null = fit_beta_binomial_mixture(counts, n_components=k_null, n_binomial=k_null if binomial else 0)
     alternative = fit_beta_binomial_mixture(counts, n_components=k_more)
     statistic = max(2.0 * (alternative.llf - null.llf), 0.0)
     cells, weights = simulate_counts(null.distribution, null.counts, n_boot, rng)
     values = [
-        optimise(cells, weights, Space(k), n_starts=n_starts, first=fit.point).value
-        for k, fit in ((k_null, null), (k_more, alternative))
+        optimise(cells, weights, fit.settings.space, n_starts=n_starts, first=fit.point).value
+        for fit in (null, alternative)
     ]
     draws = np.maximum(2.0 * (values[1] - values[0]), 0.0)
     p_value = (1.0 + float((draws >= statistic - 1e-9).sum())) / (1.0 + n_boot)
-    return LikelihoodRatioTest(k_null, k_more, statistic, p_value, draws, null, alternative)
+    return LikelihoodRatioTest(k_null, k_more, statistic, p_value, draws, null, alternative, null_family)

@@ -1,8 +1,8 @@
 """The Kolmogorov-Smirnov distance between two rounds of the same debates, and how much of it is noise.
 
-``D = max_x |F_a(x) - F_b(x)|`` has no level of its own: it shrinks with the number of debates whether or not they
-have settled. So beside it stand its paired bootstrap (how large may the true D be?) and its paired permutation null
-(how large is D when nothing drifts?). Both resample clusters, the questions, never votes.
+``D = max_x |F_a(x) - F_b(x)|`` cannot be read alone, because it shrinks with the number of debates whether or not they
+have settled. It is therefore reported with its paired bootstrap (how large may the true D be?) and its paired
+permutation null (how large is D when nothing drifts?). Both resample clusters, the questions, and not votes.
 
 On the same debates D is at most the share of debates whose count changed. The converse is false: swap half
 the debates at 0 with half at n and D is 0 while every verdict flips.
@@ -25,6 +25,15 @@ _SUM_TOLERANCE = 1e-6
 
 def ks_distance(p: ArrayLike, q: ArrayLike) -> float:
     """Return the largest gap between the distribution functions of two pmfs, shape (support,), on the same support.
+
+    Parameters
+    ----------
+    p, q : array of float, shape (support,)
+        Probabilities, each adding up to 1.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -64,6 +73,10 @@ def empirical_ks(
     weights : array of float, shape (debates,), optional
         How often each row counts; by default once.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     ValueError
@@ -71,7 +84,7 @@ def empirical_ks(
 
     Examples
     --------
-    Half the debates swap places with the other half: nothing shows in D.
+    Half the debates swap places with the other half, which D does not show.
 
     >>> empirical_ks([0, 7], [7, 7], [7, 0], [7, 7])
     0.0
@@ -105,6 +118,14 @@ def paired_bootstrap_ks(
     cluster : array of int, shape (debates,), optional
         What is drawn together (the question), at least 2; by default each debate by itself. Other parameters as in
         :func:`empirical_ks`.
+    n_boot : int
+        Number of replicates.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float, shape (n_boot,)
 
     Examples
     --------
@@ -145,6 +166,14 @@ def ks_noise(
     ----------
     quantiles : sequence of float
         Which quantiles of the null distribution of D to return.
+    n_boot : int
+        Number of permutations.
+    rng : Generator, int or None
+        Source of randomness. Other parameters as in :func:`paired_bootstrap_ks` and :func:`empirical_ks`.
+
+    Returns
+    -------
+    ndarray of float, shape (quantiles,)
 
     Examples
     --------

@@ -87,6 +87,17 @@ class BetaBinomialMixture:
     >>> other = BetaBinomialMixture.from_alpha_beta([0.6, 0.4], [1, 3], [2, 1])
     >>> bool(np.allclose(m.pmf(7), other.pmf(7)))  # not identifiable: two descriptions, one law
     True
+    >>> m.pmf(3).round(3).tolist(), m.cdf(3).round(3).tolist(), m.prob_majority(3).round(3).item()
+    ([0.26, 0.24, 0.24, 0.26], [0.26, 0.5, 0.74, 1.0], 0.5)
+    >>> m.component_pmf(1).round(3).tolist()
+    [[0.333, 0.667], [0.75, 0.25]]
+    >>> m.latent_cdf([0.25, 0.5]).round(3).tolist()
+    [0.269, 0.5]
+    >>> m.sample([7, 7, 3], rng=1).tolist()
+    [6, 1, 2]
+    >>> from d3stats.models.mixtures.law import Cells
+    >>> m.component_probabilities(Cells.all_of(1)).round(3).tolist()
+    [[0.333, 0.667], [0.75, 0.25]]
     """
 
     weight: Floats

@@ -38,12 +38,43 @@ SINGULAR = 1e-10
 
 
 class ConvergenceError(RuntimeError):
-    """Raised by :meth:`MixtureFit.require_convergence` when a fit did not converge."""
+    """Raised by :meth:`MixtureFit.require_convergence` when a fit did not converge.
+
+    Examples
+    --------
+    >>> from d3stats import fit_beta_binomial
+    >>> fit = fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80], max_iter=1)
+    >>> try:
+    ...     fit.require_convergence()
+    ... except ConvergenceError as error:
+    ...     print(str(error).splitlines()[1])
+    1. raise max_iter (now 1) or loosen tol (now 1e-10)
+    """
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a fit was made; see :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`."""
+    """The settings of a fit; see :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`.
+
+    Attributes
+    ----------
+    n_components, n_binomial : int
+        Components, and those of them that are Binomial.
+    method : str
+        How the likelihood was maximised.
+    n_starts, max_iter : int
+        Starts of the search, and the most iterations of each.
+    tol : float
+        The gain at which a search ends.
+    penalty : float
+        Weight of the penalty, 0 for maximum likelihood.
+
+    Examples
+    --------
+    >>> from d3stats import fit_beta_binomial
+    >>> fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80]).settings.n_components
+    1
+    """
 
     n_components: int
     n_binomial: int
@@ -85,14 +116,35 @@ class MixtureFit(Result):
     n_iter, n_reached_best : int
         Iterations of the winning start; how many starts came within 1e-6 of it.
     converged : bool
-        Whether no step from the optimum promises more than the tolerance, whatever ended the search.
+        Whether no step from the optimum has a predicted gain above the tolerance, for every end of the search.
     boundary : tuple of str
-        Which parameters sit on the boundary of their space, in words; empty for an interior fit.
+        Which parameters are on the boundary of their space, in words; empty for an interior fit.
     counts : Counts
         The data.
     settings : FitSettings
     point : ndarray
         The optimum in the optimiser's coordinates, to start other fits from.
+
+    Examples
+    --------
+    >>> from d3stats import fit_beta_binomial
+    >>> fit = fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80])
+    >>> fit.pmf().round(3).tolist(), fit.cdf().round(3).tolist(), round(fit.prob_majority(), 3)
+    ([0.101, 0.288, 0.379, 0.232], [0.101, 0.389, 0.768, 1.0], 0.611)
+    >>> fit.params.round(3).to_dict(), fit.bse.round(3).to_dict()
+    ({'mean_1': 0.581, 'rho_1': 0.087}, {'mean_1': 0.017, 'rho_1': 0.034})
+    >>> fit.cov_params().shape, fit.require_convergence() is fit
+    ((2, 2), True)
+    >>> fit.functionals(kind="wald").loc["mean", ["low", "high"]].round(3).tolist()
+    [0.547, 0.613]
+    >>> fit.conf_int(kind="wald")[["low", "high"]].round(3).values.tolist()
+    [[0.548, 0.614], [0.02, 0.153]]
+    >>> fit.bootstrap(20, rng=1).mean.shape
+    (20,)
+    >>> fit.to_frame().round(3).values.tolist()[0]
+    [0.0, 3.0, 32.0, 0.095, 0.101]
+    >>> fit.plot().get_xlabel()
+    'correct votes'
     """
 
     distribution: BetaBinomialMixture
@@ -107,7 +159,7 @@ class MixtureFit(Result):
     point: Floats
 
     @classmethod
-    def from_optimum(
+    def _from_optimum(
         cls, counts: Counts, settings: FitSettings, optima: Optima, converged: NDArray[np.bool_], index: int
     ) -> MixtureFit:
         """Read one row of an optimiser's result."""
@@ -136,8 +188,8 @@ class MixtureFit(Result):
     def __repr__(self) -> str:
         edge = f", boundary={self.boundary}" if self.boundary else ""
         return (
-            f"MixtureFit(K={self.settings.n_components}, llf={self.llf:.6f}, n_obs={self.n_obs:g}, "
-            f"mean={self.mean:.4f}, spread={self.spread:.4f}, converged={self.converged}{edge})"
+            f"MixtureFit(K={self.settings.n_components}, llf={self.llf:z.6f}, n_obs={self.n_obs:g}, "
+            f"mean={self.mean:z.4f}, spread={self.spread:z.4f}, converged={self.converged}{edge})"
         )
 
     @property
@@ -310,7 +362,7 @@ class MixtureFit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fit
-        """What is not identifiable or not regular about this fit, one sentence each."""
+        """The parts of this fit that are not identifiable or not regular, one sentence each."""
         return tuple(cautions(self))
 
     def _title(self) -> str:
@@ -333,7 +385,7 @@ class MixtureFit(Result):
         except ValueError as problem:  # debates in parts cannot be resampled
             values = functional_values(self.distribution, self.panel)
             return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(FUNCTIONALS))
-        how = f"{table['level'].iloc[0]:.0%} intervals, {table['kind'].iloc[0]}"
+        how = f"{table['level'].iloc[0]:z.0%} intervals, {table['kind'].iloc[0]}"
         return how, table[["estimate", "se", "low", "high"]]
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
@@ -350,12 +402,12 @@ class MixtureFit(Result):
         how, table = self._summary_functionals()
         lines = [
             self._title(),
-            f"debates {self.n_obs:g}   log-likelihood {self.llf:.4f}   AIC {self.aic:.2f}   BIC {self.bic:.2f}",
+            f"debates {self.n_obs:g}   log-likelihood {self.llf:z.4f}   AIC {self.aic:z.2f}   BIC {self.bic:z.2f}",
             f"starts that reached the best optimum: {self.n_reached_best} of {self.settings.n_starts}   "
             f"iterations {self.n_iter}   converged: {'yes' if self.converged else 'NO'}",
             "",
-            f"What the data determine (panel of {self.panel}; {how}):",
-            table.to_string(float_format=lambda v: f"{v:.4f}"),
+            f"Quantities that the data determine (panel of {self.panel}; {how}):",
+            table.to_string(float_format=lambda v: f"{v:z.4f}"),
             "",
             "Components (ordered by mean):",
             self.components.to_string(float_format=lambda v: f"{v:.4g}"),
@@ -515,8 +567,8 @@ def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Info
         values, vectors = np.linalg.eigh(curvature / np.outer(scale, scale))
     if not definite or not values[0] > SINGULAR * values[-1]:
         raise ValueError(
-            "normal-theory errors need a positive definite curvature; got a flat direction: "
-            "the data do not determine the components. Use conf_int(kind='bootstrap') or fewer components"
+            "normal-theory errors need a positive definite curvature; got a flat direction, so the data do "
+            "not determine the components. Use conf_int(kind='bootstrap') or fewer components"
         )
     inverse = (vectors / values) @ vectors.T / np.outer(scale, scale)
     full = np.zeros((space.size, space.size))
@@ -542,6 +594,29 @@ def simulate_counts(
     """Draw data sets with the same numbers of debates per number of trials; fractional numbers are refused.
 
     Returns the cells, every outcome of every number of trials, and the weights, shape (n_sets, cells).
+
+    Parameters
+    ----------
+    law : BetaBinomialMixture
+        What is drawn from.
+    counts : Counts
+        Whose numbers of debates per number of trials are kept.
+    n_sets : int
+        Number of data sets.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    tuple of (Cells, ndarray of float, shape (n_sets, cells))
+
+    Examples
+    --------
+    >>> from d3stats import Counts, BetaBinomialMixture
+    >>> law = BetaBinomialMixture.from_alpha_beta([1.0], [6.0], [4.0])
+    >>> cells, weights = simulate_counts(law, Counts.from_columns([0, 3], [3, 3], weights=[50, 50]), 2, rng=1)
+    >>> weights.tolist()
+    [[9.0, 35.0, 37.0, 19.0], [14.0, 24.0, 38.0, 24.0]]
     """
     generator = as_rng(rng)
     sizes, at = np.unique(counts.trials, return_inverse=True)
@@ -564,14 +639,63 @@ def all_outcomes(sizes: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.in
 def parametric_bootstrap(
     fit: MixtureFit, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4
 ) -> BetaBinomialMixture:
-    """Refit the same model to `n_boot` data sets drawn from the fit; return the laws as one batch."""
+    """Refit the same model to `n_boot` data sets drawn from the fit; return the laws as one batch.
+
+    Parameters
+    ----------
+    fit : MixtureFit
+        The fit that data sets are drawn from.
+    n_boot : int
+        Number of data sets.
+    rng : Generator, int or None
+        Source of randomness.
+    n_starts : int
+        Starts of each search, the optimum of `fit` among them.
+
+    Returns
+    -------
+    BetaBinomialMixture
+        A batch of `n_boot` laws.
+
+    Examples
+    --------
+    >>> from d3stats import fit_beta_binomial
+    >>> fit = fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80])
+    >>> parametric_bootstrap(fit, 50, rng=1).mean.std().round(3).item()
+    0.015
+    """
     integer("n_boot", n_boot, minimum=2)
     cells, weights = simulate_counts(fit.distribution, fit.counts, n_boot, rng)
     return refit(fit, cells, weights, n_starts=n_starts)
 
 
 def refit(fit: MixtureFit, cells: Cells, weights: Floats, *, n_starts: int = 4) -> BetaBinomialMixture:
-    """Fit the model of `fit` to other data sets, starting from its optimum among others; one batch of laws."""
+    """Fit the model of `fit` to other data sets, starting from its optimum among others; one batch of laws.
+
+    Parameters
+    ----------
+    fit : MixtureFit
+        The model, and where searches start.
+    cells : Cells
+        The cells that all data sets share.
+    weights : ndarray of float, shape (data sets, cells)
+        How many debates of each data set are in each cell.
+    n_starts : int
+        Starts of each search, the optimum of `fit` among them.
+
+    Returns
+    -------
+    BetaBinomialMixture
+        A batch, one law per data set.
+
+    Examples
+    --------
+    >>> from d3stats import fit_beta_binomial
+    >>> fit = fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80])
+    >>> cells, weights = simulate_counts(fit.distribution, fit.counts, 2, rng=1)
+    >>> refit(fit, cells, weights).mean.round(3).tolist()
+    [0.577, 0.573]
+    """
     s = fit.settings
     found = optimise(
         cells, weights, s.space, n_starts=n_starts, penalty=s.penalty, tol=s.tol, first=fit.point
@@ -590,20 +714,21 @@ def cautions(fit: MixtureFit) -> list[str]:
     seen, s = fit.counts, fit.settings
     if (seen.successes == 0).all() or (seen.successes == seen.trials).all():
         notes.append(
-            "Every vote in the data agrees, so a bootstrap sees no variation and its intervals collapse. "
-            f"What {fit.n_obs:g} debates without an exception can rule out at 95 % is a share of exceptional "
-            f"debates above {1 - 0.05 ** (1 / fit.n_obs):.3g} (exact binomial bound)."
+            "All votes in the data agree, so a bootstrap has no variation and its intervals have width 0. "
+            f"{fit.n_obs:g} debates without an exception exclude, at 95 %, a share of exceptional debates above "
+            f"{1 - 0.05 ** (1 / fit.n_obs):.3g} (exact binomial bound)."
         )
     largest, needed = int(seen.trials.max()), 3 * s.n_components - 1
     if largest < 2:
         notes.append(
-            "No debate has two votes: only the mean is determined. The spread is set to 0, it is not estimated."
+            "No debate has two votes, so only the mean is determined. The spread is not estimated but set "
+            "to 0."
         )
     if s.n_components > 1:
         notes.append(
-            "Components are a description, not a finding: other weights and Beta parameters give the same law "
-            "(for example Beta(a, b) = a/(a+b) Beta(a+1, b) + b/(a+b) Beta(a, b+1)), so a weight is not a share "
-            "of any kind of debate. Rely on the functionals."
+            "Components only describe the data, because other weights and Beta parameters give the same law "
+            "(for example Beta(a, b) = a/(a+b) Beta(a+1, b) + b/(a+b) Beta(a, b+1)). A weight is "
+            "therefore not a share of any kind of debate. Use the functionals instead."
         )
     if s.n_components > 1 and largest < needed:
         panels = f"Panels of at most {largest} votes determine {largest} numbers"
@@ -611,23 +736,24 @@ def cautions(fit: MixtureFit) -> list[str]:
     gap = fit.saturated_llf - fit.llf
     if gap < 2.0:
         notes.append(
-            f"The observed shares themselves are only {max(gap, 0.0):.2f} log-likelihood units better: "
-            "the data cannot tell this model from any other that fits as well."
+            f"The observed shares themselves are only {max(gap, 0.0):z.2f} log-likelihood units better, so "
+            "the data cannot separate this model from others with a similar fit."
         )
     if fit.n_reached_best == 1 and s.n_starts > 1:
-        notes.append("Only one start reached this optimum; a better one may exist. Try more starts.")
+        notes.append("Only one start reached this optimum, so a better one may exist. Try more starts.")
     return notes
 
 
 def convergence_advice(fit: MixtureFit) -> str:
     """Return a numbered list of things to try."""
     s = fit.settings
-    newton, em = "use method='newton', which converges quadratically", "try method='em', another way to climb"
+    newton, em = "use method='newton', which converges quadratically", "try method='em', another optimiser"
     steps = [
         f"raise max_iter (now {s.max_iter}) or loosen tol (now {s.tol:g})",
         em if s.method == "newton" else newton,
         f"raise n_starts (now {s.n_starts})",
-        "fit fewer components, or hold one at the Binomial (n_binomial=1): the likelihood may be flat",
+        "fit fewer components, or hold one at the Binomial (n_binomial=1), because the likelihood may be "
+        "flat",
         "add a small penalty (penalty=0.1), which keeps the maximum away from the boundary",
     ]
     listed = (f"{i}. {step}" for i, step in enumerate(steps, start=1))

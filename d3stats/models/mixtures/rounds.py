@@ -1,10 +1,10 @@
 """A Beta-Binomial mixture fitted in every round, and the Kolmogorov-Smirnov distance between rounds.
 
 The time-varying Beta-Binomial mixture and its Kolmogorov-Smirnov series (Hu et al., 2025, arXiv 2510.12697).
-The distance comes on two scales. ``pmf``: between the distributions of counts, which the data determine.
-``latent``: between the mixtures of Betas behind them, as the paper's released code takes it; it is not determined
-by panels of a few votes and jumps (a component of precision 1e6 that moves from .80 to .81 has pmf distance .017
-and latent distance .6). The default is the pmf scale.
+The distance has two scales. The ``pmf`` scale is between the distributions of counts, which the data determine. The
+``latent`` scale is between the mixtures of Betas behind them, as in the paper's released code. Panels of a few votes do
+not determine it, and it jumps: a component of precision 1e6 that moves from .80 to .81 has pmf distance .017 and latent
+distance .6. The default is the pmf scale.
 """
 
 from __future__ import annotations
@@ -44,11 +44,23 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scale = Literal["pmf", "latent"]
+"""Between what the distance of two rounds is taken: distributions of counts, or the mixtures of Betas behind them."""
 SCALES: tuple[Scale, ...] = ("pmf", "latent")
 
 
 def pmf_ks(a: BetaBinomialMixture, b: BetaBinomialMixture, trials: int) -> Floats:
     """Return the KS distance ``max_s |P_a(S <= s) - P_b(S <= s)|`` of counts in a panel of `trials`; batches broadcast.
+
+    Parameters
+    ----------
+    a, b : BetaBinomialMixture
+        Laws, or batches of them.
+    trials : int
+        Votes of the panel.
+
+    Returns
+    -------
+    ndarray of float
 
     Examples
     --------
@@ -65,6 +77,22 @@ def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
     """Return the KS distance ``sup_x |F_a(x) - F_b(x)|`` of two latent mixtures of Betas, to about 1e-10.
 
     Both one-sided limits are taken at the steps that Binomial components make.
+
+    Parameters
+    ----------
+    a, b : BetaBinomialMixture
+        One law each.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> a = BetaBinomialMixture.from_alpha_beta([1.0], [6.0], [4.0])
+    >>> b = BetaBinomialMixture.from_alpha_beta([1.0], [8.0], [4.0])
+    >>> round(latent_ks(a, b), 3)
+    0.188
     """
     whole, best = _latent_grid(a, b), 0.0
     for side in ("left", "right"):
@@ -78,7 +106,28 @@ def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
 
 
 def distance(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> float:
-    """Return the KS distance of two laws on the pmf or the latent scale, for a panel of so many votes."""
+    """Return the KS distance of two laws on the pmf or the latent scale, for a panel of so many votes.
+
+    Parameters
+    ----------
+    a, b : BetaBinomialMixture
+        One law each.
+    scale : {"pmf", "latent"}
+        Between what the distance is taken.
+    panel : int
+        Votes of the panel, for the pmf scale.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> a = BetaBinomialMixture.from_alpha_beta([1.0], [6.0], [4.0])
+    >>> b = BetaBinomialMixture.from_alpha_beta([1.0], [8.0], [4.0])
+    >>> round(distance(a, b, "pmf", 7), 3), round(distance(a, b, "latent", 7), 3)
+    (0.121, 0.188)
+    """
     return float(pmf_ks(a, b, panel)) if scale == "pmf" else latent_ks(a, b)
 
 
@@ -104,6 +153,21 @@ class RoundsFit(Result):
     panel : int
         The number of votes at which distances and majorities are taken: the full panel of all rounds together
         (:attr:`d3stats.counts.Counts.panel`).
+
+    Examples
+    --------
+    >>> from d3stats.counts import RoundCounts
+    >>> seen = [9, 4, 5, 9, 11, 2, 3, 11]
+    >>> rounds = RoundCounts.from_columns([1] * 4 + [2] * 4, [0, 1, 2, 3] * 2, [3] * 8, weights=seen)
+    >>> fit = fit_rounds(rounds, n_components=1)
+    >>> fit.rounds, fit.panel, round(fit[2].mean, 3)
+    ((1, 2), 3, 0.502)
+    >>> fit.ks().round(3).tolist(), fit.ks("latent").round(3).tolist()
+    ([0.076], [0.151])
+    >>> fit.count_shares(n_boot=20, rng=1)[["round", "successes", "observed"]].head(2).round(3).values.tolist()
+    [[1.0, 0.0, 0.333], [1.0, 1.0, 0.148]]
+    >>> fit.plot().get_xlabel()
+    'round, compared with the previous one'
     """
 
     rounds: tuple[int, ...]
@@ -141,8 +205,8 @@ class RoundsFit(Result):
         fits = zip(self.rounds, self.fits, strict=True)
         found = [f"round {r}: on the boundary, {'; '.join(f.boundary)}" for r, f in fits if f.boundary]
         if np.isnan(self.ks()).any():
-            apart = "no distance between rounds of different numbers of debates"
-            found.append(f"{apart}: rounds_drift takes the debates that have votes in both")
+            apart = "no distance between rounds with different numbers of debates"
+            found.append(f"{apart}; rounds_drift uses the debates with votes in both")
         return tuple(found)
 
     def _title(self) -> str:
@@ -192,10 +256,22 @@ class RoundsFit(Result):
         return pd.concat(parts, ignore_index=True).assign(level=level)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the KS series on the pmf scale."""
+        """Draw the KS series on the pmf scale; rounds without a distance are left out.
+
+        Raises
+        ------
+        ValueError
+            When there is no distance, because there is one round or the rounds have different numbers of debates.
+        """
         from d3stats.plotting import plot_ks_series
 
-        frame = pd.DataFrame({"round": self.rounds[1:], "scale": "pmf", "ks": self.ks("pmf")})
+        frame = pd.DataFrame({"round": self.rounds[1:], "scale": "pmf", "ks": self.ks("pmf")}).dropna()
+        if frame.empty:
+            numbers = ", ".join(f"{fit.n_obs:g}" for fit in self.fits)
+            raise ValueError(
+                f"rounds must have as many debates as the round before, for a distance to draw; got {numbers}: "
+                "rounds_drift takes the debates that have votes in both, and count_shares is for plot_counts_by_round"
+            )
         return plot_ks_series(frame.assign(noise=np.nan, low=np.nan, high=np.nan), ax=ax)
 
 
@@ -218,6 +294,10 @@ def fit_rounds(
     rounds : RoundCounts, or a log as :func:`d3stats.as_trajectories` takes it
         At least one round has a vote. Other parameters as in
         :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`.
+
+    Returns
+    -------
+    RoundsFit
 
     Examples
     --------
@@ -259,9 +339,28 @@ def fit_rounds(
 class Pair:
     """Fits of two successive rounds to the debates that have votes in both, and of their replicates.
 
-    ``before, after`` are the laws fitted to these debates. Of the batches, ``resampled`` are fitted to the same
-    resampled questions, ``swapped`` after each question's two rounds were swapped with probability 1/2, which is what
-    the pair looks like when nothing drifts.
+    ``before, after`` are the laws fitted to these debates. The batch ``resampled`` is fitted to the same resampled
+    questions. The batch ``swapped`` is fitted after each question's two rounds were swapped with probability 1/2, which
+    gives pairs without any drift.
+
+    Attributes
+    ----------
+    debates : int
+        Debates with votes in both rounds.
+    before, after : BetaBinomialMixture
+        The laws of both rounds.
+    resampled, swapped : tuple of BetaBinomialMixture
+        Batches of the replicates, before and after.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> before = rng.binomial(7, rng.beta(2, 1, size=80))
+    >>> votes = np.column_stack([before, 7 - before])
+    >>> drift = rounds_drift(votes, np.full((80, 2), 7), n_components=1, n_boot=20, rng=1)
+    >>> (pair,) = drift.pairs
+    >>> pair.debates, pair.before.mean.round(2).item(), pair.after.mean.round(2).item(), pair.swapped[0].mean.shape
+    (80, 0.64, 0.36, (20,))
     """
 
     debates: int
@@ -283,7 +382,18 @@ class Drift(Result):
     pairs : tuple of Pair
         One per two successive rounds.
     level, n_boot
-        Of the intervals, and the replicates behind them.
+        Level of the intervals, and the number of replicates behind them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> before = rng.binomial(7, rng.beta(2, 1, size=80))
+    >>> votes = np.column_stack([before, 7 - before])
+    >>> drift = rounds_drift(votes, np.full((80, 2), 7), n_components=1, n_boot=20, rng=1)
+    >>> drift.ks(("pmf",))[["round", "ks"]].round(2).values.tolist()
+    [[2.0, 0.37]]
+    >>> drift.functionals()[["round", "functional", "estimate"]].head(2).round(2).values.tolist()
+    [[1, 'mean', 0.64], [1, 'spread', 0.24]]
     """
 
     fit: RoundsFit
@@ -296,14 +406,17 @@ class Drift(Result):
         return f"Drift({self.fit!r}, level={self.level}, n_boot={self.n_boot})"
 
     def _title(self) -> str:
-        return f"How far {len(self.fit.rounds)} rounds moved, panel of {self.fit.panel}; {self.level:.0%} {self.kind}"
+        return (
+            f"Change between {len(self.fit.rounds)} rounds, panel of {self.fit.panel}; "
+            f"{self.level:z.0%} {self.kind}"
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"distances": self.ks(), "functionals": self.functionals()}
 
     @property
     def kind(self) -> str:
-        """What kind of interval the tables hold."""
+        """The kind of the intervals in the tables."""
         return f"question bootstrap percentile, refitted, {self.n_boot} replicates"
 
     def functionals(self) -> pd.DataFrame:
@@ -361,10 +474,18 @@ def rounds_drift(
         The question of each debate; by default each debate is its own.
     fit : RoundsFit, optional
         The fits of the same rounds, when they exist already.
+    n_components : int
+        Components of each round's mixture, where there is no `fit`.
     level : float
-        Of the intervals and of the noise quantile.
+        Level of the intervals and of the noise quantile.
     n_boot : int
         Replicates of each kind.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    Drift
 
     Raises
     ------
@@ -395,8 +516,8 @@ def rounds_drift(
     apart = np.flatnonzero(((n[:, 1:] > 0) & (n[:, :-1] > 0)).sum(axis=0) == 0)
     if apart.size:
         raise ValueError(
-            "trials must be positive for some debate in every two successive rounds; got no debate with votes in "
-            f"both columns {apart[0] + 1} and {apart[0] + 2}, so that no drift can be seen"
+            "some debate must have votes in both of two successive rounds (trials positive in both columns); got no "
+            f"debate with votes in rounds {apart[0] + 1} and {apart[0] + 2}, so no drift can be estimated"
         )
     probability("level", level, open_interval=True)
     n_boot = integer("n_boot", n_boot, minimum=2)

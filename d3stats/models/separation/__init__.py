@@ -1,4 +1,7 @@
-"""How far the best of k advocates tells two answers apart: laws of scores, separation, orders, softmax, payoff."""
+"""How well does the best of k advocates separate two answers?
+
+Laws of scores, separation, stochastic orders, softmax weights, correlated advocates and their payoff.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,7 @@ from d3stats.models.separation.softmax import (
     SelectedScore,
     WeightedScore,
     softmax_law,
+    softmax_mean,
     softmax_selected,
     softmax_weighted,
     softmax_weights,
@@ -101,6 +105,7 @@ __all__ = [
     "separation",
     "separation_from_scores",
     "softmax_law",
+    "softmax_mean",
     "softmax_selected",
     "softmax_weighted",
     "softmax_weights",

@@ -223,6 +223,17 @@ class Separation(Result):
         Bounds on the absolute error of the four numbers in points and of the three probabilities: rounding for sums,
         the difference of two orders for integrals.
     method : {"sum", "quadrature"}
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import uniform
+    >>> found = separation(uniform(0.5, 1), uniform(), k=[1, 2])
+    >>> found.expected_gap.round(4).tolist(), found.ranking.round(4).tolist(), found.method
+    ([0.3333, 0.2417], [0.75, 0.7083], 'quadrature')
+    >>> found.to_frame().columns.tolist()[:3]
+    ['k', 'expected_gap', 'mean_gap']
+    >>> found.plot().get_xlabel()
+    'advocates a side'
     """
 
     k: Counts
@@ -246,7 +257,7 @@ class Separation(Result):
         base, ahead, _ = self._ranked()
         return (
             f"separation by the best of k scores a side, by {self.method}; the {ahead} answer is ranked higher by "
-            f"k = {self.k[base]} (ties by a coin)"
+            f"k = {self.k[base]} (ties broken at random)"
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -294,11 +305,15 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     k : int or sequence of int
         Advocates a side, from 1 to 10,000.
 
+    Returns
+    -------
+    Separation
+
     Raises
     ------
     ValueError
-        When a law has no finite mean, or the error is more than 1e-6 of the scale: tails too heavy for the integral,
-        or so much mass next to a point that floats cannot tell scores apart there.
+        When a law has no finite mean, or the error is more than 1e-6 of the scale. The tails are then too heavy for the
+        integral, or so much mass is next to one point that floats do not separate the scores there.
 
     Notes
     -----
@@ -335,6 +350,17 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
     """Compute P(M1 > M2) + P(M1 = M2) / 2 for the best of k scores: how often the first answer is ranked higher.
 
     The arguments are those of :func:`separation`; laws need no mean, and an error of more than 1e-6 is refused.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+    k : int or sequence of int
+        Advocates a side.
+
+    Returns
+    -------
+    ndarray of float, shape (ks,)
 
     Examples
     --------
@@ -379,10 +405,10 @@ def phase_table(
     Returns
     -------
     DataFrame
-        One row per pair: the two parameters; ``gap_change``, E abs(M1 - M2) at k less that at one, in points;
+        One row per pair: the two parameters; ``gap_change``, E abs(M1 - M2) at k minus that at one, in points;
         ``mean_gap_change``, the same for E M1 - E M2 in the direction of the right ranking;
-        ``ranking_change``, the same for the probability of the right ranking (ties by a coin); and ``slack``,
-        the part of either that is numerical error.
+        ``ranking_change``, the same for the probability of the right ranking (ties broken at random); and
+        ``slack``, the part of either that is numerical error.
 
     Examples
     --------

@@ -167,7 +167,16 @@ def excess_wealth(law: Any, u: ArrayLike) -> Floats:
 def gini_mean_difference(law: Any) -> float:
     """Compute the Gini mean difference E abs(X - X') of two independent scores of one law, in points.
 
-    It is twice what the better of two advocates gains over one. A law without a finite mean is refused.
+    The difference is twice what the better of two advocates gains over one. A law without a finite mean is refused.
+
+    Parameters
+    ----------
+    law : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The law of one score.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -203,6 +212,10 @@ def gain_of_max(
             E M - E G = integral over u of W(u) (1 + 2u + ... + (k-1) u^(k-2)),
 
         which shows why a greater excess wealth gains more for every k. Both agree to 1e-10 of the scale.
+
+    Returns
+    -------
+    ndarray of float
 
     Examples
     --------
@@ -240,6 +253,17 @@ def excess_wealth_table(first: Any, second: Any, *, n: int = 400) -> pd.DataFram
 
     The columns are ``u, first, second, difference``, at the n levels (i + 1/2)/n; the last three in points.
 
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+    n : int
+        Number of levels.
+
+    Returns
+    -------
+    DataFrame
+
     Examples
     --------
     >>> from d3stats.models.separation.laws import uniform
@@ -258,6 +282,17 @@ def gain_table(first: Any, second: Any, k: Sequence[int] = tuple(range(2, 11))) 
 
     The columns are ``k, first, second, difference``; the last is how much the mean gap E M1 - E M2 has grown over
     E G1 - E G2.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+    k : sequence of int
+        Advocates a side.
+
+    Returns
+    -------
+    DataFrame
 
     Examples
     --------

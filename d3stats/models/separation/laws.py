@@ -50,6 +50,20 @@ class ScoreLaw(ABC):
     """The distribution of a score X: a sum of atoms and a part with a density.
 
     All methods are vectorised over x or u.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation import as_law, uniform
+    >>> law = uniform(0, 2)
+    >>> law.cdf(0.5).item(), law.sf(0.5).item(), law.density(0.5).item()
+    (0.25, 0.75, 0.5)
+    >>> law.quantile(0.25).item(), law.upper_quantile(0.25).item(), law.mean, law.support
+    (0.5, 1.5, 1.0, (0.0, 2.0))
+    >>> law.sample(3, rng=1).round(2).tolist(), law.breakpoints()[[0, -1]].tolist(), law.from_top()
+    ([1.02, 1.9, 0.29], [0.0, 2.0], uniform(0, 2))
+    >>> points = as_law({0: 0.5, 1: 0.5})
+    >>> points.below(1).item(), points.cdf(1).item(), points.is_discrete
+    (0.5, 1.0, True)
     """
 
     @abstractmethod
@@ -66,7 +80,7 @@ class ScoreLaw(ABC):
 
     @abstractmethod
     def density(self, x: ArrayLike) -> Floats:
-        """Return the density of the part without atoms; it integrates to one less the mass of the atoms."""
+        """Return the density of the part without atoms; it integrates to 1 minus the mass of the atoms."""
 
     @abstractmethod
     def quantile(self, u: ArrayLike) -> Floats:
@@ -101,12 +115,12 @@ class ScoreLaw(ABC):
 
     @cached_property
     def is_discrete(self) -> bool:
-        """Whether all mass sits on finitely many points."""
+        """Whether all mass is on finitely many points."""
         return False
 
     @cached_property
     def middle(self) -> float:
-        """A score well inside the law, at which integrals over the score are split: the median, unless that is dear."""
+        """A score well inside the law at which integrals are split: the median, unless it takes long to compute."""
         return float(self.quantile(0.5))
 
     @cached_property
@@ -249,8 +263,8 @@ def _ends(frozen: Any, advice: str = "") -> tuple[float, float]:
     low, high = frozen.support()
     if np.isnan(low) or np.isnan(high) or np.isnan(frozen.cdf(0.0)):
         raise ValueError(
-            f"score law must have valid parameters; got {name}{frozen.args}{frozen.kwds or ''}, which scipy takes for "
-            f"no distribution{advice}"
+            f"score law must have valid parameters; got {name}{frozen.args}{frozen.kwds or ''}, which "
+            f"scipy accepts for no distribution{advice}"
         )
     return float(low), float(high)
 
@@ -522,6 +536,15 @@ def _positive(name: str, value: float) -> float:
 def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
     """Return the law of a score that is equally likely anywhere from `low` to `high`, which is above `low`.
 
+    Parameters
+    ----------
+    low, high : float
+        In points; `high` is above `low`.
+
+    Returns
+    -------
+    ScoreLaw
+
     Examples
     --------
     >>> law = uniform(0.5, 1)
@@ -537,6 +560,15 @@ def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
 def beta(a: float, b: float) -> ScoreLaw:
     """Return the Beta law on [0, 1] with density proportional to x^(a-1) (1-x)^(b-1); a and b are above 0.
 
+    Parameters
+    ----------
+    a, b : float
+        Above 0.
+
+    Returns
+    -------
+    ScoreLaw
+
     Examples
     --------
     >>> beta(2, 8).mean
@@ -548,6 +580,15 @@ def beta(a: float, b: float) -> ScoreLaw:
 def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
     """Return the normal law with this mean and standard deviation, which is above 0.
 
+    Parameters
+    ----------
+    mean, sd : float
+        In points; `sd` is above 0.
+
+    Returns
+    -------
+    ScoreLaw
+
     Examples
     --------
     >>> normal(1, 2).cdf(1.0).item()
@@ -558,6 +599,15 @@ def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
 
 def exponential(scale: float = 1.0) -> ScoreLaw:
     """Return the exponential law with mean `scale`, which is above 0.
+
+    Parameters
+    ----------
+    scale : float
+        The mean, above 0.
+
+    Returns
+    -------
+    ScoreLaw
 
     Examples
     --------
@@ -571,6 +621,15 @@ def weibull(shape: float, scale: float = 1.0) -> ScoreLaw:
     """Return the Weibull law, P(X > x) = exp(-(x / scale)^shape); its failure rate falls where shape < 1.
 
     Both are above 0, and a `shape` so small that the mean overflows is refused.
+
+    Parameters
+    ----------
+    shape, scale : float
+        Above 0.
+
+    Returns
+    -------
+    ScoreLaw
 
     Examples
     --------
@@ -590,7 +649,7 @@ _POINTS = 1 << 20
 
 
 def as_law(scores: Any) -> ScoreLaw:
-    """Return the law that a frozen scipy distribution, a table, logged scores or a law itself stands for.
+    """Return the law of scores that is given as a frozen scipy distribution, a table, logged scores or a law.
 
     Parameters
     ----------
@@ -599,6 +658,10 @@ def as_law(scores: Any) -> ScoreLaw:
         one; missing scores (NaN) are left out. A discrete distribution of scipy.stats with infinite support ends
         where the probability of a point times its squared distance from the mean is 1e-26 standard deviations,
         and is scaled to a sum of one.
+
+    Returns
+    -------
+    ScoreLaw
 
     Raises
     ------
@@ -643,8 +706,8 @@ def as_law(scores: Any) -> ScoreLaw:
     sample = DiscreteLaw.empirical(scores)
     if np.ndim(scores) > 1:
         raise ValueError(
-            f"scores must have one dimension when they are a sample; got shape {np.shape(scores)}: scores by item and "
-            "advocate go to separation_from_scores, which keeps items apart"
+            f"scores must have one dimension when they are a sample; got shape {np.shape(scores)}; for "
+            "scores by item and advocate use separation_from_scores, which treats items separately"
         )
     return sample
 
@@ -656,8 +719,8 @@ def _lattice(frozen: Any) -> DiscreteLaw:
     last = high if np.isfinite(high) else _last(frozen, low, 1.0)
     if not last - first < _POINTS:
         raise ValueError(
-            f"score law must have at most 2^20 points when it is discrete; got {name} from {low:g} to {high:g}, "
-            "whose tail is too long"
+            f"score law must have at most 2^20 points when it is discrete; got {name} from {low:g} to "
+            f"{high:g}, whose tail is too long"
         )
     points = first + np.arange(np.floor(last - first) + 1.0)
     masses = _array(frozen.pmf(points))
@@ -892,16 +955,16 @@ def require_digits(error: Floats, size: Floats, k: NDArray[Any], *laws: ScoreLaw
         i = int(bad[0])
         raise ValueError(
             f"scores must have maxima that can be computed to six digits; got an error of {error[i]:.2g} against a "
-            f"scale of {size[i]:.2g} at k={k[i]:g} for {' and '.join(map(repr, laws))}: a tail too heavy, or too much "
-            "mass within one float of a point"
+            f"scale of {size[i]:.2g} at k={k[i]:g} for {' and '.join(map(repr, laws))}. The tail "
+            "is too heavy, or too much mass lies next to one point"
         )
 
 
 def mean_of_max(law: ScoreLaw, k: ArrayLike, *, has_mean: bool = False) -> Floats:
     """Return the expected best of k independent scores for every k: by sums, or by parts from the middle.
 
-    A k need not be whole: it is the mean of the law with distribution function F^k. A law without a finite mean is
-    refused, unless `has_mean` says that it has one, and so are tails too heavy for the integral.
+    A k need not be whole; the result is the mean of the law with distribution function F^k. A law without a finite mean
+    is refused, unless `has_mean` says that it has one, and so are tails too heavy for the integral.
     """
     if not has_mean:
         require_mean("law", law)

@@ -42,15 +42,26 @@ class LoggedSeparation(Result):
     table : DataFrame
         One row per k and quantity: ``k, quantity, estimate, se, low, high``. Beside the quantities of a
         :class:`~d3stats.models.separation.Separation` (the mean over items): ``ranking``, P(M1 > M2) + P(tie) / 2,
-        and ``gap_change, ranking_change``, the expected gap and the ranking less those at the least k.
+        and ``gap_change, ranking_change``, the expected gap and the ranking minus their values at the least k.
     n_items, n_left_out, n_clusters : int
         Items used at every k; items left out because a side has fewer advocates than the largest k; clusters.
     level, kind, n_boot
-        Of the bootstrap over clusters.
+        Level, kind and number of replicates of the bootstrap over clusters.
     all_tied : bool
         Whether every score that was used is the same within its item.
     notes : tuple of str
         Why some quantities have no limits (NaN), that few clusters make limits rough, and what is not estimated.
+
+    Examples
+    --------
+    >>> first, second = [[9, 8, 5], [7, 7, 6]], [[4, 6, 8], [7, 5, 5]]
+    >>> found = separation_from_scores(first, second, k=[1, 3], n_boot=200, rng=1)
+    >>> found.n_items, found.n_clusters, found.estimates()["expected_gap"].round(3).tolist()
+    (2, 2, [1.722, 0.5])
+    >>> found.table["quantity"].unique().tolist()[:2]
+    ['expected_gap', 'mean_gap']
+    >>> found.plot().get_xlabel()
+    'advocates a side'
     """
 
     table: pd.DataFrame
@@ -110,9 +121,17 @@ def separation_from_scores(
     cluster : array, shape (items,), optional
         Which items belong together (one question, one text); by default each item is alone.
     level : float
-        Of the equal-tailed intervals.
+        Level of the equal-tailed intervals.
     kind : {"percentile", "bca"}
         Efron (1979) or Efron (1987), clusters resampled `n_boot` times.
+    n_boot : int
+        Resamples.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    LoggedSeparation
 
     Raises
     ------
@@ -122,11 +141,11 @@ def separation_from_scores(
     Notes
     -----
     The best of k drawn without replacement from n logged scores is the j-th smallest with probability
-    C(j-1, k-1) / C(n, k). Averaged over both sides' order statistics this is the U-statistic of the quantity: no
-    advocate is resampled, and for advocates that are exchangeable within an item it is unbiased for one that
-    draws k of them. Items are averaged with equal weight, the same items at every k, so that a change with k is
-    not a change of items. What the scores of one item share (its difficulty) stays in; advocates of the two answers
-    are taken as independent given the item, which a log with the same advocates on both sides may violate.
+    C(j-1, k-1) / C(n, k). Averaged over both sides' order statistics this is the U-statistic of the quantity. No
+    advocate is resampled. For advocates that are exchangeable within an item the statistic is unbiased for the mean
+    over draws of k of them. Items are averaged with equal weight, the same items at every k, so that a change with k is
+    not a change of items. The common part of the scores of one item (its difficulty) stays in. Advocates of the two
+    answers are taken as independent given the item, which a log with the same advocates on both sides may violate.
 
     References
     ----------
@@ -181,18 +200,18 @@ def _notes(table: pd.DataFrame, n_clusters: int, all_tied: bool) -> tuple[str, .
     flat = asked.loc[asked["low"].isna(), "quantity"].unique().tolist()
     if flat:
         notes.append(
-            f"no interval of {', '.join(flat)} where every resample of clusters gives the same value: nothing says how "
-            "clusters vary"
+            f"no interval of {', '.join(flat)} where every resample of clusters gives the same value, so "
+            "the variation between clusters is unknown"
         )
     if n_clusters < FEW_CLUSTERS:
         notes.append(
             f"only {n_clusters} clusters: bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
         )
     if all_tied:
-        notes.append("all scores of an item tie: nothing here can tell the answers apart, at any k")
+        notes.append("all scores of an item tie, so no k can separate the answers")
     notes.append(
-        "the best of k are drawn without replacement from an item's own advocates, independently for the two sides: "
-        "nothing is said about more advocates than were logged"
+        "the best of k are drawn without replacement from an item's own advocates, independently for the "
+        "two sides, so the results do not extend to more advocates than were logged"
     )
     return tuple(notes)
 

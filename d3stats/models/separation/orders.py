@@ -165,6 +165,15 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     The margin is a probability; `at` is a score. Unless both laws are discrete the margin is at most 0: survival
     functions may cross beyond any grid, where both are all but 0 or 1.
 
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    OrderCheck
+
     Examples
     --------
     >>> from d3stats.models.separation.laws import uniform
@@ -189,11 +198,21 @@ def dominates(first: Any, second: Any) -> OrderCheck:
 def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
     """Check the excess-wealth order: E (G1 - Q1(u))^+ >= E (G2 - Q2(u))^+ for every u in (0, 1), Q the quantiles.
 
-    If it holds, the mean of the best of k gains at least as much for the first law as for the second, for every
-    k: E M1 - E M2 >= E G1 - E G2 (see :func:`~d3stats.models.separation.excess.gain_of_max`). Dominance is not needed.
+    If the order holds, the mean of the best of k gains at least as much for the first law as for the second, for every
+    k: ``E M1 - E M2 >= E G1 - E G2`` (see :func:`~d3stats.models.separation.excess.gain_of_max`). Dominance is not
+    needed.
 
     The margin is in points; `at` is a level u, for discrete laws the left end of a piece, which is the limit from the
     right. A law without a finite mean is refused.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    OrderCheck
 
     Examples
     --------
@@ -227,6 +246,15 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
 
     The margin is the deepest fall of Q1 - Q2, in points; `at` is the level v at its bottom.
 
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    OrderCheck
+
     Examples
     --------
     >>> from d3stats.models.separation.laws import normal
@@ -252,11 +280,20 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
 
 
 def dilation_order(first: Any, second: Any) -> OrderCheck:
-    """Check the dilation order: the convex order of the laws less their means.
+    """Check the dilation order: the convex order of the laws minus their means.
 
     E (G1 - E G1 - t)^+ >= E (G2 - E G2 - t)^+ for every t. The excess-wealth order implies it.
 
-    The margin is in points; `at` is t, a score less its mean. A law without a finite mean is refused.
+    The margin is in points; `at` is t, a score minus its mean. A law without a finite mean is refused.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    OrderCheck
 
     Examples
     --------
@@ -296,6 +333,15 @@ def is_dfr(law: Any) -> OrderCheck:
     One atom at the lower end of the support is allowed (Barlow and Proschan 1975). Any other atom, and any upper end
     of the support, makes the rate infinite there: the margin is -inf. So no discrete law and no score with a ceiling
     is DFR.
+
+    Parameters
+    ----------
+    law : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The law of one score.
+
+    Returns
+    -------
+    OrderCheck
 
     Examples
     --------
@@ -345,6 +391,15 @@ class GapGrowth:
         E abs(M1 - M2) - E abs(G1 - G2), in points.
     prob_first, prob_tie : float
         P(G1 > G2) and P(G1 = G2), for readers of stronger forms of (iii).
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import exponential
+    >>> found = gap_growth_conditions(exponential(2), exponential(1), 3)
+    >>> found.promised, found.spread.holds, found.mean_gap.holds, found.ahead.holds
+    (True, True, True, True)
+    >>> round(found.prob_first, 4), round(found.prob_tie, 4)
+    (0.6667, 0.0)
     """
 
     spread: OrderCheck
@@ -363,8 +418,20 @@ class GapGrowth:
 def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
     """Check that the mean of the best of k exceeds that of one by at least as much for the first law as for the second.
 
-    It is the same as E M1 - E M2 >= E G1 - E G2, and as: the integral of (Q1 - Q2)(k u^(k-1) - 1) is >= 0. The margin
-    is (E M1 - E M2) - (E G1 - E G2), in points. A law without a finite mean is refused.
+    The condition is the same as ``E M1 - E M2 >= E G1 - E G2``, and the same as an integral of
+    ``(Q1 - Q2)(k u^(k-1) - 1)`` that is >= 0. The margin is ``(E M1 - E M2) - (E G1 - E G2)``, in points. A law without
+    a finite mean is refused.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+    k : int
+        Advocates a side.
+
+    Returns
+    -------
+    OrderCheck
 
     Examples
     --------
@@ -381,8 +448,17 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
 def gini_condition(first: Any, second: Any) -> OrderCheck:
     """Check that the Gini mean difference of the first law is at least that of the second.
 
-    It decides the mean gap at k = 2, and says nothing about other k. The margin is the difference of the two, in
-    points.
+    The condition decides the mean gap at k = 2, and says nothing about other k. The margin is the difference of the
+    two, in points.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    OrderCheck
 
     Examples
     --------
@@ -398,16 +474,27 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
 
     A law without a finite mean is refused.
 
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+    k : int
+        Advocates a side.
+
+    Returns
+    -------
+    GapGrowth
+
     Notes
     -----
-    Proof. By (i) M1 - M2 less its mean is above G1 - G2 less its mean in the convex order, so
-    E abs(M1 - M2) >= f(E M1 - E M2) with f(d) = E abs(G1 - G2 - E G1 + E G2 + d). f is convex, and its right
-    derivative at d = E G1 - E G2 is P(G1 >= G2) - P(G1 < G2). If (iii) that is not negative, f does not fall
-    beyond, and (ii) places E M1 - E M2 there.
+    Proof. By (i) M1 - M2 minus its mean is above G1 - G2 minus its mean in the convex order. Therefore
+    ``E abs(M1 - M2) >= f(E M1 - E M2)`` with ``f(d) = E abs(G1 - G2 - E G1 + E G2 + d)``. The function f is convex, and
+    its right derivative at ``d = E G1 - E G2`` is ``P(G1 >= G2) - P(G1 < G2)``. If this is not negative (iii), f does
+    not fall beyond that d, and (ii) places ``E M1 - E M2`` there.
 
-    (iii) cannot be weakened within the proof: with P(G1 >= G2) < 1/2 f falls at first. (i) fails for k >= 2 and every
-    score with a ceiling, a point mass excepted: the ceiling is the same for the best of k, whose mean is greater, so
-    the best of k reaches less far above its mean. With a ceiling, see :func:`ceiling_limit`.
+    Condition (iii) cannot be weakened within the proof, because f falls at first when ``P(G1 >= G2) < 1/2``. Condition
+    (i) fails for k >= 2 and every score with a ceiling, except a point mass. The ceiling is the same for the best of k,
+    whose mean is greater, so the best of k reaches less far above its mean. With a ceiling, see :func:`ceiling_limit`.
 
     Examples
     --------
@@ -440,6 +527,16 @@ def ceiling_limit(first: Any, second: Any) -> float:
 
     A score without a ceiling or a finite mean is refused; a floor is not needed.
 
+    Parameters
+    ----------
+    first, second : ScoreLaw, or any source that :func:`~d3stats.models.separation.as_law` reads
+        The laws of one score of either answer.
+
+    Returns
+    -------
+    float
+        In points.
+
     Notes
     -----
     abs(M1 - M2) differs from the distance of the ceilings by at most the two distances M_i to its ceiling, which
@@ -455,7 +552,9 @@ def ceiling_limit(first: Any, second: Any) -> float:
     one, two = laws_with_means(first, second)
     for name, law in (("first", one), ("second", two)):
         if not np.isfinite(law.support[1]):
-            raise ValueError(f"{name} must have a ceiling; got {law!r}, whose scores are unbounded above")
+            raise ValueError(
+                f"{name} must have an upper bound; got {law!r}, whose scores are unbounded above"
+            )
     return abs(one.support[1] - two.support[1])
 
 

@@ -48,7 +48,7 @@ class AdvocatePayoff(Result):
         P(M1 > M2) + P(M1 = M2) / 2: the better answer wins, a coin decides ties.
     prob_tie : array
     tokens, dollars : array
-        Of one debate: 2 k advocates.
+        Tokens and dollars of one debate: 2 k advocates.
     gain : array
         Probability right beyond the k before, the first beyond a coin.
     gain_per_dollar : array
@@ -65,6 +65,16 @@ class AdvocatePayoff(Result):
         Why it stops there, and which k is worth most where that is a later one.
     notes : tuple of str
         How far adding advocates pays, and whether a coin is worth as much.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import uniform
+    >>> cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
+    >>> found = advocate_payoff(uniform(0.2, 1), uniform(0, 0.8), [1, 2, 3], **cost)
+    >>> found.prob_right.round(3).tolist(), found.best_k, found.pays_until
+    ([0.719, 0.771, 0.825], 3, 3)
+    >>> found.to_frame()[["k", "dollars", "gain"]].round(3).values.tolist()
+    [[1.0, 0.01, 0.219], [2.0, 0.02, 0.053], [3.0, 0.03, 0.054]]
     """
 
     k: NDArray[np.int64]
@@ -98,12 +108,15 @@ def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, erro
     short = np.flatnonzero(worth < step)
     if short.size == 0:
         if k.size == 1:
-            return int(k[0]), f"k={k[0]} against a coin is worth its price, and no other k was asked for"
-        return int(k[-1]), f"every step up to the last k asked for ({k[-1]}) pays; ask for more"
+            return int(k[0]), f"k={k[0]} against a coin is worth its price, and no other k was given"
+        return int(k[-1]), f"every step up to the last k asked for ({k[-1]}) pays; try larger k"
     i = int(short[0])
     cost = f"is worth ${max(worth[i], 0.0):.4g} and costs ${step[i]:.4g}"
     if i == 0 and right[0] < 0.5:
-        return 0, f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below a coin's"
+        return (
+            0,
+            f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below the 1/2 of a coin",
+        )
     if i == 0:
         return 0, f"already k={k[0]} against a coin {cost}"
     before, was = int(k[i - 1]), right[i - 1]
@@ -132,6 +145,10 @@ def correlated_separation(
     rho : float or pair of float
         Correlation of normal ranks within each side, 0 to 1. The copula adds less than 1e-13 to the error of a
         probability.
+
+    Returns
+    -------
+    Separation
 
     Examples
     --------
@@ -164,12 +181,16 @@ def effective_advocates(
         1; for the maximum of their normal ranks, 0 to 1. The two agree for normal scores and for no others in
         general, so one estimate does not serve for both.
     kind : {"variance", "maximum"}
-        Worth in what: the number whose independent mean has the same variance, k / (1 + (k - 1) rho) (Kish,
-        1965, Survey Sampling, section 5.4), or the real number m for which the mean of F^m is the mean of the
-        best of k.
+        Worth in what. With "variance", the number of independent advocates whose mean has the same variance,
+        ``k / (1 + (k - 1) rho)`` (Kish, 1965, Survey Sampling, section 5.4). With "maximum", the real number m for
+        which the mean of F^m is the mean of the best of k.
     law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample, optional
         The law of one score, which only the maximum depends on; standard normal by default. A single point is
-        refused, for every number of advocates is worth the same there.
+        refused, because every number of advocates is worth the same there.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -194,7 +215,7 @@ def effective_advocates(
     low, high = one.support
     if low == high:
         raise ValueError(
-            f"law must have more than one score, or no number of advocates is worth more; got {one!r}"
+            f"law must have more than one score, because otherwise no further advocate helps; got {one!r}"
         )
     if k == 1 or rho == 0:
         return float(k)
@@ -240,6 +261,10 @@ def advocate_payoff(
         Dollars that a right verdict is worth more than a wrong one, at least 0.
     rho : float or pair of float
         Correlation of normal ranks within each side, 0 to 1.
+
+    Returns
+    -------
+    AdvocatePayoff
 
     Raises
     ------
@@ -294,15 +319,13 @@ def advocate_payoff(
     # Below a coin's worth no number of advocates is to be recommended.
     later = bool(counts[best] > pays_until and net[best] > value / 2)
     if later:
-        reason += f"; yet later steps make up for it, and of those asked for k={counts[best]} is worth most"
+        reason += f"; later steps compensate, and among the given values k={counts[best]} is worth most"
     elif " rank worse" in reason:
         reason += f"; use k={pays_until}"
     start = f"pays until k={pays_until}" if pays_until else "the first step does not pay"
     notes = [f"{start}: {reason}"]
     if net[best] <= value / 2:
-        notes.append(
-            "a coin is worth as much: at these prices no number of advocates that was asked for pays"
-        )
+        notes.append("a coin is as good, because at these prices no given number of advocates pays")
     return AdvocatePayoff(
         k=counts,
         prob_right=right,

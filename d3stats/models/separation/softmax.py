@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 def softmax_mean(law: Any, k: int, temperature: float) -> float:
     """Compute the expected softmax-weighted score of k independent arguments, by quadrature.
 
-    It is also the expected score of an argument drawn with softmax weights; its absolute error is near 1e-10 times
+    This is also the expected score of an argument drawn with softmax weights. The absolute error is near 1e-10 times
     the scale of the scores.
 
     Parameters
@@ -45,6 +45,10 @@ def softmax_mean(law: Any, k: int, temperature: float) -> float:
         Arguments of the side, at least 1.
     temperature : float
         In points, 0 and infinity allowed: the expected best, and the mean.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -150,6 +154,10 @@ def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
     temperature : float
         In points. 0 is the limit from above: the best share the weight. Infinity: all weigh the same.
 
+    Returns
+    -------
+    ndarray of float
+
     Raises
     ------
     ValueError
@@ -185,6 +193,14 @@ class WeightedScore(Result):
     n_advocates : array of int
         Scores that are not missing.
     temperature : float
+
+    Examples
+    --------
+    >>> found = softmax_weighted([0.9, 0.85, 0.4], 0.1)
+    >>> found.value.round(3).item(), found.mean.round(3).item(), found.best.item(), found.entropy.round(3).item()
+    (0.879, 0.717, 0.9, 0.687)
+    >>> bool(found.count_bound <= found.entropy_bound <= found.value <= found.best)
+    True
     """
 
     value: Floats
@@ -203,7 +219,7 @@ class WeightedScore(Result):
     def _title(self) -> str:
         room = np.ravel(self.best - self.mean)
         gained = np.ravel(self.value - self.mean)
-        share = f"{gained.sum() / room.sum():.1%}" if room.sum() > 0 else "none to be had:"
+        share = f"{gained.sum() / room.sum():.1%}" if room.sum() > 0 else "not available:"
         return (
             f"softmax-weighted score at temperature {self.temperature:g}: {share} of the way from the mean "
             f"({self.mean.mean():.4g}) to the best ({self.best.mean():.4g}), over {room.size} sides"
@@ -212,6 +228,17 @@ class WeightedScore(Result):
 
 def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
     """Average the scores of each side with softmax weights; the arguments are those of :func:`softmax_weights`.
+
+    Parameters
+    ----------
+    scores : array of float, shape (..., arguments)
+        The judge's scores of a side's arguments, in points; NaN is missing.
+    temperature : float
+        In points, above 0.
+
+    Returns
+    -------
+    WeightedScore
 
     Notes
     -----
@@ -265,6 +292,12 @@ class SelectedScore(Result):
         The judge's scores over those tied arguments.
     is_best : array of bool
         Whether the score is the judge's best: whether the inner argmax is an argmax of the judge.
+
+    Examples
+    --------
+    >>> found = softmax_selected([0.9, 0.85, 0.4], inner=[0.2, 0.7, 0.1])
+    >>> found.index.item(), found.score.item(), found.best.item(), found.is_best.item()
+    (1, 0.85, 0.9, False)
     """
 
     index: NDArray[np.int64]
@@ -281,7 +314,7 @@ class SelectedScore(Result):
     def _title(self) -> str:
         lost = np.ravel(self.best - self.score)
         return (
-            f"the judge's best argument was put forward on {np.mean(self.is_best):.1%} of {lost.size} sides; "
+            f"the judge's best argument was presented on {np.mean(self.is_best):.1%} of {lost.size} sides; "
             f"{lost.mean():.4g} points lost on average; ties on {np.mean(self.tied > 1):.1%}"
         )
 
@@ -300,6 +333,10 @@ def softmax_selected(
         compared themselves, for their weights may round to a tie.
     inner : array, shape (..., advocates), optional
         The aggregator's own scores, by default the judge's. Missing ones are left out.
+
+    Returns
+    -------
+    SelectedScore
 
     Examples
     --------
@@ -345,6 +382,10 @@ def softmax_law(scores: ArrayLike, temperature: float, inner: ArrayLike | None =
         In points of the inner score, 0 and infinity allowed.
     inner : array, shape (advocates,), optional
         The scores that the weights are made of, by default the judge's.
+
+    Returns
+    -------
+    DiscreteLaw
 
     Examples
     --------

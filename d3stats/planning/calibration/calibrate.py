@@ -1,8 +1,9 @@
 """Calibrate a world to a pilot: which parameters make its debates look like these?
 
 By likelihood where the count of votes is a finite mixture of Markov chains, so that the probability of every
-path of counts is a sum; by simulated moments elsewhere. Then the calibrated world is made to draw pilots of the
-same size, to see whether the real one could be among them, and what a pilot of its kind leaves open is said.
+path of counts is a sum; by simulated moments elsewhere. Then pilots of the same size are drawn from the
+calibrated world, to check whether the real one could be among them. The notes list what such a pilot leaves
+open.
 """
 
 from __future__ import annotations
@@ -69,9 +70,21 @@ class Calibration(Result):
         pilots of the same size drawn from the calibrated world. The parameters were fitted to the same pilot,
         so these p-values tend to be too large: a small one means more than a large one.
     untold : tuple of str
-        What the pilot cannot tell.
+        Limits of the pilot.
     n_debates, n_questions, n_rounds : int
-        Of the pilot.
+        Numbers of debates, questions and rounds of the pilot.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter, simulate
+    >>> pilot = simulate(Voter(panel=7, accuracy=0.7), n_debates=200, n_rounds=4, rng=1)
+    >>> fit = calibrate(Voter, pilot, n_rep=40, rng=1)
+    >>> fit.params.index.tolist(), fit.converged, fit.conf_int().columns.tolist()
+    (['accuracy', 'precision'], True, ['low', 'high'])
+    >>> fit.study().names[:2], "[[worlds]]" in fit.to_toml()
+    (('fixed:1', 'fixed:2'), True)
+    >>> fit.plot().get_xlabel()
+    'pilot minus prediction, in half bands'
     """
 
     world: Any
@@ -133,7 +146,7 @@ class Calibration(Result):
         DataFrame
             ``parameter, estimate, bse, low, high, level, template, decided_by``. The last says whether the value is
             the ``"pilot"``'s, ``"pilot, hardly"`` (the 95 % interval is most of the range), the ``"template"``'s
-            (nothing in the pilot tells it) or a ``"bound"``.
+            (the pilot does not determine it) or a ``"bound"``.
         """
         if table is not None:
             return super().to_frame(table)
@@ -166,7 +179,7 @@ class Calibration(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # untold, as every result names them
-        """What the pilot cannot tell."""
+        """Limits of the pilot."""
         return self.untold
 
     def _title(self) -> str:
@@ -175,11 +188,11 @@ class Calibration(Result):
             f"{self.n_questions} questions{'' if self.converged else ', NOT CONVERGED'}; "
         )
         if self.llf is not None:
-            title += f"log-likelihood {self.llf:.2f}, AIC {self.aic:.2f}, BIC {self.bic:.2f}"
+            title += f"log-likelihood {self.llf:z.2f}, AIC {self.aic:z.2f}, BIC {self.bic:z.2f}"
         if self.j_test is not None:
             j, df, p = self.j_test
-            title += f"overidentification J = {j:.2f} on {df} degrees of freedom, p = {p:.3f}"
-        return f"{title}. The notes say what this pilot cannot tell."
+            title += f"overidentification J = {j:z.2f} on {df} degrees of freedom, p = {p:z.3f}"
+        return f"{title}. The notes list what this pilot does not determine."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {"parameters": self.to_frame(), "checks": self.checks}
@@ -321,22 +334,26 @@ def _untold_by_search(
         )
     if held.any():
         notes.append(
-            f"{', '.join(names[held])} ended on a bound: no standard error, and the interval is the whole range"
+            f"{', '.join(names[held])} ended at a bound, so there is no standard error and the interval is "
+            "the whole range"
         )
     flat = blind & ~held
     if flat.any():
         notes.append(
-            f"nothing in the pilot tells {', '.join(names[flat])}, alone or apart from one another: "
-            f"their values are those that the search began near"
+            f"the pilot does not determine {', '.join(names[flat])}, neither alone nor separately; their "
+            "values are near the start of the search"
         )
     weak = np.flatnonzero(~blind & _wide(space, intervals))
     if len(weak):
         listed = ", ".join(f"{names[i]} ({intervals[i, 0]:.3g} to {intervals[i, 1]:.3g})" for i in weak)
-        notes.append(f"the pilot hardly informs {listed}: the 95 % interval is most of the range")
+        notes.append(
+            f"the pilot says little about {listed}, because the 95 % interval covers most of the range"
+        )
     alike = np.tril(np.abs(correlation) > _COLLINEAR, -1) & ~blind & ~blind[:, None]
     for i, j in np.argwhere(alike):
         notes.append(
-            f"{names[j]} and {names[i]} are hardly told apart: their errors correlate {correlation[i, j]:+.2f}"
+            f"{names[j]} and {names[i]} are hard to separate, because their errors correlate "
+            f"{correlation[i, j]:+z.2f}"
         )
     return notes
 
@@ -349,37 +366,41 @@ def _untold_by_pilot(
     labelled, questions = int(seen.labelled.sum()), len(np.unique(seen.cluster))
     if labelled == 0:
         notes.append(
-            "no debate has a label: a world with right and wrong exchanged fits as well, so the estimates stay "
-            "on the template's side, and accuracy is the world's word"
+            "no debate has a label, so a world with right and wrong exchanged fits as well; the estimates "
+            "stay on the template's side, and accuracy is an assumption of the world"
         )
     elif labelled < pilot.n_debates:
         notes.append(f"{pilot.n_debates - labelled} of {pilot.n_debates} debates have no label")
     if questions < _FEW_QUESTIONS:
         notes.append(
-            f"{questions} questions are few: standard errors and intervals are for many, and here too small"
+            f"{questions} questions are few; standard errors and intervals assume many questions and are "
+            "too small here"
         )
     if questions < pilot.n_debates:
         notes.append(
-            f"{pilot.n_debates} debates are on {questions} questions: errors are clustered by question, and the "
-            f"world draws a new question each time"
+            f"{pilot.n_debates} debates are on {questions} questions; errors are clustered by question, "
+            "while the world draws a new question for each debate"
         )
     if len(pilot.answers) > len(world.answers):
         notes.append(
-            f"{len(pilot.answers)} answers occur and the world knows {len(world.answers)}: "
-            f"wrong votes are taken as one camp"
+            f"{len(pilot.answers)} answers occur and the world has {len(world.answers)}; wrong votes are "
+            "treated as one camp"
         )
     # A seat that breaks ties is mostly empty, and counts for nothing here.
     missing = 1 - seen.cast.sum() / (np.minimum(pilot.panel, world.panel) * pilot.depth).sum()
     if missing > 0:
-        notes.append(f"{missing:.1%} of the votes are missing: taken as missing at random")
+        notes.append(f"{missing:z.1%} of the votes are missing and assumed to be missing at random")
     off = checks[checks["p_value"] < _OFF]
     if len(off):
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
-        notes.append(f"this world does not reproduce the pilot's {worst}: do not plan with it")
+        notes.append(f"this world does not reproduce the pilot's {worst}, so do not plan with it")
     notes += world.untold(free, labelled > 0)
-    notes.append(f"nothing is known of rounds beyond {pilot.n_rounds}: there the world's equations speak")
+    notes.append(
+        f"the pilot has no data on rounds beyond {pilot.n_rounds}; values there come from the "
+        "world's equations alone"
+    )
     if pilot.tokens is not None:
-        notes.append("tokens are not matched: those of the world are the template's")
+        notes.append("tokens are not fitted; the world's tokens are those of the template")
     return notes
 
 
@@ -405,8 +426,8 @@ def calibrate(
         At least two questions and two rounds, with the world's panel. With labels the paths of right votes are
         fitted, without them those of votes for A, over both truths.
     free : sequence of str, optional
-        Parameters to estimate, by default those that such a log can tell. Vectors are freed as a whole:
-        ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` stretches all its categories.
+        Parameters to estimate, by default those that such a log determines. Vectors are freed as a whole:
+        ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` scales the gaps of all its categories.
     method : {"auto", "likelihood", "simulated_moments"}
         "auto" takes the likelihood wherever :func:`~d3stats.worlds.count_process` gives the exact law.
     n_sim : int
@@ -425,8 +446,8 @@ def calibrate(
     Raises
     ------
     ValueError
-        In one line: a parameter that the world does not have, a pilot of one question or one round, another
-        panel, a world of scores and a pilot without, more answers than the world knows and no labels.
+        For a parameter that the world does not have, a pilot of one question or one round, or a panel of another
+        size. Also for a world of scores and a pilot without scores, or more answers than the world has and no labels.
 
     Notes
     -----
@@ -478,17 +499,16 @@ def _fitted(
                 return fit, remarks
             if method == "likelihood":
                 raise ValueError(f"pilot must be possible in the world; got {fit} {name} never makes")
-            remarks.append(
-                f"{fit} {name} never makes: it is fitted by moments, and it is not the pilot's world"
-            )
+            remarks.append(f"{fit} {name} never makes; it is fitted by moments and is not the pilot's world")
         elif method == "likelihood":
             raise ValueError(
-                f"method must be 'simulated_moments' for {name} with {', '.join(space.free)} free, whose count is "
-                f"no finite mixture of Markov chains; got 'likelihood'"
+                f"method must be 'simulated_moments' for {name} with {', '.join(space.free)} free, whose "
+                "count is not a finite mixture of Markov chains; got 'likelihood'"
             )
     if len(set(pilot.depth.tolist())) > 1:
         raise ValueError(
-            f"pilot must be played to one depth for a fit by moments, or stopping shapes them; got depths from "
+            "pilot must have one depth for a fit by moments, because stopping changes the moments; got "
+            "depths from "
             f"{pilot.depth.min()} to {pilot.depth.max()}"
         )
     size = max(2, round(n_sim / pilot.n_debates)) * pilot.n_debates
@@ -516,12 +536,12 @@ def _result(
     if fit.j_test is not None and fit.j_test.df > 0 and fit.j_test.p_value < 0.01:
         j, df, p = fit.j_test
         remarks.append(
-            f"no parameters give all moments of the pilot (J = {j:.1f} on {df} degrees of "
-            f"freedom, p = {p:.2g}): this is not the pilot's world"
+            f"no parameters give all moments of the pilot (J = {j:z.1f} on {df} degrees of "
+            f"freedom, p = {p:.2g}), so this is not the pilot's world"
         )
     if not fit.converged:
         remarks.append(
-            "the search has not settled: try another template, fewer free parameters, more debates"
+            "the search did not converge; try another template, fewer free parameters or more debates"
         )
     limits = _intervals(space, x, sd, bse, 0.95)
     remarks += _untold_by_search(space, limits, correlation, fit.blind, held)

@@ -1,13 +1,13 @@
 """Simulated moments: the world whose debates have the pilot's moments.
 
-The estimate minimises d' W d, d the pilot's moments less those of `n_sim` debates drawn with the same seed at
-every parameter. W is the inverse of the covariance of the moments in the world itself, with a small share of the
-pilot's own covariance. Weights taken from the pilot depend on the moments that they weigh: they bias the estimate and
-make its standard errors too small. With D the derivative of the simulated moments and B = (D' W D)^-1 D' W, the
-covariance is B S B', S that of the moments in the world, or clustered by question where questions repeat, plus the
-simulation error. D is a regression, and its noise is taken off D' W D. The minimum over its mean per degree of
-freedom is chi-squared with moments - parameters degrees of freedom when the world is right.
-Source: McFadden (1989), Econometrica 57; Pakes and Pollard (1989), Econometrica 57.
+The estimate minimises d' W d, d the pilot's moments minus those of `n_sim` debates drawn with the same seed
+at every parameter. W is the inverse of the covariance of the moments in the world itself, with a small share
+of the pilot's own covariance. Weights taken from the pilot depend on the moments that they weigh, so they
+bias the estimate and make its standard errors too small. With D the derivative of the simulated moments and B
+= (D' W D)^-1 D' W, the covariance is B S B'. S is the covariance of the moments in the world, or clustered by
+question if questions repeat, plus the simulation error. D is a regression, and its noise is taken off D' W D.
+The minimum over its mean per degree of freedom is chi-squared with moments - parameters degrees of freedom
+when the world is right. Source: McFadden (1989), Econometrica 57; Pakes and Pollard (1989), Econometrica 57.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def moments(seen: Observed, centre: float) -> Columns:
     columns |= {("squared lead", t): y[:, t - 1] ** 2 for t in rounds}
     columns |= {("unanimous", t): _where(seen.unanimous[:, t - 1], y[:, t - 1]) for t in rounds}
     columns["squared first move", 2] = (y[:, 1] - y[:, 0]) ** 2
-    columns["mean move of a round", n_rounds] = _row_mean(np.abs(np.diff(y, axis=1)))
-    columns["squared move of a round", n_rounds] = _row_mean(np.diff(y, axis=1) ** 2)
+    columns["mean change in a round", n_rounds] = _row_mean(np.abs(np.diff(y, axis=1)))
+    columns["squared change in a round", n_rounds] = _row_mean(np.diff(y, axis=1) ** 2)
     columns["product of neighbouring leads", n_rounds] = _row_mean(y[:, 1:] * y[:, :-1])
     columns["product of first and last lead", n_rounds] = y[:, 0] * y[:, last]
     columns["majority changed since round 1", n_rounds] = _where(
@@ -75,10 +75,10 @@ def _of_scores(seen: Observed, gap: Floats, level: Floats, centre: float) -> Col
     columns: Columns = {("mean gap", n_rounds): _row_mean(gap)}
     columns["share of votes for A", n_rounds] = _row_mean(seen.first)
     if seen.labelled.any():
-        columns |= {("gap toward the label", t): gap[:, t - 1] * seen.toward for t in rounds}
+        columns |= {("gap towards the label", t): gap[:, t - 1] * seen.toward for t in rounds}
     columns |= {("size of the gap", t): np.abs(gap[:, t - 1]) for t in rounds}
     columns |= {("squared gap", t): gap[:, t - 1] ** 2 for t in (1, n_rounds)}
-    columns["squared move of the gap", n_rounds] = _row_mean(np.diff(gap, axis=1) ** 2)
+    columns["squared change of the gap", n_rounds] = _row_mean(np.diff(gap, axis=1) ** 2)
     columns["product of first and last gap", n_rounds] = gap[:, 0] * gap[:, -1]
     columns["scores tied", n_rounds] = _row_mean(np.where(np.isnan(gap), np.nan, gap == 0))
     columns |= {("mean score", t): level[:, t - 1] for t in rounds}
@@ -104,7 +104,7 @@ def check_statistics(seen: Observed) -> Columns:
         columns["largest camp's lead", t] = np.abs(y[:, t - 1])
     moved = np.sign(y[:, 0]) != np.sign(y[:, -1])
     columns["majority changed since round 1", n_rounds] = _where(moved, y[:, 0] + y[:, -1])
-    columns["mean move of a round", n_rounds] = _row_mean(np.abs(np.diff(y, axis=1))) / 2
+    columns["mean change in a round", n_rounds] = _row_mean(np.abs(np.diff(y, axis=1))) / 2
     # A world whose agents copy each other never leaves unanimity.
     left = seen.unanimous[:, :-1] & (np.diff(y, axis=1) != 0) & ~np.isnan(np.diff(y, axis=1))
     columns["left unanimity", n_rounds] = left.any(axis=1) * 1.0
@@ -113,7 +113,7 @@ def check_statistics(seen: Observed) -> Columns:
             columns["size of the gap", t] = np.abs(seen.gap[:, t - 1])
             columns["mean score", t] = seen.level[:, t - 1]
         columns["mean gap", n_rounds] = _row_mean(seen.gap)
-        columns["move of the gap", n_rounds] = _row_mean(np.abs(np.diff(seen.gap, axis=1)))
+        columns["change of the gap", n_rounds] = _row_mean(np.abs(np.diff(seen.gap, axis=1)))
         columns["scores tied", n_rounds] = _row_mean(np.where(np.isnan(seen.gap), np.nan, seen.gap == 0))
         agree = np.sign(seen.gap[:, -1]) == np.sign(seen.lead[:, -1])
         columns["votes agree with scores", n_rounds] = _where(agree, seen.gap[:, -1] + seen.lead[:, -1])
@@ -296,7 +296,7 @@ class _Found(NamedTuple):
         What stays of the moments at `x`.
     slope : ndarray, shape (moments, parameters)
     inverse : ndarray, shape (parameters, parameters)
-        Of ``slope' slope``.
+        Inverse of ``slope' slope``.
     blind : ndarray of bool, shape (parameters,)
     settled : bool
     noise : float

@@ -1,7 +1,7 @@
 """The free parameters of a world as points of the real line, and a log reduced to what worlds are compared by.
 
-What may be free stands in each world's own file (:meth:`~d3stats.worlds.World.groups`). A *group* is what a user
-names in `free`; a vector group (one number per class) makes several parameters.
+Each world's own file lists the parameters that may be free (:meth:`~d3stats.worlds.World.groups`). A *group*
+is what a user names in `free`; a vector group (one number per class) makes several parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INF = float("inf")
 
 
 def default_free(world: World) -> tuple[str, ...]:
-    """Return what is free when nothing is said: what counts, or scores, can tell apart."""
+    """Return the parameters that are free by default, because counts or scores can separate them."""
     allowed = world.groups()
     return tuple(name for name in world.free if name in allowed)
 
@@ -143,8 +143,8 @@ class Space:
     def limits(self, x: Floats, sd: Floats, bse: Floats, z: float) -> Floats:
         """Return ``z`` errors either way, made on the real line and mapped back, shape (parameters, 2).
 
-        A weight's limits are made on its own log-odds, as its log ratio depends on the other weights; those of
-        a number that may well be 0 on its own scale, cut at 0, as its log runs off to minus infinity.
+        A weight's limits are made on its own log-odds, because its log ratio depends on the other weights. Limits of
+        a number that may be 0 are made on its own scale and cut at 0, because its log tends to minus infinity.
         """
         values = self.values(x)
         limits = np.column_stack([self.values(x - z * sd), self.values(x + z * sd)])
@@ -177,7 +177,7 @@ class JTest(NamedTuple):
     statistic : float
         Distance of the pilot's moments from the world's that no parameters close.
     df : int
-        Moments less parameters.
+        Number of moments minus number of parameters.
     p_value : float
         Under a chi-squared law: right for many questions.
     """
@@ -194,7 +194,7 @@ class Fit(NamedTuple):
     ----------
     x : ndarray, shape (parameters,)
     covariance : ndarray, shape (parameters, parameters)
-        Of the parameters on the real line.
+        Covariance of the parameters on the real line.
     blind : ndarray of bool, shape (parameters,)
         Parameters that the pilot says nothing about, alone or with others.
     converged : bool

@@ -22,8 +22,8 @@ Ints = NDArray[np.int64]
 class Paths:
     """Distinct paths of counts, and which debate took which.
 
-    A debate with a label is a path of right votes, read against the classes in which A is right (the others are
-    their mirror); one without is a path of votes for A, read against all classes.
+    A debate with a label is a path of right votes, read against the classes in which A is right (the others
+    are their mirror). A debate without a label is a path of votes for A, read against all classes.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def is_exact(space: Space, n_rounds: int) -> bool:
 
 
 def fit_likelihood(space: Space, seen: Observed, rng: np.random.Generator, n_starts: int) -> Fit | str:
-    """Climb the likelihood; or say which debate cannot happen in the world, whatever its parameters."""
+    """Climb the likelihood; or say which debate cannot happen in the world for any parameters."""
     template: Any = space.template
     paths = Paths(seen, int(template.panel))
     n_rounds = seen.ones.shape[1]
@@ -177,7 +177,7 @@ def _covariance(
 def inverted(information: Floats, held: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
     """Invert an information matrix where it can be; name the parameters it says nothing about.
 
-    Rows on a bound are left out: there the curvature means nothing.
+    Rows on a bound are left out, because the curvature has no meaning there.
     """
     p = len(information)
     covariance, blind = np.zeros((p, p)), held.copy()

@@ -1,4 +1,4 @@
-"""What the advocates paper claims: aggregation widens the gap, saves rounds and finds the strongest argument."""
+"""Claims of the advocates paper: aggregation widens the gap, saves rounds and finds the strongest argument."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=Source(ADVOCATES, "Theorem 1 in section 3.3, proof in Appendix B"),
         statement=(
             "With aggregates that score at least as well as every argument of their side, the gap of the aggregates "
-            "exceeds that of single advocates: |g(f_1agg) - g(f_2agg)| > |g(f_1) - g(f_2)|, whatever the scores."
+            "exceeds that of single advocates: |g(f_1agg) - g(f_2agg)| > |g(f_1) - g(f_2)|, for all scores."
         ),
         latex=r"|g(f_{1,\mathrm{agg}}) - g(f_{2,\mathrm{agg}})| > |g(f_1) - g(f_2)|",
         assumptions=(_JUDGE,),
@@ -78,11 +78,11 @@ CLAIMS: tuple[Claim, ...] = (
         rescued=improving_scores,
         counterexample=Scores((_ONE, Fraction(0)), (Fraction(0), _ONE)),
         corrected=(
-            "What is missing is nearly the conclusion. For an answer that is ahead by d the new gap is "
-            "|d + alpha_1 - alpha_2|, larger than d exactly when alpha_1 > alpha_2, or when the order turns round "
-            "by more than d. Of six exchangeable U(0, 1) scores, three a side, the missing assumption holds with "
-            "probability 1/6 and the gap grows with probability exactly 41/144, which is .28472 (a figure of .2846 in "
-            "circulation is off in its last digit): most gaps shrink. What can be said is about expectations: "
+            "The missing assumption is nearly the conclusion. For an answer that is ahead by d the new gap is "
+            "|d + alpha_1 - alpha_2|. It is larger than d exactly when alpha_1 > alpha_2, or when the order reverses "
+            "by more than d. For six exchangeable U(0, 1) scores, three a side, the missing assumption holds with "
+            "probability 1/6. The gap grows with probability exactly 41/144, which is .28472 (a published .2846 is "
+            "wrong in its last digit), so most gaps shrink. The valid statements are about expectations: "
             "theorem-a, theorem-b."
         ),
         correction=("theorem-a", "theorem-b"),
@@ -115,7 +115,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         correction=("iteration-complexity",),
         proof=(
-            "The appendix that is said to hold the proof has none; section 3.4 argues that a maximum amplifies. "
+            "The appendix to which the paper refers has no proof; section 3.4 argues that a maximum amplifies. "
             "A level that one advocate reaches in the first round leaves no round to save: I_ma = I_id = 1."
         ),
     ),
@@ -146,8 +146,8 @@ CLAIMS: tuple[Claim, ...] = (
         correction=("gap-bound-near-one", "cantelli-bound"),
         proof=(
             "Chebyshev gives P(|delta - E| >= eps/2) <= 4 Var / eps^2. To pass from there to delta >= 1 - eps "
-            "the proof needs |E - 1| < eps/2 and obtains it by saying that w approaches i. Nothing assumed "
-            "implies that: it is a second premise, and the statement leaves it out. With w = i/2, alpha = beta or "
+            "the proof needs |E - 1| < eps/2 and obtains it by saying that w approaches i. This does not follow "
+            "from the assumptions; it is a second premise, which the statement omits. With w = i/2, alpha = beta or "
             "in the limit, the mean is 1/2; then, for eps < 1/2, the claimed bound goes to 1 and the probability to 0."
         ),
     ),
@@ -170,9 +170,9 @@ CLAIMS: tuple[Claim, ...] = (
         rescued=agreeing_teams,
         counterexample=Team((Fraction(0), Fraction(1, 20)), (Fraction(1, 20), Fraction(0)), Fraction(1, 10)),
         corrected=(
-            "It is an equality exactly when the inner argmax is an argmax of the judge, and never more than one; the "
-            "temperature does not matter, since a softmax keeps the order. Inner scores within eta of the judge's "
-            "lose at most 2 eta (aggregation-loss)."
+            "The aggregate never scores above the strongest argument, and equals it exactly when the inner argmax is "
+            "an argmax of the judge. The temperature does not matter, since a softmax keeps the order. Inner scores "
+            "within eta of the judge's lose at most 2 eta (aggregation-loss)."
         ),
         correction=("aggregation-loss",),
         proof=(

@@ -1,4 +1,4 @@
-"""What D3 claims: the gap posterior and how it concentrates, and that several advocates separate two answers."""
+"""Claims of D3: the gap posterior and how it concentrates, and that several advocates separate two answers."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ CLAIMS: tuple[Claim, ...] = (
         correction=("sub-gaussian-bound",),
         proof=(
             "For a fixed sequence E delta_r is the posterior mean. If |delta_r - Delta| >= eps then |delta_r - "
-            "E delta_r| >= eps - bias, and Chebyshev bounds that by Var / (eps - bias)^2 with "
+            "E delta_r| >= eps - bias. Chebyshev bounds that by Var / (eps - bias)^2 with "
             "Var <= 1 / (4 (a0 + b0 + r + 1)) -> 0. If w_r is random, the variance of delta_r is the mean of the "
-            "posterior variances plus the variance of the posterior means, and the second part need not "
-            "vanish: with w_r = r or 0, each with probability 1/2, the mean is near 1/2 and delta_r near 0 or 1."
+            "posterior variances plus the variance of the posterior means. The second part need not tend to 0. "
+            "With w_r = r or 0, each with probability 1/2, the mean is near 1/2 and delta_r near 0 or 1."
         ),
     ),
     Claim(
@@ -96,14 +96,14 @@ CLAIMS: tuple[Claim, ...] = (
         instances=debates,
         counterexample=GapDebate(Fraction(1), Fraction(1), 0, 1, Fraction(2, 3)),
         corrected=(
-            "It holds where 1 - E delta_r < eps/2, so for a limit Delta < 1 it fails for every eps < 1 - Delta "
-            "in the end. Cantelli's inequality gives a bound wherever E delta_r > 1 - eps; the exact "
+            "The bound holds where 1 - E delta_r < eps/2. For a limit Delta < 1 it therefore fails for every "
+            "eps < 1 - Delta at large r. Cantelli's inequality gives a bound wherever E delta_r > 1 - eps; the exact "
             "probability is a regularised incomplete beta function and needs no bound."
         ),
         correction=("gap-bound-near-one", "cantelli-bound", "sub-gaussian-bound"),
         proof=(
-            "Chebyshev speaks of the distance from the mean, the claim of the distance from 1. The two go "
-            "together only if the mean is within eps/2 of 1. With one round and no growth delta ~ Beta(1, 2) "
+            "Chebyshev bounds the distance from the mean, the claim the distance from 1. One implies the other "
+            "only if the mean is within eps/2 of 1. With one round and no growth delta ~ Beta(1, 2) "
             "has variance 1/18; at eps = 2/3 the claimed bound is 1/2 and the truth 4/9. With 500 of 1000 rounds "
             "and eps = .1 the claimed bound is .9003 and the truth 8.03e-225."
         ),
@@ -146,9 +146,9 @@ CLAIMS: tuple[Claim, ...] = (
         instances=trials,
         counterexample=Trial(Fraction(3), Fraction(1), grew=False),
         corrected=(
-            "Its upper bound 1 / (4 (a0 + b0 + r + 1)) decreases. The variance itself rises when the round "
-            "surprises: a failure lowers it iff (b + 1) N^2 < b (N + 1)(N + 2) with N = a + b. On average over "
-            "the posterior's own forecast it does fall."
+            "The upper bound of the variance, 1 / (4 (a0 + b0 + r + 1)), decreases. The variance itself rises when "
+            "the round is a surprise. A failure lowers it iff (b + 1) N^2 < b (N + 1)(N + 2) with N = a + b. On "
+            "average over the posterior's own forecast it falls."
         ),
         correction=("d3-variance-cap", "variance-condition"),
         proof=(
@@ -162,10 +162,10 @@ CLAIMS: tuple[Claim, ...] = (
         title="The gap posterior is a posterior of the gap",
         source=Source(D3, "abstract ('concentrates around the true difference') and definition 1"),
         statement=(
-            "delta_r, the gap on [0, 1], has after r rounds the posterior Beta(a0 + w, b0 + r - w). If that is a "
+            "After r rounds the gap on [0, 1], delta_r, has the posterior Beta(a0 + w, b0 + r - w). If that is a "
             "posterior of the gap, then an interval that holds 95 % of it should reach at least one value between "
-            "the smallest and the largest gap that the debate has shown. (a0 = b0 = 1; the interval is the mean "
-            "+- sqrt(log(40) / (2 (r + 3))), wider than the exact one.)"
+            "the smallest and the largest gap of the debate. Here a0 = b0 = 1, and the interval is the mean "
+            "+- sqrt(log(40) / (2 (r + 3))), wider than the exact one."
         ),
         latex=(
             r"\left|\mathbb{E}\,\delta_r - g\right| \le \sqrt{\tfrac{\log 40}{2(r+3)}} "
@@ -181,17 +181,17 @@ CLAIMS: tuple[Claim, ...] = (
         instances=paths,
         counterexample=GapPath((Fraction(0), Fraction(1, 20), Fraction(1, 10))),
         corrected=(
-            "It is a posterior of the probability that the gap grows. For the gap itself take the Normal-Inverse-Gamma "
-            "posterior of the signed normalised gap, with P(answer 1 is better); for who is ahead the Beta posterior "
-            "of wins per criterion or per juror (models.signed_gap, models.wins). A gap on [0, 1] has no sign, so no "
-            "statement about mis-ranking follows from it."
+            "This is a posterior of the probability that the gap grows. For the gap itself take the "
+            "Normal-Inverse-Gamma posterior of the signed normalised gap, with P(answer 1 is better). For the leader "
+            "take the Beta posterior of wins per criterion or per juror (models.signed_gap, models.wins). A gap on "
+            "[0, 1] has no sign, so no statement about mis-ranking follows from it."
         ),
         proof=(
-            "A success is 'the gap grew', and how far it grew is dropped. Of r comparisons of independent continuous "
-            "gaps r/2 are successes on average, with variance (r + 2)/12, at any level: gaps about .02, .5 or .95 all "
-            "give a mean near 1/2. A gap that rises by small steps to .1 has w = r and mean (r + 1)/(r + 2), "
-            ".98077 at r = 50. The interval: a Beta(a, b) variable is sub-Gaussian with proxy 1/(4 (a + b + 1)) "
-            "(Marchal and Arbel 2017)."
+            "A success is 'the gap grew', and how far it grew is dropped. With independent continuous gaps, r/2 of r "
+            "comparisons are successes on average, with variance (r + 2)/12, at any level. Gaps about .02, .5 or .95 "
+            "all give a mean near 1/2. A gap that rises by small steps to .1 has w = r and mean (r + 1)/(r + 2), "
+            ".98077 at r = 50. The interval holds because a Beta(a, b) variable is sub-Gaussian with proxy "
+            "1/(4 (a + b + 1)) (Marchal and Arbel 2017)."
         ),
     ),
     Claim(
@@ -213,10 +213,10 @@ CLAIMS: tuple[Claim, ...] = (
         corrected=_INSTEAD,
         correction=("theorem-a", "theorem-b", "theorem-c"),
         proof=(
-            "The proof brings in dominance, F1 <= F2, and shows that F1^k <= F2^k, so that E M1 > E M2. Its next "
-            "step, E M1 - E G1 >= E M2 - E G2, is only said to be expected, and is false: dominance says where "
-            "scores lie and the gain of a maximum depends on how they spread. What it concludes is about "
-            "E[M1 - M2], and the theorem is about E|M1 - M2|."
+            "The proof adds dominance, F1 <= F2, and shows that F1^k <= F2^k, so that E M1 > E M2. Its next "
+            "step, E M1 - E G1 >= E M2 - E G2, is given without proof, and is false. Dominance is about the place of "
+            "scores, and the gain of a maximum depends on their spread. The conclusion is about E[M1 - M2], and the "
+            "theorem is about E|M1 - M2|."
         ),
     ),
     Claim(
@@ -244,7 +244,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="d3-theorem-3-signed",
-        title="What the proof of superiority sets out to show",
+        title="Dominance widens the gap of the means",
         source=Source(D3, "proof of Theorem 3, C.3"),
         statement=(
             "If the scores of the better answer stochastically dominate those of the other, the best of k have means "
@@ -264,9 +264,9 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         correction=("theorem-a", "theorem-a-identity"),
         proof=(
-            "E M - E G is the integral of F - F^k: it measures spread and is 0 for a score that is sure. A sure 1 "
-            "dominates a fair coin on 0 and 1; the coin gains 1/4 from a second advocate, the sure answer nothing, "
-            "and the means move from 1/2 apart to 1/4."
+            "E M - E G is the integral of F - F^k. This measures spread and is 0 for a constant score. A constant 1 "
+            "dominates a fair coin on 0 and 1. The coin gains 1/4 from a second advocate and the constant nothing, "
+            "so the distance of the means falls from 1/2 to 1/4."
         ),
     ),
     Claim(
@@ -286,15 +286,15 @@ CLAIMS: tuple[Claim, ...] = (
         instances=dominating_pairs,
         counterexample=Advocates(uniform(0.5, 1), uniform(), 2),
         corrected=(
-            "The upper tails decide. If F1 is a power of F2 the ranking is the same for every k (lehmann-invariance); "
-            "normal scores one standard deviation apart are ranked better with more advocates, .760 to .888 for k = 1 "
-            "to 10; U(.5, 1) against U(0, 1) is ranked worse, .75 to 2/3. Measure P(M1 > M2) before paying for k."
+            "The upper tails decide. If F1 is a power of F2 the ranking is the same for every k (lehmann-invariance). "
+            "Normal scores one standard deviation apart are ranked better with more advocates, .760 to .888 for k = 1 "
+            "to 10. U(.5, 1) against U(0, 1) is ranked worse, .75 to 2/3. Measure P(M1 > M2) before paying for k."
         ),
         correction=("lehmann-invariance",),
         proof=(
             "P(M1 > M2) is the integral of F2^k over the law of M1. As k grows both maxima move into the upper tails, "
-            "where dominance leaves the better answer no more than a share of what happens: near 1 the density of "
-            "U(.5, 1) is twice that of U(0, 1), and P(M1 > M2) = .75, .7083, .69375 falls to 2/3."
+            "where the better answer need not lead by much. Near 1 the density of U(.5, 1) is twice that of U(0, 1), "
+            "and P(M1 > M2) falls from .75 over .7083 and .69375 to 2/3."
         ),
     ),
 )

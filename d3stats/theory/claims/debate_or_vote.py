@@ -1,4 +1,4 @@
-"""What Debate or Vote claims: beliefs are martingales while agents talk, and a vote of independent agents helps."""
+"""Claims of Debate or Vote: beliefs are martingales while agents talk, and a vote of independent agents helps."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ CLAIMS: tuple[Claim, ...] = (
         counterexample=Listeners(((1, 1), (2, 1)), ((1,), (0,))),
         corrected=(
             "An agent's belief is a martingale in a round iff the mean belief of those whom it hears equals its "
-            "own; agents who begin alike satisfy this in the first round, and for the mean over what may happen "
-            "in every round. Otherwise each drifts towards those it hears, and only the panel's mean stays, if "
-            "strengths are equal and all hear and are heard equally often."
+            "own. Agents who start alike satisfy this in the first round, and on average over all outcomes in every "
+            "round. Otherwise each drifts towards those it hears. The panel's mean then stays only if strengths are "
+            "equal and all agents hear and are heard equally often."
         ),
         correction=("panel-mean-martingale",),
         proof=(
-            "Agent i hears d answers, and the answer of j is right with probability mu_j. Whatever is said, A_i "
+            "Agent i hears d answers, and the answer of j is right with probability mu_j. For all answers A_i "
             "grows by d, so E mu_i' = (A_i mu_i + sum_j mu_j) / (A_i + d) and E mu_i' - mu_i = "
-            "d / (A_i + d) (mean of mu_j - mu_i). It is 0 iff the mean equals mu_i or nobody is heard. Two "
-            "agents with counts (1, 1) and (2, 1) that hear each other: the first goes from 1/2 to 5/9."
+            "d / (A_i + d) (mean of mu_j - mu_i). This is 0 iff the mean equals mu_i or d = 0. When two "
+            "agents with counts (1, 1) and (2, 1) hear each other, the first goes from 1/2 to 5/9."
         ),
     ),
     Claim(
@@ -59,7 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         statement=(
             "Let n agents answer independently with the same probabilities of m answers, as they do before any "
-            "debate when their counts are equal, and let the right one be likelier than any other by at least a "
+            "debate when their counts are equal. Let the right answer be likelier than any other by at least a "
             "lead D > 0. The answer with most votes (ties drawn evenly) is right with at least the probability of "
             "one agent, and with at least 1 - (m - 1) exp(-n D^2 / 2)."
         ),
@@ -75,13 +75,13 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         instances=ballots,
         proof=(
-            "Bound: votes for the right answer less votes for rival k are a sum of n terms in [-1, 1] with mean "
-            ">= D; by Hoeffding it is <= 0 with probability <= exp(-n D^2 / 2); add over the m - 1 rivals. "
-            "One agent: P(vote right) - p_1 is the mean of f(c_1) - c_1/n, where c_1 counts the right votes and "
-            "f = 1/(number of leaders) if c_1 leads, else 0. Take all relabellings of one result: f(c) - c/n sums to 0 "
-            "over the labels, is >= 0 where c is the largest count and <= 0 elsewhere. Exchanging the labels 1 and k "
-            "where c_1 < c_k does not lower the probability, as p_1 >= p_k: p_1^(c_k) p_k^(c_1) >= p_1^(c_1) "
-            "p_k^(c_k). So results with a large c_1 weigh more and the mean is >= 0."
+            "Bound: votes for the right answer minus votes for rival k are a sum of n terms in [-1, 1] with mean "
+            ">= D. By Hoeffding the sum is <= 0 with probability <= exp(-n D^2 / 2). Add over the m - 1 rivals. "
+            "One agent: P(vote right) - p_1 is the mean of f(c_1) - c_1/n, where c_1 counts the right votes. Here "
+            "f = 1/(number of leaders) if c_1 leads, else 0. Take all relabellings of one result. Over the labels "
+            "f(c) - c/n sums to 0. It is >= 0 where c is the largest count and <= 0 elsewhere. Let c_1 < c_k. "
+            "Exchanging the labels 1 and k does not lower the probability, because p_1 >= p_k gives "
+            "p_1^(c_k) p_k^(c_1) >= p_1^(c_1) p_k^(c_k). So results with a large c_1 weigh more and the mean is >= 0."
         ),
     ),
 )

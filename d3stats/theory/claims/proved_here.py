@@ -1,4 +1,4 @@
-"""What is stated and proved here: the corrections of the papers' claims, and the inequalities that they rest on."""
+"""Claims stated and proved here: the corrections of the papers' claims, and the inequalities that they rest on."""
 
 from __future__ import annotations
 
@@ -376,15 +376,15 @@ CLAIMS: tuple[Claim, ...] = (
         slack=1e-6,
         instances=debates,
         proof=(
-            "The optimal variance proxy of Beta(a, b) is at most 1 / (4 (a + b + 1)), with equality iff a = b: "
-            "E exp(s (delta - E)) <= exp(s^2 / (8 (N + 1))) for every s, shown from the differential equation "
+            "The optimal variance proxy of Beta(a, b) is at most 1 / (4 (a + b + 1)), with equality iff a = b. This "
+            "means E exp(s (delta - E)) <= exp(s^2 / (8 (N + 1))) for every s, shown from the differential equation "
             "of the confluent hypergeometric function. Chernoff's method with s = 4 (N + 1) t bounds each tail "
             "by exp(-2 (N + 1) t^2)."
         ),
     ),
     Claim(
         name="variance-condition",
-        title="When one more round lowers the variance",
+        title="Condition for one more round to lower the variance",
         source=Source(HERE, "correction of D3, definition 1"),
         statement=(
             "A round without growth turns Beta(a, b) into Beta(a, b + 1) and lowers the variance iff "
@@ -446,7 +446,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem-a-identity",
-        title="What the best of k gains is an integral of the excess wealth",
+        title="The gain of the best of k is an integral of the excess wealth",
         source=_INSTEAD_OF,
         statement=(
             "For every law with a finite mean, E M - E G = integral over u in (0, 1) of "
@@ -489,13 +489,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem-b",
-        title="When the expected absolute gap does grow",
+        title="Conditions for the expected absolute gap to grow",
         source=_INSTEAD_OF,
         statement=(
-            "E|M1 - M2| >= E|G1 - G2| if (i) M_i is larger than G_i in the dilation order for both answers, as it is "
-            "when failure rates fall, (ii) E M1 - E M2 >= E G1 - E G2, and (iii) P(G1 >= G2) >= 1/2, where a tie "
-            "counts in full. (i) fails for every score with a ceiling except a constant: on a rubric it promises "
-            "nothing."
+            "E|M1 - M2| >= E|G1 - G2| holds under three conditions. By condition (i), M_i is larger than G_i in the "
+            "dilation order for both answers, as it is when failure rates fall. By (ii), E M1 - E M2 >= E G1 - E G2. "
+            "By (iii), P(G1 >= G2) >= 1/2, where a tie counts in full. Condition (i) fails for every score with a "
+            "ceiling except a constant, so the theorem does not apply to a rubric."
         ),
         latex=(
             r"M_i \ge_{\mathrm{dil}} G_i, \; E[M_1 - M_2] \ge E[G_1 - G_2], \; P(G_1 \ge G_2) \ge \tfrac12 "
@@ -508,12 +508,12 @@ CLAIMS: tuple[Claim, ...] = (
         slack=1e-8,
         instances=dfr_pairs,
         proof=(
-            "Let s = (E M1 - E M2) - (E G1 - E G2) >= 0 by (ii). Convex order adds over independent terms, so by (i) "
-            "M1 - M2 - s is larger than G1 - G2 in the convex order; x -> |x + s| is convex, hence E|M1 - M2| >= "
-            "E|G1 - G2 + s| = h(s). h is convex with right slope P(G1 >= G2) - P(G1 < G2) at 0, which is not "
-            "negative by (iii), so h(s) >= h(0). Falling failure rates give (i) by falling-rates-spread. Under a "
-            "ceiling c a score that is not constant has E M > E G, so M - E M ends at c - E M, below c - E G, where "
-            "G - E G ends: it is not larger in the convex order."
+            "Let s = (E M1 - E M2) - (E G1 - E G2). By (ii), s >= 0. Convex order adds over independent terms, so by "
+            "(i) M1 - M2 - s is larger than G1 - G2 in the convex order. As x -> |x + s| is convex, E|M1 - M2| "
+            ">= E|G1 - G2 + s| = h(s). The function h is convex with right slope P(G1 >= G2) - P(G1 < G2) at 0. This "
+            "is not negative by (iii), so h(s) >= h(0). Falling failure rates give (i) by falling-rates-spread. Under "
+            "a ceiling c a score that is not constant has E M > E G. Then M - E M ends at c - E M, below c - E G, "
+            "where G - E G ends. So M - E M is not larger in the convex order."
         ),
     ),
     Claim(
@@ -522,7 +522,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=_INSTEAD_OF,
         statement=(
             "If the failure rate of G falls, with an atom at the lower end at most, then M is larger than G in the "
-            "dispersive order, and so, where the mean is finite, in excess wealth and dilation, for every k."
+            "dispersive order for every k. The same holds in excess wealth and dilation where the mean is finite."
         ),
         latex=r"\frac{f}{1 - F} \text{ falls} \implies M^{(k)} \ge_{\mathrm{disp}} G",
         assumptions=(
@@ -547,7 +547,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=_INSTEAD_OF,
         statement=(
             "If scores have essential suprema s1 and s2, then E|M1 - M2| differs from |s1 - s2| by at most "
-            "E (s1 - M1) + E (s2 - M2), which does not grow with k and tends to 0: with a the lower end, "
+            "E (s1 - M1) + E (s2 - M2). This bound does not grow with k and tends to 0. With a the lower end, "
             "E (s - M) <= t + (s - a - t) F(s - t)^k for every t in (0, s - a)."
         ),
         latex=(
@@ -563,7 +563,7 @@ CLAIMS: tuple[Claim, ...] = (
             "M1 - M2 - (s1 - s2) is (s2 - M2) - (s1 - M1), and both brackets are not negative: the triangle "
             "inequality gives the first part. E (s - M) is the integral of F^k from a to s, which falls with k; "
             "split it at s - t, where F^k is at most F(s - t)^k below and 1 above. F(s - t) < 1 by the meaning of s, "
-            "so for large k the bound is below 2t, whatever t."
+            "so for large k the bound is below 2t, for every t."
         ),
     ),
     Claim(
@@ -571,9 +571,9 @@ CLAIMS: tuple[Claim, ...] = (
         title="On a rubric with a top score, enough advocates close the gap",
         source=_INSTEAD_OF,
         statement=(
-            "If both scores have one ceiling s and are not both constant, there is a K with E|M1 - M2| <= 0.8 "
-            "E|G1 - G2| for every k >= K. With t = E|G1 - G2| / 5, any K will do for which (s - a_i) F_i(s - t)^K "
-            "<= t for both answers, a_i their lower ends. So the claim of D3 fails for all large k."
+            "Let both scores have one ceiling s and not both be constant. Then there is a K with E|M1 - M2| <= 0.8 "
+            "E|G1 - G2| for every k >= K. Let t = E|G1 - G2| / 5 and a_i the lower ends. Every K is large enough for "
+            "which (s - a_i) F_i(s - t)^K <= t for both answers. So the claim of D3 fails for all large k."
         ),
         latex=r"s_1 = s_2 \implies E|M_1 - M_2| \le \tfrac45 E|G_1 - G_2| \quad \text{for every } k \ge K",
         assumptions=(INDEPENDENT, CEILING, BOUNDED),
@@ -582,13 +582,13 @@ CLAIMS: tuple[Claim, ...] = (
         margin=_late_margin,
         instances=ceiling_pairs,
         proof=(
-            "By theorem-c with s1 = s2, E|M1 - M2| <= E (s - M1) + E (s - M2), and each is at most t + (s - a_i) "
+            "By theorem-c with s1 = s2, E|M1 - M2| <= E (s - M1) + E (s - M2). Each term is at most t + (s - a_i) "
             "F_i(s - t)^k <= 2t for k >= K. Four fifths are left, and E|G1 - G2| > 0 since one score is not constant."
         ),
     ),
     Claim(
         name="aggregation-loss",
-        title="What an aggregator with other scores loses",
+        title="The loss of an aggregator with other scores",
         source=Source(HERE, f"in place of {ADVOCATES}, aggregation property"),
         statement=(
             "If inner scores differ from the judge's by at most eta, then g(f_agg) >= max_j g(f_j) - 2 eta for the "
@@ -623,9 +623,9 @@ CLAIMS: tuple[Claim, ...] = (
         slack=1e-12,
         instances=teams,
         proof=(
-            "With b = 1/tau and L(b) = log sum exp(b g), A = L'(b) and dA/db = L''(b) = Var_p(g) >= 0, so A rises from "
-            "the mean at b = 0 towards the maximum. log p_j = b g_j - L gives H(p) = L - b A, and L >= b max, hence "
-            "A = tau L - tau H >= max - tau H. H <= log k."
+            "Let b = 1/tau and L(b) = log sum exp(b g). Then A = L'(b) and dA/db = L''(b) = Var_p(g) >= 0, so A rises "
+            "from the mean at b = 0 towards the maximum. From log p_j = b g_j - L follows H(p) = L - b A. As "
+            "L >= b max, A = tau L - tau H >= max - tau H. Finally H <= log k."
         ),
     ),
     Claim(
@@ -673,8 +673,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=Source(HERE, "correction of Debate or Vote, martingale theorem"),
         statement=(
             "If all agents have the same strength A, and each hears d answers and is heard d times, then the mean "
-            "belief of the panel is a martingale, whatever the beliefs are; strengths stay equal, so in every "
-            "round."
+            "belief of the panel is a martingale for all beliefs. As strengths stay equal, this holds in every round."
         ),
         latex=r"\mathbb{E}\Big[\tfrac1n\sum_i \mu_{i,t+1} \,\Big|\, \mathcal{F}_t\Big] = \tfrac1n\sum_i \mu_{i,t}",
         assumptions=(
@@ -709,7 +708,7 @@ CLAIMS: tuple[Claim, ...] = (
         proof=(
             "For every x, F_t(x) - F_(t+1)(x) = (1/N) sum_i (1{S_i,t <= x} - 1{S_i,t+1 <= x}). A debate whose "
             "count stayed adds 0, any other at most 1 in absolute value. So debates that have stopped and are "
-            "carried forward make D fall by themselves, whatever the others do."
+            "carried forward make D fall by themselves, in all cases."
         ),
     ),
     Claim(
@@ -717,9 +716,8 @@ CLAIMS: tuple[Claim, ...] = (
         title="Debate to consensus is as accurate as one agent when the count is a martingale",
         source=Source(HERE, "theorem D, by optional stopping; the voter model"),
         statement=(
-            "If the number S_t of correct votes is a martingale and the panel of n debates until all agree, then "
-            "P(unanimously correct) = E[S_0] / n, the mean individual accuracy in round 0, whatever else the "
-            "process does."
+            "Let the number S_t of correct votes be a martingale, and let the panel of n debate until all agree. Then "
+            "P(unanimously correct) = E[S_0] / n, the mean individual accuracy in round 0, for every such process."
         ),
         latex=r"\mathbb{E}[S_{t+1} \mid \mathcal{F}_t] = S_t \;\Rightarrow\; P(S_T = n) = \frac{\mathbb{E}\,S_0}{n}",
         assumptions=_MARTINGALE,
@@ -729,13 +727,13 @@ CLAIMS: tuple[Claim, ...] = (
         slack=0.0,
         instances=count_chains,
         proof=(
-            "S_t is a bounded martingale, so E S_T = E S_0 at the time T of unanimity, which is finite with "
-            "probability 1: from each count between 0 and n some departure has positive probability, and a "
-            "departure that keeps the mean goes up with positive probability, so n is reached from everywhere. "
+            "S_t is a bounded martingale, so E S_T = E S_0 at the time T of unanimity. T is finite with "
+            "probability 1. From each count between 0 and n some departure has positive probability, and a "
+            "departure that keeps the mean goes up with positive probability, so n is reached from every count. "
             "At T the count is 0 or n, hence E S_T = n P(S_T = n). The voter model, in which each agent copies a seat "
-            "drawn at random, is such a process. The one of arXiv 2508.17536 is not: there agents add what they hear "
-            "to counts of their own, so that beliefs are martingales (where debate-or-vote-theorem-1 holds), and the "
-            "number of correct votes, drawn anew from the beliefs in each round, need not be one."
+            "drawn at random, is such a process. The model of arXiv 2508.17536 is not. Its agents add what they hear "
+            "to counts of their own, so that beliefs are martingales (where debate-or-vote-theorem-1 holds). The "
+            "number of correct votes is drawn again from the beliefs in each round and need not be a martingale."
         ),
     ),
     Claim(
@@ -759,9 +757,9 @@ CLAIMS: tuple[Claim, ...] = (
         margin=lambda case: case.prob_majority_right - float(case.prob_right),
         instances=condorcet_chains,
         proof=(
-            "By theorem D the consensus is right with probability p. By symmetry, with q = 1 - p, "
-            "P(S_0 > n/2) - p = q P(S_0 > n/2) - p P(S_0 < n/2) = sum over s > n/2 of C(n, s) "
-            "(q p^s q^(n-s) - p q^s p^(n-s)), and each term is >= 0, for p^(s-1) q^(n-s) >= p^(n-s) q^(s-1) when "
+            "By theorem D the consensus is right with probability p. Let q = 1 - p. By symmetry, "
+            "P(S_0 > n/2) - p = q P(S_0 > n/2) - p P(S_0 < n/2). This is the sum over s > n/2 of C(n, s) "
+            "(q p^s q^(n-s) - p q^s p^(n-s)). Each term is >= 0, because p^(s-1) q^(n-s) >= p^(n-s) q^(s-1) when "
             "p >= q and s - 1 >= n - s."
         ),
     ),
@@ -770,10 +768,10 @@ CLAIMS: tuple[Claim, ...] = (
         title="Accuracy and length of the sign-agreement stop",
         source=Source(HERE, f"the rule: {ADVOCATES}, section 3.2 and Algorithm 2"),
         statement=(
-            "A debate that stops when two rounds in a row name the same answer, with no cap on rounds, is right with "
-            "probability p^2 (1 + q) / (1 - p q), where q = 1 - p, after (2 + p q) / (1 - p q) rounds on average; "
-            "'right' is the answer named at the stop. (The source caps at four rounds, at which 2 (p q)^2 of the "
-            "debates are undecided: 441/5000 at p = .7.)"
+            "Let a debate stop when two rounds in a row name the same answer, with no cap on rounds. With q = 1 - p, "
+            "the answer named at the stop is right with probability p^2 (1 + q) / (1 - p q), after "
+            "(2 + p q) / (1 - p q) rounds on average. (The source caps at four rounds, at which 2 (p q)^2 of the "
+            "debates are undecided, 441/5000 at p = .7.)"
         ),
         latex=r"P(\text{correct}) = \frac{p^2 (1 + q)}{1 - pq}, \qquad E[T] = \frac{2 + pq}{1 - pq}, \qquad q = 1 - p",
         assumptions=(_NO_TIES,),
@@ -796,7 +794,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=Source(HERE, f"the rule: {ADVOCATES}, section 3.2 and Algorithm 2"),
         statement=(
             "With p >= 1/2 the sign-agreement stop, with no cap on rounds, is right at least as often as the majority "
-            "of three rounds, and takes at most three rounds on average; 'right' is the answer named at the stop."
+            "of three rounds, and takes at most three rounds on average. Here 'right' is the answer named at the stop."
         ),
         latex=r"p \ge \tfrac12 \implies \frac{p^2 (1 + q)}{1 - pq} \ge p^2 (3 - 2p), \quad \frac{2 + pq}{1 - pq} \le 3",
         assumptions=(_NO_TIES, Assumption("p >= 1/2", lambda judge: 2 * judge.p >= 1)),

@@ -1,4 +1,4 @@
-"""What the stability paper claims: debate amplifies the belief in the truth, and a KS distance of 0 means rest."""
+"""Claims of the stability paper: debate amplifies the belief in the truth, and a KS distance of 0 means rest."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="stability-theorem-a",
         title="Updating on the debate raises the expected belief in the truth",
-        source=Source(STABILITY, "theorem 4.1 and what is said of it (as summarised)"),
+        source=Source(STABILITY, "theorem 4.1 and its discussion (as summarised)"),
         statement=(
             "Agents who update their belief pi over latent concepts by Bayes' rule on the responses that they "
-            "hear believe more in the true concept after a round, on average. How much is made precise here: "
+            "hear believe more in the true concept after a round, on average. We make the amount precise: "
             "E[pi'] >= pi + 4 pi (1 - pi)^2 TV^2, with TV the total variation distance between the responses "
             "under the truth and those under the rivals (weighted by belief). This is above pi whenever the truth's "
             "law differs from the rivals' belief-weighted mean."
@@ -42,12 +42,12 @@ CLAIMS: tuple[Claim, ...] = (
         rescued=lambda: evidence(fresh=True),
         counterexample=Evidence((_HALF, _HALF), _MIRRORED, fresh=False, n=1),
         corrected=(
-            "It holds when responses are drawn under the truth, conditionally independent. Responses that agents "
-            "draw from their own belief carry nothing new: E[pi'] = pi exactly for one response, or for several of "
-            "which each is drawn after the last was taken in. Several drawn at once, from the belief at the start of a "
-            "round, and taken for independent move it away from 1/2 where two concepts mirror each other "
-            "(likelihoods .8/.2, seven responses: .7 becomes .785 on average, .3 becomes .215): overconfidence, and no "
-            "learning."
+            "The claim holds when responses are drawn under the truth, conditionally independent. Responses that "
+            "agents draw from their own belief are no evidence: E[pi'] = pi exactly for one response, or for several "
+            "if each is drawn after an update on the one before. Several drawn at once, from the belief at the start "
+            "of a round, and taken for independent move the belief away from 1/2 where two concepts mirror each "
+            "other. With likelihoods .8/.2 and seven responses, .7 becomes .785 on average and .3 becomes .215. This "
+            "is overconfidence, and no learning."
         ),
         correction=("belief-amplification",),
         proof=(
@@ -55,10 +55,10 @@ CLAIMS: tuple[Claim, ...] = (
             "Fresh: E[pi'] - pi = pi sum (p - m)^2 / m, as sum p^2/m - 1 = sum (p - m)^2/m. By Cauchy-Schwarz "
             "that is >= pi (sum |p - m|)^2, and p - m = (1 - pi)(p - q), so it is >= 4 pi (1 - pi)^2 TV^2. "
             "More responses: under the truth the belief in it is a submartingale, so the mean only grows. "
-            "Self-made, one response: z has the law m, and E[pi'] = sum m(z) pi p(z)/m(z) = pi; so too for the next "
-            "one, if it is drawn from the belief that this one left. Two drawn at once have the law m(z1) m(z2), and "
-            "Bayes' rule divides by their joint law under the belief, which is another one. "
-            "(pi = 1/2, likelihoods .8/.2: .68 fresh, .5 self-made.)"
+            "Self-made, one response: z has the law m, and E[pi'] = sum m(z) pi p(z)/m(z) = pi. The same holds for the "
+            "next response, if it is drawn from the updated belief. Two responses drawn at once have the law "
+            "m(z1) m(z2), and Bayes' rule divides by their joint law under the belief, which is another law. "
+            "(With pi = 1/2 and likelihoods .8/.2, the mean is .68 fresh and .5 self-made.)"
         ),
     ),
     Claim(
@@ -81,9 +81,9 @@ CLAIMS: tuple[Claim, ...] = (
         instances=strong_discussions,
         counterexample=Discussion((_HALF, _HALF), ((_NINE, _ONE), (_ONE, _NINE)), (0, 1, 1)),
         corrected=(
-            "What counts is the product over all responses: the belief rises iff the responses together are more "
-            "likely under the truth than under the belief. One response for the truth is outweighed by two as "
-            "strong against it."
+            "The product over all responses decides: the belief rises iff the responses together are more "
+            "likely under the truth than under the belief. One response for the truth is outweighed by two equally "
+            "strong ones against it."
         ),
         correction=("belief-amplification",),
         proof=(

@@ -1,7 +1,6 @@
-"""What claims are checked on: frozen values with a readable ``str``, their numbers, and the strategies that make them.
+"""On what are claims checked? Instances: frozen values with a readable ``str``, their numbers and their strategies.
 
-Who may live here: instances, the assumptions that several claims make of them, and strategies that give them a
-property by construction; nothing is drawn and thrown away.
+A property that a claim assumes is built into the instances of its strategy; nothing is drawn and thrown away.
 """
 
 from d3stats.theory.instances.advocates import Advocates, BestOf

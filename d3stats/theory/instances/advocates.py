@@ -1,12 +1,12 @@
 """Pairs of score laws on which claims about advocates are tried: every property is built in, none is filtered.
 
-A law with a property is made from parts that have it: points that are raised one by one, quantile functions to
-which a nondecreasing one is added, weights that move from a lower law to a higher one. Small whole numbers come
-first, so that what a search finds shrinks to something readable.
+A law with a property is made from parts that have it. Examples are points that are raised one by one, quantile
+functions to which a nondecreasing one is added, and weights that move from a lower law to a higher one. Small whole
+numbers come first, so that the finding of a search shrinks to a readable one.
 
-The dispersive order is Q1 = Q2 + something nondecreasing, Q the quantile function. The excess wealth of a table
-with jumps g_i of Q at the levels v_i is W(u) = sum of (1 - v_i) g_i over v_i >= u, so that moving a product
-(1 - v_i) g_i to a higher level raises it everywhere.
+The dispersive order is Q1 = Q2 + a nondecreasing function, with Q the quantile function. The excess wealth of a table
+with jumps g_i of Q at the levels v_i is ``W(u) = sum of (1 - v_i) g_i over v_i >= u``. Moving a product
+``(1 - v_i) g_i`` to a higher level therefore raises it everywhere.
 """
 
 from __future__ import annotations
@@ -241,10 +241,20 @@ def describe(law: ScoreLaw) -> str:
 class Advocates:
     """Two answers, the law of one advocate's score for each, and how many advocates speak for each.
 
+    Attributes
+    ----------
+    first, second : ScoreLaw
+        The law of one advocate's score for either answer.
+    k : int
+        Advocates a side.
+
     Examples
     --------
     >>> print(Advocates(DiscreteLaw([1], [1]), DiscreteLaw([0, 1], [0.5, 0.5]), 2))
     1 against {0: 1/2, 1: 1/2}, k = 2
+    >>> pair = Advocates(DiscreteLaw([1], [1]), DiscreteLaw([0, 1], [0.5, 0.5]), 2)
+    >>> pair.gap_rise, list(pair.numbers())[:2]
+    (-0.25, ['E|G1 - G2|', 'E G1 - E G2'])
     """
 
     first: ScoreLaw
@@ -273,7 +283,7 @@ class Advocates:
 
     @property
     def ranking_rise(self) -> float:
-        """How much P(M1 > M2) exceeds P(G1 > G2), with ties or without: the kinder of the two."""
+        """P(M1 > M2) minus P(G1 > G2), with or without half of the ties, the larger of the two."""
         found = self.separation
         fair = found.prob_first + 0.5 * found.prob_tie
         return float(max(found.prob_first[1] - found.prob_first[0], fair[1] - fair[0]))
@@ -294,7 +304,20 @@ class Advocates:
 
 @dataclass(frozen=True)
 class BestOf:
-    """One answer: the law of one advocate's score, and how many speak for it."""
+    """One answer: the law of one advocate's score, and how many speak for it.
+
+    Attributes
+    ----------
+    law : ScoreLaw
+        The law of one advocate's score.
+    k : int
+        Number of advocates.
+
+    Examples
+    --------
+    >>> BestOf(DiscreteLaw([0, 1], [0.5, 0.5]), 2)
+    BestOf(law=DiscreteLaw({0: 0.5, 1: 0.5}), k=2)
+    """
 
     law: ScoreLaw
     k: int
@@ -414,8 +437,9 @@ def dfr_laws(dice: Dice) -> BestOf:
 def dominating_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first score is stochastically larger, strictly somewhere.
 
-    Tables whose points are raised one by one, laws that are moved up or stretched from their lower end, Beta and
-    uniform laws ordered by their parameters, powers of one distribution function, and mixtures of such pairs.
+    The pairs are tables whose points are raised one by one, or laws that are moved up or stretched from their lower
+    end. Others are Beta and uniform laws ordered by their parameters, powers of one distribution function, and mixtures
+    of such pairs.
     """
     simple = (raised_tables, _moved_up, _uniform_order, _beta_order, _powers)
     how = dice.whole(0, len(simple) + 1)
@@ -440,9 +464,10 @@ def lehmann_pairs(dice: Dice) -> Pair:
 def dispersive_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first is larger in the dispersive order, wherever the two lie.
 
-    Tables whose jumps grow, laws that are stretched (mixtures among them), exponential, normal and Beta laws and
-    mixtures of these that are nowhere denser than a uniform one, a uniform law that is nowhere denser than a mixture
-    with another, and the best of several scores with a falling failure rate against one.
+    The pairs are tables whose jumps grow, and laws that are stretched (mixtures among them). In others, an exponential,
+    normal or Beta law, or a mixture of these, is nowhere denser than a uniform law, or a uniform law is nowhere denser
+    than a mixture with another. In the last kind, the first is the best of several scores with a falling failure rate
+    and the second is one such score.
     """
     return _dispersed(dice)
 

@@ -1,8 +1,8 @@
 """Beliefs that agents update on what they hear: over latent concepts, and as counts of right and wrong answers.
 
-In the model of Debate or Vote agent i holds counts alpha_i over the answers, believes mu_i = alpha_i / A_i with
-A_i = sum of alpha_i, and answers by a draw from a Dirichlet law of these counts. It adds the answers heard to
-them. Only right or not matters here, and that splits the counts in two: (right, not).
+In the model of Debate or Vote agent i has counts alpha_i over the answers, with the sum A_i, and its belief is
+mu_i = alpha_i / A_i. It answers by a draw from a Dirichlet law of these counts and adds the answers heard to them. Only
+right or not matters here, so that there are two counts, (right, not).
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Evidence:
     belief (1/2, 1/2), true concept says (4/5, 1/5), rivals (1/5, 4/5); 1 response of its own
     >>> round(own.expected, 6), round(float(own.guaranteed), 6)
     (0.5, 0.68)
+    >>> list(own.numbers())[:2]
+    ['belief before', 'expected belief after']
     """
 
     prior: Row
@@ -92,12 +94,12 @@ class Evidence:
 
     @property
     def guaranteed(self) -> Fraction:
-        """What fresh evidence reaches at least: pi + 4 pi (1 - pi)^2 TV^2."""
+        """The least expected belief after fresh evidence: pi + 4 pi (1 - pi)^2 TV^2."""
         pi = self.prior[0]
         return pi + 4 * pi * (1 - pi) ** 2 * self.distance**2
 
     def numbers(self) -> dict[str, float]:
-        """Return the belief in the truth before, after on average, and as promised."""
+        """Return the belief in the truth before, after on average, and as guaranteed."""
         return {
             "belief before": float(self.prior[0]),
             "expected belief after": self.expected,
@@ -110,6 +112,15 @@ class Evidence:
 class Discussion:
     """A belief over latent concepts, the true one first, and the responses that were heard.
 
+    Attributes
+    ----------
+    prior : tuple of Fraction
+        Belief in each concept; concept 0 is true.
+    table : tuple of tuple of Fraction
+        P(response | concept), one row per concept.
+    heard : tuple of int
+        The responses.
+
     Examples
     --------
     >>> half, most, little = Fraction(1, 2), Fraction(9, 10), Fraction(1, 10)
@@ -118,6 +129,8 @@ class Discussion:
     belief (1/2, 1/2), true concept says (9/10, 1/10), rivals (1/10, 9/10); heard responses 0, 1, 1
     >>> round(heard.after, 6), heard.prob_under_truth, heard.prob_under_belief
     (0.1, Fraction(9, 1000), Fraction(9, 200))
+    >>> list(heard.numbers())[:2]
+    ['belief before', 'belief after']
     """
 
     prior: Row
@@ -135,7 +148,7 @@ class Discussion:
 
     @property
     def rise(self) -> float:
-        """Belief in the truth after the responses less that before."""
+        """Belief in the truth after the responses minus that before."""
         return self.after - float(self.prior[0])
 
     @property
@@ -151,7 +164,7 @@ class Discussion:
 
     @property
     def n_strong(self) -> int:
-        """How many of the responses match the truth strongly."""
+        """The number of responses that match the truth strongly."""
         return sum(all(self.table[0][z] >= STRONG * row[z] for row in self.table[1:]) for z in self.heard)
 
     def numbers(self) -> dict[str, float]:
@@ -169,6 +182,13 @@ class Discussion:
 class Listeners:
     """Agents with counts (right, not), and whom each of them hears.
 
+    Attributes
+    ----------
+    counts : tuple of (int, int)
+        Counts for the right answer and for the others, by agent.
+    heard : tuple of tuple of int
+        Whom each agent hears.
+
     Examples
     --------
     >>> pair = Listeners(((1, 1), (2, 1)), ((1,), (0,)))
@@ -176,6 +196,8 @@ class Listeners:
     counts (1, 1), (2, 1); heard by each: 1 | 0
     >>> [str(mean) for mean in pair.next_beliefs]
     ['5/9', '5/8']
+    >>> list(pair.numbers())[:2]
+    ['mean belief now', 'mean belief expected next']
     """
 
     counts: tuple[Counts, ...]
@@ -197,7 +219,7 @@ class Listeners:
 
     @property
     def heard_beliefs(self) -> list[Fraction]:
-        """The mean belief of those whom each agent hears; its own where it hears nobody."""
+        """The mean belief of the agents whom each agent hears; its own where it hears none."""
         mu = self.beliefs
         return [
             sum((mu[j] for j in others), Fraction(0)) / len(others) if others else mu[i]

@@ -26,7 +26,32 @@ _ROUNDS: tuple[int, ...] = (*range(1, 31), 40, 50, 75, 100, 150, 200, 300, 500, 
 
 @dataclass(frozen=True)
 class Dice:
-    """Numbers drawn by Hypothesis, shrunk towards the lower end or the first option."""
+    """Numbers drawn by Hypothesis, shrunk towards the lower end or the first option.
+
+    Attributes
+    ----------
+    draw : callable
+        What Hypothesis gives to a composite strategy.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> 5 < find(drawn(lambda dice: dice.whole(3, 9)), lambda value: value > 5) <= 9
+    True
+    >>> 0 < find(drawn(lambda dice: dice.share()), lambda value: True) < 1
+    True
+    >>> made = find(drawn(lambda dice: (dice.coin(), dice.pick("a", "b"), dice.wholes(2, 0, 5))), lambda value: True)
+    >>> made[0] in (False, True), made[1] in "ab", len(made[2])
+    (True, True, 2)
+    >>> made = find(drawn(lambda dice: (dice.positive(), dice.count(), dice.rounds())), lambda value: True)
+    >>> min(made) > 0
+    True
+    >>> made = find(drawn(lambda dice: (dice.part(0, 4, 4), dice.tenth_or_simpler())), lambda value: True)
+    >>> 0 <= made[0] <= 1, 0 < made[1] < 1
+    (True, True)
+    >>> len(find(drawn(lambda dice: dice.some_wholes(0, 5, fewest=2, most=3)), lambda value: True)) in (2, 3)
+    True
+    """
 
     draw: DrawFn
 
@@ -94,7 +119,23 @@ class Dice:
 
 
 def drawn(build: Callable[[Dice], T]) -> SearchStrategy[T]:
-    """Return the strategy of what a function makes of the dice."""
+    """Return the strategy of what a function makes of the dice.
+
+    Parameters
+    ----------
+    build : callable
+        From :class:`Dice` to an instance.
+
+    Returns
+    -------
+    SearchStrategy
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> 3 < find(drawn(lambda dice: dice.whole(0, 9)), lambda value: value > 3) <= 9
+    True
+    """
     from hypothesis import strategies as st
 
     @st.composite

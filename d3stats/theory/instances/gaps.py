@@ -62,6 +62,8 @@ class GapDebate:
     Beta(1, 1) prior, the gap grew in 5 of 5 rounds, eps = 1/2
     >>> round(debate.prob_near_one, 6), round(debate.claimed_bound, 4), round(debate.cantelli_bound, 4)
     (0.984375, 0.7551, 0.8929)
+    >>> list(debate.numbers())[:2]
+    ['mean', 'variance']
     """
 
     a0: Fraction
@@ -116,7 +118,7 @@ class GapDebate:
 
     @property
     def prob_far_from_mean(self) -> float:
-        """P(|delta - mean| >= eps), the sum of its two tails, each exact far out."""
+        """``P(|delta - mean| >= eps)``, the sum of its two tails, each exact far out."""
         below, above = self.mean - self.eps, self.mean + self.eps
         low = float(self.posterior.prob_between(0.0, float(below))) if below > 0 else 0.0
         return low + (float(self.posterior.prob_at_least(float(above))) if above < 1 else 0.0)
@@ -143,6 +145,17 @@ class Course:
 
     One share is a fixed sequence w_r = floor(share * r); several are a random one.
 
+    Attributes
+    ----------
+    a0, b0 : Fraction
+        Prior, above 0.
+    growing : tuple of Fraction
+        Shares of rounds in which the gap grows, each with equal probability.
+    r : int
+        Rounds.
+    eps : Fraction
+        A tolerance in (0, 1).
+
     Examples
     --------
     >>> course = Course(Fraction(1), Fraction(1), (Fraction(0), Fraction(1)), 10, Fraction(1, 4))
@@ -150,6 +163,8 @@ class Course:
     Beta(1, 1) prior, 10 rounds, w = 0 or 10, eps = 1/4
     >>> course.limit, round(course.prob_near_limit, 4), course.final_prob_near_limit
     (Fraction(1, 2), 0.0422, 0.0)
+    >>> list(course.numbers())[:2]
+    ['Delta', 'bias']
     """
 
     a0: Fraction
@@ -174,13 +189,13 @@ class Course:
 
     @property
     def bias(self) -> Fraction:
-        """|E delta_r - Delta|, over the draw of the share too."""
+        """``|E delta_r - Delta|``, over the draw of the share too."""
         total = self.a0 + self.b0 + self.r
         return abs(self.a0 + Fraction(sum(self.successes), len(self.successes)) - self.limit * total) / total
 
     @property
     def prob_near_limit(self) -> float:
-        """P(|delta_r - Delta| < eps)."""
+        """``P(|delta_r - Delta| < eps)``."""
         low, high = max(self.limit - self.eps, Fraction(0)), min(self.limit + self.eps, Fraction(1))
         alphas = [float(self.a0 + w) for w in self.successes]
         betas = [float(self.b0 + self.r - w) for w in self.successes]
@@ -188,7 +203,7 @@ class Course:
 
     @property
     def guaranteed(self) -> Fraction:
-        """What the proof gives: Chebyshev's bound with the largest variance that a Beta of this N can have."""
+        """The bound of the proof: Chebyshev's, with the largest variance that a Beta of this N can have."""
         cap = 1 / (4 * (self.a0 + self.b0 + self.r + 1))
         return 1 - cap / (self.eps - self.bias) ** 2
 
@@ -221,10 +236,20 @@ class Course:
 class Trial:
     """A posterior Beta(a, b) and whether the gap grows in the next round.
 
+    Attributes
+    ----------
+    a, b : Fraction
+        Parameters of the posterior, above 0.
+    grew : bool
+        Whether the gap grows.
+
     Examples
     --------
     >>> print(Trial(Fraction(3), Fraction(1), grew=False))
     Beta(3, 1), then the gap does not grow: Beta(3, 2)
+    >>> trial = Trial(Fraction(3), Fraction(1), grew=False)
+    >>> trial.after > trial.before, list(trial.numbers())[:2]
+    (True, ['variance before', 'variance after'])
     """
 
     a: Fraction
@@ -265,6 +290,11 @@ class Trial:
 class GapPath:
     """The normalised gaps of a debate, round by round, and D3's posterior under a flat prior.
 
+    Attributes
+    ----------
+    gaps : tuple of Fraction
+        Gap after each round, in [0, 1].
+
     Examples
     --------
     >>> path = GapPath((Fraction(0), Fraction(1, 20), Fraction(1, 10)))
@@ -272,6 +302,8 @@ class GapPath:
     gaps 0, 1/20, 1/10
     >>> path.mean, path.range
     (0.75, (0.0, 0.1))
+    >>> list(path.numbers())[:2]
+    ['posterior mean', 'smallest gap']
     """
 
     gaps: tuple[Fraction, ...]
@@ -321,7 +353,7 @@ POSTERIOR = (
         "0 <= w <= r and 0 < eps < 1", lambda debate: 0 <= debate.w <= debate.r and 0 < debate.eps < 1
     ),
 )
-"""What every bound on a posterior assumes."""
+"""The assumption of every bound on a posterior."""
 PROPER_TRIAL = Assumption("The posterior is proper: a, b > 0", lambda trial: trial.a > 0 and trial.b > 0)
 
 

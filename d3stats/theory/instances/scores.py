@@ -28,7 +28,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Scores:
-    """What the k advocates of each answer scored, in [0, 1]; the first of each would have spoken alone."""
+    """The scores of the k advocates of each answer, in [0, 1]; the first of each is the single advocate.
+
+    Attributes
+    ----------
+    first, second : tuple of Fraction
+        Scores of either answer's advocates.
+
+    Examples
+    --------
+    >>> scores = Scores((Fraction(1, 2), Fraction(3, 4)), (Fraction(1, 4), Fraction(1, 4)))
+    >>> scores.single_gap, scores.best_gap, list(scores.numbers())[:2]
+    (Fraction(1, 4), Fraction(1, 2), ['|g(f_1) - g(f_2)|', '|g(f_1agg) - g(f_2agg)|'])
+    """
 
     first: tuple[Fraction, ...]
     second: tuple[Fraction, ...]
@@ -64,7 +76,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Curves:
-    """How far apart the scores are after each round, with one advocate a side and with several.
+    """The distance of the scores after each round, with one advocate a side and with several.
 
     Attributes
     ----------
@@ -74,6 +86,14 @@ class Curves:
         The differentiation that is asked for, above 0; one of the two curves may never reach it.
     k : int
         Advocates a side in the second design.
+
+    Examples
+    --------
+    >>> curves = Curves((Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(3, 4)), Fraction(1, 2), 3)
+    >>> curves.rounds(curves.single), curves.rounds(curves.several), curves.rounds_saved
+    (2, 1, 1)
+    >>> list(curves.numbers())[:2]
+    ['I_id', 'I_ma']
     """
 
     single: tuple[Fraction, ...]
@@ -107,7 +127,25 @@ class Curves:
 
 @dataclass(frozen=True)
 class Team:
-    """The scores of one side's arguments, by the judge and by the aggregator's own reckoning, in [0, 1]."""
+    """The scores of one side's arguments, by the judge and by the aggregator's own reckoning, in [0, 1].
+
+    Attributes
+    ----------
+    judge, inner : tuple of Fraction
+        Score of each argument by the judge, and by the aggregator.
+    temperature : Fraction
+        Temperature of the softmax, above 0.
+
+    Examples
+    --------
+    >>> team = Team((Fraction(1, 2), Fraction(3, 4)), (Fraction(3, 4), Fraction(1, 2)), Fraction(1, 10))
+    >>> team.chosen, team.shortfall, team.agrees
+    (Fraction(1, 2), Fraction(1, 4), False)
+    >>> list(team.numbers())[:2]
+    ['g(f_agg)', 'max g(f_j)']
+    >>> list(team.softmax_numbers())[:2]
+    ['mean', 'A']
+    """
 
     judge: tuple[Fraction, ...]
     inner: tuple[Fraction, ...]

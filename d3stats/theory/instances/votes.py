@@ -38,6 +38,13 @@ Row = tuple[Fraction, ...]
 class Ballot:
     """Independent agents who give each answer with one probability, the right answer first.
 
+    Attributes
+    ----------
+    weights : tuple of int
+        How likely each answer is, in proportion; the right one first.
+    n : int
+        Number of agents.
+
     Examples
     --------
     >>> ballot = Ballot((2, 1), 3)
@@ -45,6 +52,8 @@ class Ballot:
     3 agents, answers with probabilities 2/3, 1/3
     >>> ballot.accuracy, ballot.plurality
     (Fraction(2, 3), Fraction(20, 27))
+    >>> {name: round(float(value), 3) for name, value in ballot.numbers().items()}
+    {'P(one agent right)': 0.667, 'P(vote right)': 0.741, 'exponential bound': 0.154}
     """
 
     weights: tuple[int, ...]
@@ -119,6 +128,8 @@ class TwoRounds:
     panel of 3, counts (0, 3) then (3, 0)
     >>> rounds.distance, rounds.share_changed, rounds.share_flipped
     (0.0, 1.0, 1.0)
+    >>> rounds.numbers()
+    {'D': 0.0, 'share of debates whose count changed': 1.0, 'share of debates whose majority flipped': 1.0}
     """
 
     panel: int
@@ -186,6 +197,8 @@ class CountChain:
     >>> voters = CountChain(even, tuple(voter_row(3, s) for s in range(4)))
     >>> voters.prob_right, voters.mean_accuracy
     (Fraction(1, 2), Fraction(1, 2))
+    >>> list(voters.numbers())[:2]
+    ['mean individual accuracy, E S_0 / n', 'P(unanimously right)']
     """
 
     first: Row
@@ -303,6 +316,14 @@ class Judge:
     ----------
     p : Fraction
         Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> judge = Judge(Fraction(7, 10))
+    >>> round(float(judge.accuracy), 5), round(float(judge.rounds), 4), float(judge.majority_of_three)
+    (0.80633, 2.7975, 0.784)
+    >>> [round(float(each), 5) for each in judge.enumerated()]
+    [0.80633, 2.79747]
     """
 
     p: Fraction

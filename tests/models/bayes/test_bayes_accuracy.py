@@ -213,7 +213,7 @@ def test_the_likelihood_of_a_question_is_that_of_a_fine_grid_at_every_spread(
 
 def test_a_spread_that_no_sum_can_hold_is_refused() -> None:
     cells = collapsed(np.array([[900], [20]]), np.array([[1000], [1000]]), ("A",))
-    with pytest.raises(ValueError, match=r"too wide for questions of 1000 trials.*smaller prior"):
+    with pytest.raises(ValueError, match=r"too wide for questions of 1000 trials.*smaller spread"):
         pattern_log_likelihood(cells, np.zeros(1), 1e4)
     with pytest.raises(ValueError, match="at most 10000; got 20000"):
         pattern_log_likelihood(

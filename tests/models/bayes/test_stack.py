@@ -158,7 +158,7 @@ def test_without_the_extra_the_error_says_what_to_install():
     )
     done = _python(code)
     assert done.returncode != 0
-    assert "pip install 'd3stats[bayes]'" in done.stderr.splitlines()[-1]
+    assert 'pip install "d3stats[bayes]"' in done.stderr.splitlines()[-1]
 
 
 def normal(x):

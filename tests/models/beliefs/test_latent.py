@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -358,10 +356,3 @@ def test_both_or_neither_of_two_inputs_is_refused() -> None:
         amplifies([0.5, 0.5], GOOD, 0)
     with pytest.raises(TypeError, match="one of accuracy and pmf"):
         vote_or_consensus(0.5, 3, pmf=[0.5, 0.5])
-
-
-def test_the_examples_of_the_methods_page_give_what_they_say() -> None:
-    page = Path(__file__).resolve().parents[3] / "docs" / "methods" / "latent.md"
-    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert found.attempted > 10
-    assert found.failed == 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -357,10 +355,3 @@ def test_words_are_no_scores() -> None:
 def test_an_empty_log_has_an_empty_posterior() -> None:
     gap = gap_posterior(np.zeros((0, 4, 2)))
     assert gap.mean.shape == gap.prob_between(0.1, 0.2).shape == gap.interval(0.9)[0].shape == (0, 4)
-
-
-def test_the_page_about_it_gives_what_it_shows() -> None:
-    page = Path(__file__).resolve().parents[3] / "docs" / "methods" / "gap.md"
-    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert found.attempted > 10
-    assert found.failed == 0

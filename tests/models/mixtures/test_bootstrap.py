@@ -158,12 +158,50 @@ def test_three_components_are_not_found_where_there_are_two() -> None:
     assert test.p_value > 0.02
 
 
+def test_one_binomial_is_refuted_where_debates_differ_and_kept_where_they_do_not() -> None:
+    mixed = BetaBinomialMixture.from_alpha_beta([1.0], [6], [3])
+    test = likelihood_ratio_test(
+        sampled(mixed, 300, np.random.default_rng(4)), null_family="binomial", n_boot=99, rng=1
+    )
+    assert (test.k_null, test.k_alternative, test.p_value) == (1, 1, 0.01)
+    assert test.null.distribution.rho.tolist() == [0.0]
+    assert "1 Binomial against 1 Beta-Binomial" in test.summary()
+    plain = BetaBinomialMixture([1.0], [0.7], [0.0])
+    kept = likelihood_ratio_test(
+        sampled(plain, 300, np.random.default_rng(5)), null_family="binomial", n_boot=99, rng=1
+    )
+    assert kept.p_value > 0.05
+
+
+def test_the_binomial_null_has_the_likelihood_of_the_pooled_share() -> None:
+    counts = Counts.from_columns([0, 2, 5, 7, 3], [7, 7, 7, 7, 4], weights=[3, 4, 9, 5, 2])
+    test = likelihood_ratio_test(counts, null_family="binomial", n_boot=9, rng=1)
+    s, n, w = (np.asarray(column, float) for column in (counts.successes, counts.trials, counts.weights))
+    share = (w @ s) / (w @ n)
+    assert test.null.llf == pytest.approx(float(w @ stats.binom.logpmf(s, n, share)), rel=1e-9)
+
+
+def test_the_statistic_under_one_binomial_is_half_a_chi_square() -> None:
+    """Self and Liang (1987), case 5: one parameter on its boundary, half of the law at 0 and half chi-square(1)."""
+    plain = BetaBinomialMixture([1.0], [0.6], [0.0])
+    test = likelihood_ratio_test(
+        sampled(plain, 2000, np.random.default_rng(6)), null_family="binomial", n_boot=800, rng=2
+    )
+    assert (test.draws < 1e-6).mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(800))
+    limit = stats.chi2(1).ppf(0.9)  # exceeded by half of a tenth
+    assert (test.draws > limit).mean() == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 800))
+
+
 def test_a_test_between_models_in_the_wrong_order_is_refused() -> None:
     counts = Counts.from_columns(range(8), [7] * 8, weights=BIMODAL)
     with pytest.raises(ValueError, match="k_alternative must be > k_null; got 2 and 2"):
         likelihood_ratio_test(counts, k_null=2, k_alternative=2)
     with pytest.raises(ValueError, match="n_boot must be >= 1"):
         likelihood_ratio_test(counts, n_boot=0)
+    with pytest.raises(ValueError, match="k_alternative must be >= k_null; got 1 and 2"):
+        likelihood_ratio_test(counts, k_null=2, k_alternative=1, null_family="binomial")
+    with pytest.raises(ValueError, match="null_family must be 'beta-binomial' or 'binomial'; got 'normal'"):
+        likelihood_ratio_test(counts, null_family="normal")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

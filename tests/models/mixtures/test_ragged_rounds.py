@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
+import d3stats
 from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.models.mixtures.fit import fit_beta_binomial
 from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
@@ -85,3 +87,13 @@ def test_the_noise_of_a_drift_has_the_law_of_swapping_the_rounds_of_whole_questi
         before, after = (fit_beta_binomial(right[:, i], votes[:, i]).mean for i in (0, 1))
         slow.append(before - after)
     assert stats.ks_2samp(fast, slow).pvalue > 1e-3
+
+
+def test_rounds_without_a_distance_have_no_figure_of_distances() -> None:
+    fit = d3stats.fit_rounds(d3stats.datasets.load_slm7().counts(), rng=1)
+    with pytest.raises(
+        ValueError, match=r"got 159, 158, 157: rounds_drift takes the debates that have votes in both"
+    ):
+        fit.plot()
+    whole = d3stats.fit_rounds(d3stats.datasets.load_slm7().counts("wrong"), rng=1)
+    assert len(whole.plot().lines[0].get_xdata()) == 2

@@ -495,7 +495,7 @@ def test_bad_input_is_refused_in_one_line() -> None:
         gain_of_max(uniform(), [])
     with pytest.raises(ValueError, match="route must be one of"):
         gain_of_max(uniform(), 2, route="wrong")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="second must have a ceiling; got exponential"):
+    with pytest.raises(ValueError, match="second must have an upper bound; got exponential"):
         ceiling_limit(uniform(), exponential())
     with pytest.raises(ValueError, match="n must be >= 2"):
         excess_wealth_table(uniform(), uniform(), n=1)

@@ -151,7 +151,7 @@ def test_laws_are_read_off_what_a_user_has() -> None:
             "one distribution, not an array of them; got norm .* shape .2,.",
         ),
         (lambda: as_law(stats.binom(5, [0.2, 0.3])), "one distribution, not an array of them; got binom"),
-        (lambda: as_law([[1, 2], [3, 4]]), "one dimension.*got shape .2, 2.: .* separation_from_scores"),
+        (lambda: as_law([[1, 2], [3, 4]]), "one dimension.*got shape .2, 2.; .* separation_from_scores"),
         (lambda: MixtureLaw([normal()], [0.9]), "weights must sum to 1"),
         (lambda: MixtureLaw([], []), "at least one law"),
         (lambda: MaxLaw(normal(), 0), "k must be >= 1"),

@@ -183,10 +183,10 @@ def test_theorem_b_fails_without_each_of_its_conditions() -> None:
 @pytest.mark.parametrize(
     "law", [COIN, uniform(), beta(2, 8), as_law({1: 0.5, 20: 0.5}), MixtureLaw([SURE, uniform()], [0.9, 0.1])]
 )
-def test_theorem_b_promises_nothing_under_a_ceiling(law: ScoreLaw) -> None:
+def test_theorem_b_does_not_apply_under_a_ceiling(law: ScoreLaw) -> None:
     for pair in (Advocates(law, DiscreteLaw([0], [1]), 2), Advocates(law, law, 5)):
         assert not claim("theorem-b").admits(pair)
-    assert "on a rubric it promises nothing" in claim("theorem-b").statement
+    assert "does not apply to a rubric" in claim("theorem-b").statement
 
 
 def test_theorem_b_covers_a_sure_score_up_to_the_median() -> None:

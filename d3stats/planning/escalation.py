@@ -1,0 +1,456 @@
+"""Choice between a cheap and an expensive protocol by the score gap.
+
+A debate starts with a cheap protocol. Where its score gap is narrow, an expensive protocol is played, too, and decides.
+The log of such debates has two rounds, one per protocol, and the choice is the stopping rule
+:class:`~d3stats.stopping.WideGap` after round 1. The threshold is therefore planned like a stopping rule: a replay
+shows the cost of each threshold, and risk control finds one that loses little with high probability.
+
+References
+----------
+D3, 5.5 (SAMRE where the first gap is below 25 points, MORE elsewhere). Angelopoulos, Bates, Candès, Jordan and Lei
+(2021), arXiv 2110.01052 (learn then test).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, as_rng, loss, number, probability
+from d3stats._words import counted
+from d3stats.planning.costs import tokens_by_round
+from d3stats.planning.replay import replay
+from d3stats.planning.risk import risk_controlled
+from d3stats.resampling import cluster_estimate, cluster_totals, ratios
+from d3stats.result import Result
+from d3stats.stopping import WideGap
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["THRESHOLDS", "Escalation", "join_protocols", "plan_escalation"]
+
+ENDS = ("", "_low", "_high")
+
+THRESHOLDS = (60.0, 50.0, 40.0, 35.0, 30.0, 25.0, 20.0, 17.5, 15.0, 12.5, 10.0, 7.5, 5.0, 2.5, 0.0)
+"""Thresholds that are tried by default, in points of a total of 6 to 120, from late to early stopping."""
+
+
+def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
+    """Join the logs of two protocols on the same items into one log of two rounds, by the name of the debate.
+
+    Round 1 holds the votes, scores and tokens of the first protocol's last round and all its tokens; round 2 those of
+    the second protocol. Debates are matched by their names or, where these differ, by their questions.
+
+    Parameters
+    ----------
+    first, second : Trajectories, or what :func:`d3stats.as_trajectories` takes
+        One debate per item in each. Debates that only one log has are left out, and a note says how many.
+
+    Returns
+    -------
+    Trajectories
+        With two rounds. Its notes say what was left out.
+
+    Raises
+    ------
+    ValueError
+        When nothing can be matched, a question has several debates, labels contradict each other, or one log holds
+        answers and the other only whether votes were right.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Courtroom, simulate
+    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=50, n_rounds=1, rng=1)
+    >>> samre = simulate(Courtroom(run=1), n_debates=50, n_rounds=4, rng=1)
+    >>> join_protocols(more, samre)
+    Trajectories(50 debates x 2 rounds x 5 seats, 50 questions, coding='answers')
+    """
+    logs = [as_trajectories(log) for log in (first, second)]
+    if logs[0].coding != logs[1].coding:
+        raise ValueError(
+            "first and second must hold the same kind of votes; got "
+            f"coding={logs[0].coding!r} and coding={logs[1].coding!r}"
+        )
+    rows, notes = _matched(*logs)
+    logs = [log.select(at) for log, at in zip(logs, rows, strict=True)]
+    a, b = logs
+    answers = tuple(sorted({*a.answers, *b.answers})) if a.answers != b.answers else a.answers
+    labels = [_recoded(log.label, log.answers, answers) for log in logs]
+    known = (labels[0] != MISSING) & (labels[1] != MISSING)
+    clash = np.flatnonzero(known & (labels[0] != labels[1]))
+    if len(clash):
+        one, other = (answers[label[clash[0]]] for label in labels)
+        raise ValueError(
+            f"label must be the same in both logs; got {one!r} and {other!r} for debate {a.debates[clash[0]]!r} "
+            f"({counted(len(clash), 'debate')} in all)"
+        )
+    # A jury of four in one log has no fifth seat: seats of the smaller panel come first, the rest stay empty.
+    seats = a.seats if len(a.seats) >= len(b.seats) else b.seats
+    votes = np.full((len(a), 2, len(seats)), MISSING, dtype=np.int32)
+    for r, log in enumerate(logs):
+        votes[:, r, : len(log.seats)] = _recoded(_last(log, log.votes), log.answers, answers)
+    return Trajectories(
+        votes=votes,
+        label=np.where(labels[0] == MISSING, labels[1], labels[0]).astype(np.int32),
+        depth=np.full(len(a), 2),
+        panel=np.maximum(a.panel, b.panel),
+        cluster=a.cluster,
+        answers=answers,
+        debates=a.debates,
+        seats=seats,
+        cluster_names=a.cluster_names,
+        scores=_scores(*logs),
+        sides=a.sides,
+        tokens=None if any(log.tokens is None for log in logs) else np.stack([*map(_spent, logs)], axis=1),
+        coding=a.coding,
+        notes=(*a.notes, *b.notes, *notes),
+    )
+
+
+def _matched(a: Trajectories, b: Trajectories) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return the rows of both logs that belong together, and what was left out."""
+    keys = [np.array(log.debates, dtype=object) for log in (a, b)]
+    if not set(keys[0]) & set(keys[1]):
+        keys = [np.array(log.cluster_names, dtype=object)[log.cluster] for log in (a, b)]
+    for which, key in zip(("first", "second"), keys, strict=True):
+        names, times = np.unique(key.astype(str), return_counts=True)
+        if (times > 1).any():
+            raise ValueError(
+                f"{which} must hold one debate per question where debates have other names in the two logs; got "
+                f"{times.max()} of question {names[times.argmax()]!r}"
+            )
+    played = [
+        {name: i for i, name in enumerate(key) if depth[i] > 0}
+        for key, depth in zip(keys, (a.depth, b.depth), strict=True)
+    ]
+    common = [name for name in played[0] if name in played[1]]
+    if not common:
+        raise ValueError(
+            f"first and second must share debates or questions; got {counted(len(a), 'debate')} and "
+            f"{counted(len(b), 'debate')} without a common name"
+        )
+    notes = [
+        f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log."
+        for which, n in (("first", len(a)), ("second", len(b)))
+        if n > len(common)
+    ]
+    return [np.array([index[name] for name in common]) for index in played], notes
+
+
+def _recoded(codes: NDArray[np.int32], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[np.int32]:
+    # The last entry is what the code MISSING = -1 reads.
+    place = np.array([*(new.index(answer) for answer in old), MISSING], dtype=np.int32)
+    return place[codes]
+
+
+def _last(log: Trajectories, values: NDArray[np.int32]) -> NDArray[np.int32]:
+    return values[np.arange(len(log)), log.depth - 1]
+
+
+def _scores(a: Trajectories, b: Trajectories) -> NDArray[np.float64] | None:
+    """Return the last scores of both, those of the second as missing where its sides are others."""
+    if a.scores is None:
+        return None
+    rows = np.arange(len(a))
+    last = a.scores[rows, a.depth - 1]
+    other = np.full_like(last, np.nan)
+    if b.scores is not None and a.sides == b.sides:
+        other = b.scores[rows, b.depth - 1]
+    return np.stack([last, other], axis=1)
+
+
+def _spent(log: Trajectories) -> NDArray[np.float64]:
+    spent = tokens_by_round(log)
+    return np.full(len(log), np.nan) if spent is None else spent[np.arange(len(log)), log.depth]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Escalation(Result):
+    """The cost and the loss of each threshold between two protocols, and the threshold to run.
+
+    Attributes
+    ----------
+    threshold : float or None
+        The smallest certified threshold in points: debates with a narrower gap continue with the second protocol. None
+        when none is certified; then the second protocol has to be played always.
+    max_loss, confidence : float
+        The guarantee: the verdicts lose at most `max_loss` accuracy against the second protocol alone, with probability
+        `confidence` over pilots.
+    pilot : Trajectories
+        The two protocols as two rounds.
+    level : float
+        Level of the intervals of the table.
+    table : DataFrame
+        One row per threshold: its cost and its loss.
+    alone : DataFrame
+        Two rows, the first and the second protocol played in every debate without the other: ``protocol``, ``accuracy``
+        and, where they are recorded, ``tokens`` per debate, each with ``_low`` and ``_high``.
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Courtroom, simulate
+    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
+    >>> samre = simulate(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
+    >>> plan = plan_escalation(more, samre, max_loss=0.05, n_boot=200, rng=1)
+    >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
+    (True, 0.05, 400)
+    >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
+    [30.0, 60.0, 1.0]
+    >>> len(plan.plot().lines) > 0
+    True
+    """
+
+    threshold: float | None
+    max_loss: float
+    confidence: float
+    pilot: Trajectories
+    level: float
+    table: pd.DataFrame
+    alone: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        chosen = (
+            "play the second protocol always" if self.threshold is None else f"threshold {self.threshold:g}"
+        )
+        return (
+            f"Choice between two protocols, {counted(len(self.pilot), 'debate')}: {chosen} "
+            f"({self.level:z.0%} cluster intervals; rows: a debate with a narrower gap plays the second protocol)"
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"thresholds": self.table, "alone": self.alone}
+
+    def policies(self) -> pd.DataFrame:
+        """Return the table with one row per policy: thresholds that choose alike in every debate share a row.
+
+        Returns
+        -------
+        DataFrame
+            ``lowest`` and ``highest`` threshold of the policy, then the columns of the table.
+        """
+        # A lower threshold lets fewer debates go on, and never another one: equal shares are equal choices.
+        policy = (self.table["escalated"].diff() != 0).cumsum()
+        rows = self.table.groupby(policy, sort=False)
+        ends = {"lowest": rows["threshold"].min(), "highest": rows["threshold"].max()}
+        return pd.DataFrame(ends).join(rows.first().drop(columns="threshold")).reset_index(drop=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice, its guarantee, the table and the notes, as JSON can hold them."""
+        names = ("threshold", "max_loss", "confidence", "level")
+        return {name: getattr(self, name) for name in names} | super().to_dict()
+
+    def plot(self, ax: Axes | None = None, *, truth: pd.DataFrame | None = None) -> Axes:
+        """Draw accuracy against tokens along the threshold, with each protocol alone and the chosen threshold.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        truth : DataFrame, optional
+            The table of a world where it is known, with the columns of :func:`~d3stats.plotting.plot_threshold_path`.
+
+        Raises
+        ------
+        ValueError
+            If the pilot holds no tokens.
+        """
+        from d3stats.plotting import plot_threshold_path
+
+        if "tokens" not in self.table:
+            raise ValueError("tokens must be recorded in both logs for a figure of costs; got none")
+        limits = {"accuracy_low": "low", "accuracy_high": "high"}
+        frame = self.policies().rename(columns=limits | {"lowest": "threshold"})
+        frame = frame.assign(
+            chosen=frame["threshold"] == self.threshold, level=self.level, kind="over questions"
+        )
+        alone = self.alone.rename(columns=limits)
+        alone = alone.assign(label=alone["protocol"] + " alone")
+        return plot_threshold_path(
+            frame, cost="tokens", cost_label="tokens per debate", ends=alone, truth=truth, ax=ax
+        )
+
+
+def plan_escalation(
+    first: LogSource,
+    second: LogSource | None = None,
+    *,
+    max_loss: float = 0.01,
+    confidence: float = 0.9,
+    thresholds: ArrayLike = THRESHOLDS,
+    level: float = 0.95,
+    n_boot: int = 2000,
+    rng: RngLike = None,
+) -> Escalation:
+    """Choose the gap below which a second protocol is played, by learn-then-test on a pilot that played both.
+
+    Parameters
+    ----------
+    first : Trajectories, or what :func:`d3stats.as_trajectories` takes
+        The cheap protocol's debates, with scores of two sides. Without `second`, a log of two rounds, one per
+        protocol, as :func:`join_protocols` makes it.
+    second : optional
+        The expensive protocol's debates on the same items.
+    max_loss : float
+        The most accuracy that the choice may lose against the second protocol alone, in (0, 1).
+    confidence : float
+        Probability over pilots that the chosen threshold keeps `max_loss`, in (0, 1).
+    thresholds : array of float
+        Points, fixed before the pilot is looked at. They are tested from the widest on, up to the first that fails.
+    level, n_boot, rng
+        Level, number of replicates and random numbers of the intervals; see :func:`~d3stats.planning.replay`.
+
+    Returns
+    -------
+    Escalation
+        Its table has one row per threshold: ``threshold``, ``escalated`` (the share of debates that play the second
+        protocol), ``accuracy``, ``loss`` (accuracy of the second protocol alone minus that of the choice), ``tokens``
+        per debate and ``tokens_vs_second`` (their ratio to the second protocol alone), each with ``_low`` and
+        ``_high``, and ``certified``. Thresholds between the same two gaps of the pilot choose alike; ``policies()``
+        has one row for all of them.
+
+    Raises
+    ------
+    ValueError
+        Without labels, without scores of two sides, or when both protocols cannot be matched.
+
+    Notes
+    -----
+    A debate whose gap is not known plays the second protocol. The second protocol alone costs less than both together,
+    so that a threshold can cost more than it saves: ``tokens_vs_second`` above 1 says so.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Courtroom, simulate
+    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
+    >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
+    >>> plan = plan_escalation(more, samre, max_loss=0.03, n_boot=200, rng=1)
+    >>> plan.threshold
+    2.5
+    >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()
+    [0.2, 0.88]
+    >>> plan.alone.round({"accuracy": 2, "tokens": 0})[["protocol", "accuracy", "tokens"]].values.tolist()
+    [['first', 0.86, 10764.0], ['second', 0.88, 22256.0]]
+    """
+    loss("max_loss", max_loss, positive=True)
+    probability("confidence", confidence, open_interval=True)
+    tried = np.unique([number("thresholds", t, minimum=0) for t in np.atleast_1d(thresholds).tolist()])[::-1]
+    pilot = as_trajectories(first) if second is None else join_protocols(first, second)
+    _refuse(pilot)
+    rng = as_rng(rng)
+    rules = [WideGap(float(t)) for t in tried]
+    played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=n_boot, rng=rng)
+    risk = risk_controlled(pilot, rules, max_loss=max_loss, delta=1 - confidence, target="accuracy", rng=rng)
+    passed = risk.to_frame().set_index("rule")["certified"]
+    replayed = played.to_frame().set_index("rule")
+    against = played.paired("full")
+    against = against[against["measure"] == "accuracy"].set_index("rule")
+    rows = []
+    for t, rule in zip(tried, map(str, rules), strict=True):
+        seen, paired = replayed.loc[rule], against.loc[rule]
+        row: dict[str, Any] = {
+            "threshold": float(t),
+            **{f"escalated{end}": seen[f"rounds{end}"] - 1 for end in ENDS},
+            **{f"accuracy{end}": seen[f"accuracy{end}"] for end in ENDS},
+            # 0 less a number, so that no loss is shown as minus zero.
+            "loss": 0.0 - paired["difference"],
+            "loss_low": 0.0 - paired["high"],
+            "loss_high": 0.0 - paired["low"],
+        }
+        if "tokens" in replayed:
+            row |= {f"tokens{end}": seen[f"tokens{end}"] for end in ENDS}
+            row |= _against_second(pilot, played.stops_of[rule].rounds, level)
+        rows.append(row | {"certified": bool(passed[rule])})
+    table = pd.DataFrame(rows)
+    certified = table.loc[table["certified"], "threshold"]
+    return Escalation(
+        None if certified.empty else float(certified.min()),
+        max_loss,
+        confidence,
+        pilot,
+        level,
+        table,
+        _alone(pilot, replayed, level),
+        _notes(pilot, risk.notes, certified, table),
+    )
+
+
+def _refuse(pilot: Trajectories) -> None:
+    if pilot.n_rounds != 2:
+        raise ValueError(
+            "first must have two rounds, one per protocol, where second is not given; "
+            f"got {counted(pilot.n_rounds, 'round')}"
+        )
+    if pilot.scores is None or pilot.scores.shape[2] != 2:
+        raise ValueError(
+            "first must have scores of two sides, because their gap makes the choice; got "
+            f"{'no scores' if pilot.scores is None else counted(pilot.scores.shape[2], 'side')}"
+        )
+    if (pilot.label == MISSING).all():
+        raise ValueError(
+            "first must have labels, because the choice is judged by its accuracy; got none "
+            "(replay and risk_controlled(target='agreement') on join_protocols(...) do without)"
+        )
+
+
+def _alone(pilot: Trajectories, replayed: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Return the accuracy and the tokens of each protocol, played without the other."""
+    rows: list[dict[str, Any]] = []
+    # At full depth the second protocol decides alone, whatever the first one has cost.
+    for r, (protocol, rule) in enumerate((("first", "fixed:1"), ("second", "full"))):
+        row = {f"accuracy{end}": replayed.loc[rule, f"accuracy{end}"] for end in ENDS}
+        if pilot.tokens is not None:
+            row |= _ratio_of_tokens("tokens", pilot, pilot.tokens[:, r], np.ones(len(pilot)), level)
+        rows.append({"protocol": protocol} | row)
+    return pd.DataFrame(rows)
+
+
+def _against_second(pilot: Trajectories, stops: NDArray[np.int64], level: float) -> dict[str, float | None]:
+    """Return the tokens of a choice over those of the second protocol alone."""
+    assert pilot.tokens is not None
+    spent = np.where(stops == 1, pilot.tokens[:, 0], pilot.tokens.sum(axis=1))
+    return _ratio_of_tokens("tokens_vs_second", pilot, spent, pilot.tokens[:, 1], level)
+
+
+def _ratio_of_tokens(
+    name: str, pilot: Trajectories, above: NDArray[np.float64], below: NDArray[np.float64], level: float
+) -> dict[str, float | None]:
+    """Return a ratio of sums over the debates whose tokens are known, with its cluster t interval."""
+    assert pilot.tokens is not None
+    known = ~np.isnan(pilot.tokens).any(axis=1)
+    totals = cluster_totals(np.column_stack([above, below])[known], pilot.cluster[known])
+    found = cluster_estimate(name, totals, ratios((0, 1)), int(known.sum()), level=level)
+    return dict(zip((f"{name}{end}" for end in ENDS), (found.value, found.low, found.high), strict=True))
+
+
+def _notes(
+    pilot: Trajectories, risk: Sequence[str], certified: pd.Series, table: pd.DataFrame
+) -> tuple[str, ...]:
+    notes = [*pilot.notes, *risk]
+    assert pilot.scores is not None
+    gap = np.abs(pilot.scores[:, 0, 0] - pilot.scores[:, 0, 1])
+    unknown = int(np.isnan(gap).sum())
+    if unknown:
+        notes.append(f"{counted(unknown, 'debate')} without a gap in the first protocol play the second one.")
+    if unknown == len(gap) or np.nanmax(gap) < table["threshold"][table["threshold"] > 0].min():
+        notes.append(
+            "No gap is as wide as any threshold above 0; give thresholds on the scale of these scores."
+        )
+    if certified.empty:
+        notes.append(
+            "No threshold is certified: the pilot is too small, or the second protocol is much better."
+        )
+    elif "tokens_vs_second" in table:
+        chosen = table.loc[table["threshold"] == certified.min(), "tokens_vs_second"].iloc[0]
+        if chosen >= 1:
+            notes.append(
+                f"The choice costs {chosen:z.2f} times the second protocol alone: playing that one always is cheaper."
+            )
+    return tuple(notes)
