@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from d3stats.inference.judges.coefficients import cohen_kappa
     from d3stats.inference.judges.jury import jury_curve
     from d3stats.inference.judges.prediction_powered import prediction_powered_mean
+    from d3stats.inference.reasons.rationales import rationales
     from d3stats.log.counting import count_log
     from d3stats.log.importers import import_log
     from d3stats.log.reader import read_log
@@ -74,6 +75,7 @@ _HOMES = {
     "jury_curve": "d3stats.inference.judges.jury",
     "plan_comparison": "d3stats.inference.comparison.power",
     "position_bias": "d3stats.inference.bias",
+    "rationales": "d3stats.inference.reasons.rationales",
     "prediction_powered_mean": "d3stats.inference.judges.prediction_powered",
     "sample_size": "d3stats.inference.comparison.power",
     "martingale_test": "d3stats.models.beliefs.martingale",
@@ -179,6 +181,7 @@ __all__ = [
     "position_bias",
     "prediction_powered_mean",
     "protocols",
+    "rationales",
     "read_log",
     "read_study",
     "replay",

@@ -1,4 +1,4 @@
-"""How every room checks its arguments: name, requirement, got.
+"""Checks of arguments; every error has the form "name, requirement, got".
 
 Floor 0. Knows nothing but numpy; raises ``ValueError`` or ``TypeError`` with one sentence that names
 the argument, says what it must be, and shows what it was.
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RngLike = np.random.Generator | int | None
-"""What every ``rng`` argument takes: a Generator, a seed, or None for fresh entropy."""
+"""The values of every ``rng`` argument: a Generator, a seed, or None for fresh entropy."""
 
 
 def as_rng(rng: RngLike) -> np.random.Generator:

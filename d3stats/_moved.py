@@ -1,4 +1,4 @@
-"""Where modules of version 0.1 stand now: their old paths still work for one version, with a warning."""
+"""New paths of the modules of version 0.1. Old paths still work for one version, with a warning."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class _Moved(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         warnings.warn(
-            f"{name} is now {MOVED[name]}; the old path goes with the next version",
+            f"{name} is now {MOVED[name]}; the next version removes the old path",
             DeprecationWarning,
             stacklevel=2,
         )

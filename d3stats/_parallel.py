@@ -11,13 +11,14 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from d3stats._check import integer
+from d3stats._words import missing_extra
 
 __all__ = ["SCHEMES", "run_tasks"]
 
 Result = TypeVar("Result")
 
 SCHEMES = ("tcp://", "tls://", "ws://", "wss://", "ucx://")
-"""How the address of a scheduler may begin."""
+"""The possible beginnings of the address of a scheduler."""
 
 CONNECT_SECONDS = 10
 
@@ -91,12 +92,9 @@ def _check_address(scheduler: str) -> None:
         raise ValueError(f"scheduler must be an address such as tcp://host:8786; got scheduler={scheduler!r}")
     try:
         import distributed  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            f"scheduler must be None without the extra 'scale' (pip install 'd3stats[scale]', "
-            "in a checkout '.[scale]'); "
-            f"got scheduler={scheduler!r}"
-        ) from None
+    except ImportError as error:
+        needs = f"scheduler={scheduler!r} needs dask and distributed"
+        raise ValueError(missing_extra(needs, "scale", error)) from None
 
 
 def _client(scheduler: str) -> Any:

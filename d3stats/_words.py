@@ -1,4 +1,4 @@
-"""Words for people: numbers in sentences, and text of strangers made safe to show.
+"""Text for people: numbers in sentences, and unknown text made safe to show.
 
 Candidates and models write what they like: colour codes that hide a line, marks that turn the reading direction,
 letters without a width, tags that only a model reads. None of it is removed; each is shown as its escape.
@@ -31,6 +31,25 @@ def setting(name: str, value: str, option: str | None = None) -> str:
     """
     quoted = value if value == "..." else f'"{value}"'
     return f"{name}={quoted} (--{option or name} {value})"
+
+
+def missing_extra(needs: str, extra: str, error: ImportError) -> str:
+    """Write in one line what an optional package is needed for, and how to install it from an index or a checkout.
+
+    Double quotes work in every shell, those of Windows among them.
+
+    Examples
+    --------
+    >>> absent = ModuleNotFoundError("No module named 'distributed'", name="distributed")
+    >>> said, command = missing_extra("a cluster needs distributed", "scale", absent).split(": ", 1)
+    >>> said
+    'a cluster needs distributed; got no distributed'
+    >>> print(command)
+    pip install "d3stats[scale]" (in a checkout: pip install ".[scale]")
+    """
+    named = isinstance(error, ModuleNotFoundError) and error.name
+    got = f"no {error.name}" if named else " ".join(str(error).split())
+    return f'{needs}; got {got}: pip install "d3stats[{extra}]" (in a checkout: pip install ".[{extra}]")'
 
 
 def verb(count: int, singular: str, plural: str) -> str:
@@ -67,10 +86,10 @@ def visible(text: str, *, one_line: bool = False) -> str:
     r"""Return `text` with every character that acts or hides written as its escape; newline and tab stay.
 
     Escaped are C0 and C1 controls, marks of reading direction, characters without a width, line and paragraph
-    separators, tags (U+E0000 to U+E007F) and lone surrogates; with `one_line` newline and tab too, as names need it.
-    A text without any comes back unchanged. A carriage return before a newline is part of the line end and goes
-    with it. Joiners (U+200C, U+200D) stay where they spell: one alone, inside a word of a script that needs them
-    (Persian, Hindi), or U+200D between two emoji.
+    separators, tags (U+E0000 to U+E007F) and lone surrogates. With `one_line` newline and tab too, as names
+    need it. A text without any comes back unchanged. A carriage return before a newline is part of the line
+    end and goes with it. Joiners (U+200C, U+200D) stay where they spell: one alone, inside a word of a script
+    that needs them (Persian, Hindi), or U+200D between two emoji.
 
     Examples
     --------
@@ -117,7 +136,20 @@ def storable(text: str) -> str:
 def cut(text: str, longest: int) -> str:
     r"""Cut a text where it needs more than so many bytes of UTF-8 to be shown, at a whole character, and say so.
 
-    What cannot be seen is shown written out, and counts as that: whoever reads a text never gets more of it.
+    Invisible characters are written out, and their written form counts towards the length, so that no reader
+    gets more text.
+
+    Parameters
+    ----------
+    text : str
+        As it was said.
+    longest : int
+        Bytes that it may need.
+
+    Returns
+    -------
+    str
+    str
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a log comes down to: additive sufficient statistics.
+"""What does a log come down to? Counts that add up, from which every model of counts is fitted.
 
-Every estimator that can be computed from counts takes one of these. They form commutative monoids under ``+``
-with an empty element, so a file, a partition or a worker reduces to the same small object, in any order:
-``counts(a) + counts(b) == counts(a ++ b)``. Trials vary with missing votes, so each cell carries its own.
+Every estimator that can be computed from counts takes one of these. Counts of the parts of a log, by file or by worker,
+add up with ``+`` to the counts of the whole, in any order. Trials vary with missing votes, so each cell carries its
+own.
 """
 
 from __future__ import annotations
@@ -154,7 +154,14 @@ def _tabulated(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64],
 
 
 class Counts(_Cells):
-    """How many debates had `successes` correct votes out of `trials` votes cast.
+    """Number of debates that had `successes` correct votes out of `trials` votes cast.
+
+    Attributes
+    ----------
+    keys : ndarray of int64, shape (cells, 2)
+        Correct votes and votes cast of each cell, in ascending order.
+    weights : ndarray of float, shape (cells,)
+        How many debates are in each cell.
 
     Examples
     --------
@@ -162,6 +169,12 @@ class Counts(_Cells):
        successes  trials  weight
     0          1       2     1.0
     1          3       3     2.0
+    >>> monday, tuesday = Counts.from_votes([[1, 1, 0], [1, 1, 1]]), Counts.from_columns([2], [3], weights=[4.0])
+    >>> both = monday + tuesday
+    >>> both.successes.tolist(), both.trials.tolist(), both.weights.tolist(), both.n_obs
+    ([2, 3], [3, 3], [5.0, 1.0], 6.0)
+    >>> Counts.from_frame(both.to_frame()) == both, both + Counts.empty() == both
+    (True, True)
     """
 
     columns = ("successes", "trials")
@@ -252,7 +265,33 @@ def _row_sums(flags: NDArray[np.bool_], dtype: type[np.integer[Any]]) -> NDArray
 
 
 class RoundCounts(_Cells):
-    """:class:`Counts` of every round of a log, as one additive object."""
+    """:class:`Counts` of every round of a log, as one additive object.
+
+    Attributes
+    ----------
+    keys : ndarray of int64, shape (cells, 3)
+        Round, correct votes and votes cast of each cell, in ascending order.
+    weights : ndarray of float, shape (cells,)
+        How many debates are in each cell.
+
+    Examples
+    --------
+    >>> first, second = Counts.from_columns([3, 1], [3, 3]), Counts.from_columns([3, 3], [3, 3])
+    >>> counts = RoundCounts.from_rounds({1: first, 2: second})
+    >>> counts.rounds, counts[2].to_frame().values.tolist()
+    ((1, 2), [[3.0, 3.0, 2.0]])
+    >>> counts.pooled().n_obs
+    4.0
+    >>> counts.to_frame()
+       round  successes  trials  weight
+    0      1          1       3     1.0
+    1      1          3       3     1.0
+    2      2          3       3     2.0
+    >>> RoundCounts.from_frame(counts.to_frame()) == RoundCounts.from_columns([1, 1, 2, 2], [3, 1, 3, 3], [3, 3, 3, 3])
+    True
+    >>> RoundCounts.empty().n_obs
+    0.0
+    """
 
     columns = ("round", "successes", "trials")
 
@@ -282,7 +321,23 @@ class RoundCounts(_Cells):
 
 
 class TransitionCounts(_Cells):
-    """How many debates went from one (successes, trials) cell in `round` to another in the next round."""
+    """Number of debates that went from one (successes, trials) cell in `round` to another in the next round.
+
+    Attributes
+    ----------
+    keys : ndarray of int64, shape (cells, 5)
+        Round, correct votes and votes cast in it, and the same two numbers in the next round, in ascending order.
+    weights : ndarray of float, shape (cells,)
+        How many debates went that way.
+
+    Examples
+    --------
+    >>> moves = TransitionCounts.from_columns([1, 1], [1, 2], [3, 3], [2, 3], [3, 3])
+    >>> moves.before().to_frame().values.tolist(), moves.after().to_frame().values.tolist()
+    ([[1.0, 3.0, 1.0], [2.0, 3.0, 1.0]], [[2.0, 3.0, 1.0], [3.0, 3.0, 1.0]])
+    >>> TransitionCounts.from_frame(moves.to_frame()) + TransitionCounts.empty() == moves
+    True
+    """
 
     columns = ("round", "successes", "trials", "next_successes", "next_trials")
 
@@ -306,7 +361,9 @@ class TransitionCounts(_Cells):
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCounts:
-    """How often truth `labels[i]` met vote `labels[j]`; a vote of None in the source is left out, not wrong.
+    """Number of times that truth `labels[i]` met vote `labels[j]`.
+
+    A vote of None in the source is left out, not wrong.
 
     Attributes
     ----------
@@ -314,6 +371,17 @@ class ConfusionCounts:
         Every label or vote that occurs, sorted.
     matrix : ndarray of float, shape (labels, labels)
         Rows are the truth, columns the vote.
+
+    Examples
+    --------
+    >>> counts = ConfusionCounts.from_pairs(["A", "A", "B", "B"], ["A", "B", "B", None])
+    >>> counts.to_frame()
+    vote     A    B
+    truth
+    A      1.0  1.0
+    B      0.0  1.0
+    >>> counts.n_obs, (counts + ConfusionCounts.from_texts(["A"], ["A"])).n_obs, ConfusionCounts.empty().n_obs
+    (3.0, 4.0, 0.0)
     """
 
     labels: tuple[str, ...]

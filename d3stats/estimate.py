@@ -1,4 +1,4 @@
-"""One number with its interval, the same shape whatever method made it, and tables of such numbers."""
+"""A number with its interval, in the same form for every method, and tables of such numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Estimate:
     se : float or None
         Standard error, None where the method has none.
     low, high : float or None
-        Limits; both None where the data carry no interval, and then `note` says why.
+        Limits; both None where the data do not allow an interval, and then `note` gives the reason.
     level : float
         Coverage aimed at, in (0, 1).
     kind : str
@@ -40,13 +40,17 @@ class Estimate:
     p_value : float or None
         Two-sided, of the null value that the method's documentation names; None where there is no test.
     note : str
-        What a reader must know, "" when there is nothing.
+        A remark on the estimate or its interval, "" when there is none.
 
     Examples
     --------
     >>> gain = Estimate(name="B - A", value=0.031, low=0.004, high=0.058, kind="cluster t", n=240, n_clusters=80)
     >>> print(gain)
     B - A: 0.031 [0.004, 0.058] (95 % cluster t, n = 240 in 80 clusters)
+    >>> gain.excludes(0), gain.excludes(0.05)
+    (True, False)
+    >>> gain.to_dict()["n_clusters"]
+    80
     """
 
     name: str
@@ -74,9 +78,9 @@ class Estimate:
             "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
         )
         if self.low is None:
-            return f"{self.name}: {self.value:.3f}, no interval ({self.note or size})"
+            return f"{self.name}: {self.value:z.3f}, no interval ({self.note or size})"
         percent = f"{100 * self.level:.6g} % {self.kind}"
-        return f"{self.name}: {self.value:.3f} [{self.low:.3f}, {self.high:.3f}] ({percent}, {size})"
+        return f"{self.name}: {self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}] ({percent}, {size})"
 
     def excludes(self, value: float) -> bool:
         """Say whether a value lies outside the interval; without an interval nothing is excluded."""
@@ -94,6 +98,16 @@ COLUMNS = tuple(Estimate.__dataclass_fields__)
 def estimates_frame(estimates: Iterable[Estimate]) -> pd.DataFrame:
     """Return one row per estimate, columns as the attributes of :class:`Estimate`; None becomes missing.
 
+    Parameters
+    ----------
+    estimates : iterable of Estimate
+        In the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per estimate.
+
     Examples
     --------
     >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
@@ -108,6 +122,18 @@ def estimates_frame(estimates: Iterable[Estimate]) -> pd.DataFrame:
 def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
     r"""Return a booktabs tabular of name, estimate, interval, kind (or why there is no interval) and size.
 
+    Parameters
+    ----------
+    estimates : iterable of Estimate
+        In the order of the rows.
+    digits : int
+        Digits after the point.
+
+    Returns
+    -------
+    str
+        Every cell is escaped.
+
     Examples
     --------
     >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
@@ -117,7 +143,7 @@ def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
     rows = [
         (
             e.name,
-            f"{e.value:.{digits}f}",
+            f"{e.value:z.{digits}f}",
             limits_text(e, digits),
             interval_kind(e),
             f"{e.n}" if e.n_clusters is None else f"{e.n} in {e.n_clusters}",
@@ -128,17 +154,62 @@ def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
 
 
 def limits_text(e: Estimate, digits: int) -> str:
-    """Write the limits in square brackets, or a dash where there are none."""
-    return "-" if e.low is None else f"[{e.low:.{digits}f}, {e.high:.{digits}f}]"
+    """Write the limits in square brackets, or a dash where there are none.
+
+    Parameters
+    ----------
+    e : Estimate
+        With or without an interval.
+    digits : int
+        Digits after the point.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> limits_text(Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96), 2)
+    '[0.40, 0.60]'
+    """
+    return "-" if e.low is None else f"[{e.low:z.{digits}f}, {e.high:z.{digits}f}]"
 
 
 def interval_kind(e: Estimate) -> str:
-    """Return level and kind of the interval; where there is none, why."""
+    """Return level and kind of the interval; where there is none, why.
+
+    Parameters
+    ----------
+    e : Estimate
+        With or without an interval.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> interval_kind(Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96))
+    '95 % Wilson'
+    >>> interval_kind(Estimate(name="rate", value=0.5, low=None, high=None, kind="none", n=1, note="a single item"))
+    'a single item'
+    """
     return f"{100 * e.level:.6g} % {e.kind}" if e.low is not None else e.note or "-"
 
 
 def named_notes(noted: Iterable[tuple[str, Sequence[str]]], what: str) -> list[str]:
     """Return the notes of several results, each once, after the names of the results that it is about.
+
+    Parameters
+    ----------
+    noted : iterable of (str, sequence of str)
+        The name of each result and its notes.
+    what : str
+        What the results are called where all have a note.
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------

@@ -18,7 +18,7 @@ __all__ = ["EstimatesResult", "Result", "json_value"]
 
 
 class Result:
-    """Show a result in every form from one description of its tables.
+    r"""Show a result in every form from one description of its tables.
 
     A subclass defines ``_tables``; ``_title`` where the class name says too little; and ``_json``, the attributes
     that its dictionary holds, where these are not title, tables and notes.
@@ -51,6 +51,13 @@ class Result:
     note: one answer is missing
     >>> Shares(right=3, n=4).to_dict()["tables"]
     {'shares': [{'right': 3, 'share': 0.75}]}
+    >>> shares = Shares(right=3, n=4)
+    >>> shares.to_frame()["share"].tolist()
+    [0.75]
+    >>> shares.summary() == str(shares), "right" in shares._repr_html_()
+    (True, True)
+    >>> shares.to_latex(digits=2).splitlines()[4]
+    '3 & 0.75 \\\\'
     """
 
     notes: tuple[str, ...] = ()
@@ -66,6 +73,16 @@ class Result:
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return the main table, or the one with this title.
+
+        Parameters
+        ----------
+        table : str, optional
+            Title of a table; by default the main one.
+
+        Returns
+        -------
+        DataFrame
+            One row per thing that was computed.
 
         Raises
         ------
@@ -108,6 +125,11 @@ class Result:
             Title of a table.
         digits : int
             Digits after the point of numbers that are not whole.
+
+        Returns
+        -------
+        str
+            A tabular, without a float around it.
         """
         frame = self.to_frame(table)
         frame = frame.reset_index() if _is_named(frame) else frame
@@ -128,7 +150,17 @@ class Result:
 
 
 class EstimatesResult(Result):
-    """Show a result that is a list of estimates: one row each, columns as in :class:`~d3stats.estimate.Estimate`."""
+    """Show a result that is a list of estimates: one row each, columns as in :class:`~d3stats.estimate.Estimate`.
+
+    Examples
+    --------
+    >>> from d3stats.inference import fleiss_kappa
+    >>> found = fleiss_kappa(pd.DataFrame({"a": [1, 1, 0, 0], "b": [1, 1, 0, 1], "c": [0, 1, 0, 0]}))
+    >>> [each.name for each in found.estimates]
+    ["Fleiss' kappa", 'share of agreement']
+    >>> found.to_frame()[["value", "n"]].round(3).values.tolist()
+    [[0.333, 4.0], [0.667, 4.0]]
+    """
 
     _json: ClassVar[tuple[str, ...]] = ("estimates", "notes")
 
@@ -150,13 +182,24 @@ class EstimatesResult(Result):
         return "\n".join([*map(str, self.estimates), *self._remarks(), *notes])
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular of estimate, interval, kind and size."""
-        self.to_frame(table)
+        """Return the estimates as a booktabs tabular (estimate, interval, kind, size), or the table of this title."""
+        if table not in (None, next(iter(self._tables()))):
+            return super().to_latex(table, digits=digits)
         return estimates_latex(self.estimates, digits=digits)
 
 
 def json_value(value: object) -> Any:
     """Return a value as JSON can hold it: missing and infinite as None, arrays as lists, a frame as a list of rows.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, texts, arrays, frames, sequences, mappings, dataclasses, or results with ``to_dict``.
+
+    Returns
+    -------
+    object
+        What `json.dumps` takes.
 
     Examples
     --------
@@ -195,12 +238,12 @@ def _is_named(frame: pd.DataFrame) -> bool:
 
 
 def _text(value: float) -> str:
-    return f"{value:.4f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.3g}"
+    return f"{value:z.4f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.3g}"
 
 
 def _cell(value: object, digits: int) -> str:
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float | np.floating):
-        return f"{value:.{digits}f}"
+        return f"{value:z.{digits}f}"
     return str(value)

@@ -1,7 +1,8 @@
-"""The command line: reads arguments, calls one function of the library, prints what it returns.
+"""The command line: each command reads its arguments, calls one function of the library and prints the
+result.
 
-Who may live here: one file per command, and how results are shown. No statistics: what a command prints, the
-library can return. Commands import what they need when they run, so that ``--help`` stays fast.
+One file per command, and the functions that show results. No statistics: the library returns everything that
+a command prints. Commands import what they need when they run, so that ``--help`` stays fast.
 """
 
 from __future__ import annotations

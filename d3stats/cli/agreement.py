@@ -1,4 +1,4 @@
-"""``d3stats agreement``: do the agents agree more than chance would make them."""
+"""``d3stats agreement``: do the agents agree more often than by chance?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Boot,
     Columns,
@@ -16,6 +17,7 @@ from d3stats.cli.options import (
     Level,
     MissingValues,
     Seed,
+    Strata,
     one_format,
     paths_of,
     reading,
@@ -29,7 +31,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
-from d3stats.report.tables import agreement_table, sized
+from d3stats.report.tables import agreement_table, sized, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
@@ -40,18 +42,22 @@ def agreement(
     file: Annotated[
         str,
         typer.Argument(
+            autocompletion=completion.logs,
             help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
-            "CSV or Parquet, a debate log, or 'slm7'."
+            "CSV or Parquet, a debate log, or 'slm7'.",
         ),
     ],
-    a: Annotated[str | None, typer.Option("--a", help="One agent; 'label' is the right answer.")] = None,
+    a: Annotated[
+        str | None, typer.Option("--a", help="One agent of a pair; 'label' means the right answer.")
+    ] = None,
     b: Annotated[str | None, typer.Option("--b", help="The other agent.")] = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(
             "--measure",
             metavar="d3stats.inference.judges.agreement:MEASURES",
-            help="Cohen's kappa of every pair, or a coefficient of the panel; repeatable, all by default.",
+            help="Cohen's kappa of every pair, or a coefficient of the whole panel; repeatable; default: "
+            "all.",
         ),
     ] = None,
     weights: Annotated[
@@ -59,7 +65,7 @@ def agreement(
         typer.Option(
             "--weights",
             metavar="d3stats.inference.judges.coefficients:NAMED",
-            help="How near two categories are, by their positions.",
+            help="Weights of disagreements in kappa, by the positions of the categories.",
         ),
     ] = "identity",
     metric: Annotated[
@@ -67,25 +73,27 @@ def agreement(
         typer.Option(
             "--metric",
             metavar="d3stats.inference.judges.coefficients:Metric",
-            help="How far categories are apart, for Krippendorff's alpha.",
+            help="Distance between categories in Krippendorff's alpha.",
         ),
     ] = None,
     categories: Annotated[
         str | None,
         typer.Option(
-            "--categories", help="All categories in order, with commas; by default those that occur."
+            "--categories",
+            help="All categories in order, separated by commas; default: the categories in the data.",
         ),
     ] = None,
     round_number: Annotated[
         int | None,
-        typer.Option("--round", help="The round whose votes are taken; each debate's last by default."),
+        typer.Option("--round", help="The round to take votes from; default: each debate's last round."),
     ] = None,
     by: Annotated[
         str,
         typer.Option(
             "--by",
             metavar="d3stats.inference.judges.ratings:ItemIs",
-            help="What an item is in a log; with question, runs count as agents.",
+            help="Unit of agreement in a log; with 'question', repeated debates of a question count as "
+            "further agents.",
         ),
     ] = "debate",
     repeats: Annotated[
@@ -93,7 +101,8 @@ def agreement(
         typer.Option(
             "--repeats",
             metavar="d3stats.inference.judges.ratings:Repeats",
-            help="An agent's second vote on an item: refuse it, or count it as another agent's.",
+            help="If an agent votes twice on an item: refuse the table, or count the second vote as "
+            "another agent's.",
         ),
     ] = "refuse",
     kind: Annotated[
@@ -108,9 +117,11 @@ def agreement(
         bool,
         typer.Option(
             "--jury",
-            help="Instead: how often the plurality of 1, 2, ... agents is right by the column 'label'.",
+            help="Show the jury curve instead: how often the plurality of 1, 2, ... agents equals the "
+            "column 'label'.",
         ),
     ] = False,
+    strata: Strata = None,
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
@@ -121,7 +132,7 @@ def agreement(
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
-    """Show how far agents agree: the panel's coefficients and every pair's kappa, with intervals; or their jury."""
+    """Measure agreement: coefficients of the panel and kappa of every pair, with intervals."""
     one_format(as_json, as_latex)
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
@@ -136,13 +147,14 @@ def agreement(
     found: AgreementTable | JuryCurve
     with working("counting agreement"):
         if jury:
-            if measures or metric or weights != "identity" or kind != "cluster t":
+            if measures or metric or weights != "identity" or kind != "cluster t" or strata is not None:
                 raise ValueError(
-                    "--jury must come without --measure, --metric, --weights and --kind; got one"
+                    "--jury must come without --measure, --metric, --weights, --kind and --strata; got one"
                 )
             found = jury_curve(paths_of([file])[0], **settings)
         else:
             settings |= {"weights": weights, "metric": metric, "kind": kind, "measures": measures or MEASURES}
+            settings["strata"] = strata
             found = measured(paths_of([file])[0], **settings)
     if figure is not None:
         save_figure(found.plot, figure)
@@ -161,7 +173,7 @@ def _limits(value: float, low: float | None, high: float | None, sign: str = "")
     if value != value:
         return "-"
     bare = low is None or high is None or low != low
-    return f"{value:{sign}.3f}" + ("" if bare else f" [{low:{sign}.3f}, {high:{sign}.3f}]")
+    return f"{value:{sign}z.3f}" + ("" if bare else f" [{low:{sign}z.3f}, {high:{sign}z.3f}]")
 
 
 def _show_jury(found: JuryCurve) -> None:
@@ -171,17 +183,17 @@ def _show_jury(found: JuryCurve) -> None:
         (
             str(row["k"]),
             _limits(row["accuracy"], row["low"], row["high"]),
-            f"{row['independent']:.3f}",
+            f"{row['independent']:z.3f}",
             _limits(row["gain"], row["gain_low"], row["gain_high"], "+"),
         )
         for row in found.curve.to_dict("records")
     ]
     print_warnings(found.notes)
-    title = f"Right verdicts of k agents ({sized(found)}; {100 * found.level:.6g} %: plurality "
+    title = f"Correct verdicts of k agents ({sized(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
     print_table(
-        "What the panel is worth",
+        "Independent agents that the panel equals",
         ("", "estimate", "interval"),
         [
             (e.name, _limits(e.value, e.low, e.high), "-" if e.low is None else interval_kind(e))
@@ -194,6 +206,7 @@ def _show_jury(found: JuryCurve) -> None:
 
 def _show(found: AgreementTable) -> None:
     print_warnings(found.notes)
-    print_table(*agreement_table(found))
+    for table in (agreement_table(found), *strata_of(found.strata)):
+        print_table(*table)
     refused = [f"{name}: {why}" for name, why in found.refused.items()]
-    print_notes([*refused, *without_warnings(found.notes)])
+    print_notes([*refused, *without_warnings(found.notes), *strata_notes(found.strata)])

@@ -1,7 +1,8 @@
-"""The ``d3stats`` program: its commands and how it fails."""
+"""The ``d3stats`` program: its commands and its error messages."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -13,8 +14,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from d3stats.cli.options import choices
 
 GROUPS = {
-    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias"),
-    "Plan": ("plan", "power", "calibrate", "simulate", "rules", "worlds"),
+    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "rationales"),
+    "Plan": ("plan", "escalate", "power", "calibrate", "simulate", "rules", "worlds"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),
 }
@@ -33,6 +34,11 @@ class _Program(TyperGroup):
             with formatter.section(group):
                 formatter.write_dl([(name, _first_sentence(self.commands[name])) for name in names])
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program; what it writes into a pipe or a file is UTF-8."""
+        _write_utf8()
+        return super().main(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -47,6 +53,17 @@ class _Program(TyperGroup):
         except KeyboardInterrupt:
             typer.echo("d3stats: interrupted", err=True)
             raise typer.Exit(130) from None
+
+
+def _write_utf8() -> None:
+    """Write UTF-8 where there is no terminal: a code page of Windows has no lines of tables, and fails on names."""
+    for stream in (sys.stdout, sys.stderr):
+        if (
+            isinstance(stream, io.TextIOWrapper)
+            and not stream.isatty()
+            and "PYTHONIOENCODING" not in os.environ
+        ):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _first_sentence(command: Any) -> str:
@@ -70,6 +87,8 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = _pairs_apart(self, ctx, args)
+        if ctx.resilient_parsing:  # a shell completes a word of a line that is not finished
+            return super().parse_args(ctx, args)
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         seen: set[str] = set()
         for option in given:
@@ -102,7 +121,6 @@ app = typer.Typer(
     cls=_Program,
     help="The statistics of LLM debates.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -1,4 +1,4 @@
-"""``d3stats audit-table``: do the numbers of a printed table go together?"""
+"""``d3stats audit-table``: are the numbers of a printed table consistent with each other?"""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from d3stats.inference.printed_tables import Finding, TableAudit
 
 HEADS = {
-    "inconsistent": "Inconsistent: no numbers that round to these go together",
-    "conditional": "Possible only if something else holds",
+    "inconsistent": "Inconsistent: no unrounded numbers fit all of these",
+    "conditional": "Possible only under a further condition",
     "consistent": "Consistent",
 }
 
 
 def audit_table(
     file: Annotated[
-        Path | None, typer.Argument(help="CSV, one row per system, each number as it is printed.")
+        Path | None, typer.Argument(help="A CSV with one row per system and each number as printed.")
     ] = None,
     n: Annotated[
-        int | None, typer.Option("--n", help="Items of every row, when there is no column n.")
+        int | None, typer.Option("--n", help="Number of items in every row, if there is no column n.")
     ] = None,
     check: Annotated[
-        list[str] | None, typer.Option("--check", help="Only this check; repeatable. All by default.")
+        list[str] | None, typer.Option("--check", help="Run only this check; repeatable; default: all.")
     ] = None,
     checks: Annotated[
         bool, typer.Option("--checks", help="List the checks and the columns that they need.")
@@ -40,7 +40,7 @@ def audit_table(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Hold a table's numbers against each other: shares of n, gains, t and p, kappas, costs; rounding allowed for."""
+    """Check whether a table's printed numbers fit together: shares of n, gains, t and p, kappas, costs."""
     one_format(as_json, as_latex)
     if checks:
         _list_checks(as_json)

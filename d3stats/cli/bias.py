@@ -1,4 +1,4 @@
-"""``d3stats bias``: is a judge biased by position, by length, towards its own family, and what do personas do."""
+"""``d3stats bias``: is a judge biased by position, length, its own model family or a persona?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from d3stats.cli.options import (
     Level,
     MissingValues,
     Seed,
+    Strata,
     checked_figure,
     one_format,
     reading,
@@ -28,7 +29,7 @@ from d3stats.cli.output import (
     save_figure,
     without_warnings,
 )
-from d3stats.report.tables import audit_table
+from d3stats.report.tables import audit_tables, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from d3stats.inference.bias import Audit, Audits, Judgments
@@ -47,33 +48,38 @@ def bias(
         ),
     ],
     audit: Annotated[
-        str, typer.Option("--audit", metavar="d3stats.cli.bias:AUDITS", help="Which bias is looked for.")
+        str, typer.Option("--audit", metavar="d3stats.cli.bias:AUDITS", help="The bias to test for.")
     ] = "position",
     judges: Annotated[
-        list[str] | None, typer.Option("--judge", help="Only this judge; repeatable. By default all.")
+        list[str] | None, typer.Option("--judge", help="Audit only this judge; repeatable; default: all.")
     ] = None,
     votes: Annotated[
         str,
         typer.Option(
             "--votes",
             metavar="d3stats.inference.bias.verdicts:Votes",
-            help="What a vote names: the answer, or the slot, where A is what was shown first.",
+            help="Meaning of a vote: the name of an answer, or of a slot (A is the answer shown first).",
         ),
     ] = "answer",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Persona audit: the name of the judge without a persona.")
+        str, typer.Option("--baseline", help="For --audit persona: the name of the judge without a persona.")
     ] = "none",
     against: Annotated[
         str,
         typer.Option(
             "--against",
             metavar="d3stats.inference.bias.self_preference:Against",
-            help="Self audit: which other judges are compared with.",
+            help="For --audit self: the other judges to compare with.",
         ),
     ] = "disinterested",
     use_label: Annotated[
-        bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
+        bool,
+        typer.Option(
+            "--label/--no-label",
+            help="For --audit verbosity: compare only answers of equal quality, by the label.",
+        ),
     ] = True,
+    strata: Strata = None,
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
@@ -86,23 +92,28 @@ def bias(
         typer.Option(
             "--figure",
             callback=checked_figure,
-            help="Position audit: also write the figure here, as PDF and PNG.",
+            help="For --audit position: also write the figure to this path, as PDF and PNG.",
         ),
     ] = None,
 ) -> None:
-    """Audit judges for bias: the effect with its interval first, then the test."""
+    """Audit judges for bias: the effect with its interval, then the test."""
     from d3stats._check import choice
     from d3stats.inference.bias import as_judgments
+    from d3stats.inference.bias.verdicts import FIELDS
+    from d3stats.inference.item_strata import item_strata
 
     one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)
     if figure is not None and audit != "position":
         raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
+    how = reading(missing_values, columns, encoding)
+    kinds = None if strata is None else item_strata(file, strata, FIELDS, **how)
     data = as_judgments(
-        file,
+        file if kinds is None or kinds.log is None else kinds.log,
         votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
         decisions=audit == "position",
-        **reading(missing_values, columns, encoding),
+        personas=audit == "persona",
+        **how,
     )
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},
@@ -110,7 +121,7 @@ def bias(
         "self": {"against": against},
         "persona": {"baseline": baseline},
     }
-    found = _audited(audit, data, judges, options[audit] | {"level": level})
+    found = _audited(audit, data, judges, options[audit] | {"level": level, "strata": kinds})
     if figure is not None:
         from d3stats.inference.bias import position_frame
         from d3stats.plotting.intervals import plot_position_bias
@@ -151,18 +162,20 @@ def _audited(
         "self": self_preference,
         "persona": persona_effect,
     }
-    return each_judge(by_name[audit], data, judges, **options)
+    return each_judge(by_name[audit], data, judges, personas=audit == "persona", **options)
 
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
     print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or is_warning(note)])
-    print_table(*audit_table(result))
-    notes = without_warnings(result.notes, doubts)
+    for table in (*audit_tables(result), *strata_of(result.strata)):
+        print_table(*table)
+    notes = [*without_warnings(result.notes, doubts), *strata_notes(result.strata)]
     test = getattr(result, "heterogeneity", None)
     if test is not None:
         notes.insert(0, str(test))
-    notes += [f"{e.name}: {e.note}" for e in result.estimates if e.note and e.low is None]
+    alone = [*result.estimates, *getattr(result, "main_effects", ())]
+    notes += [f"{e.name}: {e.note}" for e in alone if e.note and e.low is None]
     print_notes(notes)
 
 

@@ -1,4 +1,4 @@
-"""``d3stats calibrate``: the synthetic world whose debates look like those of a pilot."""
+"""``d3stats calibrate``: fit a synthetic world to a pilot."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
@@ -38,20 +39,28 @@ if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
 
 World = Annotated[
-    str, typer.Option("--world", help="Whose parameters are fitted: a name that 'd3stats worlds' lists.")
+    str,
+    typer.Option(
+        "--world",
+        autocompletion=completion.worlds,
+        help="The world to fit; 'd3stats worlds' lists the names.",
+    ),
 ]
 
 
 def calibrate(
-    pilot: Annotated[list[str], typer.Argument(help="Pilot logs, at least two rounds, or 'slm7'.")],
+    pilot: Annotated[
+        list[str],
+        typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or 'slm7'."),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write the world as a study (TOML) that d3stats simulate reads."),
+        typer.Option("-o", "--output", help="Write the world as a study file (TOML) for d3stats simulate."),
     ] = None,
     world: World = "conformity",
     free: Annotated[
         list[str] | None,
-        typer.Option("--free", help="A parameter to fit, in place of the usual ones; repeatable."),
+        typer.Option("--free", help="A parameter to fit instead of the default ones; repeatable."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     level: Level = 0.95,
@@ -65,12 +74,12 @@ def calibrate(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Fit a synthetic world to a pilot: its parameters, and whether the pilot could have come from it."""
+    """Fit a synthetic world to a pilot, and test whether the pilot could have come from that world."""
     one_format(as_json, as_latex)
     if out is not None and out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     if out is not None and not out.absolute().parent.is_dir():
-        raise ValueError(f"--output must lie in a folder that exists; got {str(out)!r}")
+        raise ValueError(f"the folder of --output must exist; got {str(out)!r}")
     log, left_out = read_trajectories(pilot, lenient, roles, reading(missing_values, columns, encoding))
     fit = fitted(log, world, free, seed)
     if out is not None:
@@ -100,11 +109,11 @@ def calibrate(
         print_table(*one)
     print_notes([*fit.untold, *[f"left out: {line}" for line in left_out]])
     if out is not None:
-        typer.echo(f"{out}: the study of rules in this world; simulate it with d3stats simulate {out}")
+        typer.echo(f"{out}: a study of rules in this world; next: d3stats simulate {out}")
 
 
 def fitted(log: Trajectories, world: str, free: list[str] | None, seed: int) -> Calibration:
-    """Calibrate the world of this name; a name that there is not names the nearest."""
+    """Calibrate the world of this name; for an unknown name the error suggests the nearest one."""
     from d3stats._check import choice
     from d3stats.planning.calibration.calibrate import calibrate as fit
     from d3stats.worlds.base import world_types
@@ -128,18 +137,18 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
         ]
         for row in table.to_dict("records")
     ]
-    heads = ["parameter", "estimate", f"{level:.0%} interval", "before", "decided by"]
+    heads = ["parameter", "estimate", f"{level:z.0%} interval", "before", "decided by"]
     checks = [
         [
             f"{row['statistic']}, round {row['round']}",
-            f"{row['pilot']:.3f}",
-            f"{row['predicted']:.3f}",
-            f"[{row['low']:.3f}, {row['high']:.3f}]",
-            f"{row['p_value']:.3f}",
+            f"{row['pilot']:z.3f}",
+            f"{row['predicted']:z.3f}",
+            f"[{row['low']:z.3f}, {row['high']:z.3f}]",
+            f"{row['p_value']:z.3f}",
         ]
         for row in fit.checks.to_dict("records")
     ]
-    compared = "The pilot, and what pilots of its size drawn from this world show"
+    compared = "The pilot, compared with simulated pilots of the same size from this world"
     return [
         (str(fit.to_dict()["title"]), heads, rows),
         (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),

@@ -1,4 +1,4 @@
-"""``d3stats compare``: is one run better than another on the same items, and by how much."""
+"""``d3stats compare``: is one run better than another on the same items, and by how much?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Boot,
     Columns,
@@ -17,6 +18,7 @@ from d3stats.cli.options import (
     Missing,
     MissingValues,
     Seed,
+    Strata,
     one_format,
     paths_of,
     reading,
@@ -30,7 +32,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
-from d3stats.report.tables import comparison_tables
+from d3stats.report.tables import comparison_tables, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from d3stats.inference import Comparison
@@ -42,19 +44,20 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
+            autocompletion=completion.logs,
             help="Two or more runs: tables with a column 'item' and 'correct' or 'score' (CSV, Parquet), debate "
-            "logs, or 'slm7'. The first is the reference."
+            "logs, or 'slm7'. The first is the reference.",
         ),
     ],
     names: Annotated[
-        list[str] | None, typer.Option("--name", help="What a run is called; once per run.")
+        list[str] | None, typer.Option("--name", help="Name of a run; give it once per run.")
     ] = None,
     items: Annotated[
         str,
         typer.Option(
             "--items",
             metavar="d3stats.inference.comparison.runs:Items",
-            help="Refuse runs over different items, or keep the common items.",
+            help="If runs have different items: refuse them, or keep the common items.",
         ),
     ] = "same",
     by: Annotated[
@@ -62,7 +65,7 @@ def compare(
         typer.Option(
             "--by",
             metavar="d3stats.inference.comparison.runs:ItemIs",
-            help="What an item is in a log; with question, its debates are averaged.",
+            help="Unit of comparison in a log; with 'question', the debates of a question are averaged.",
         ),
     ] = "question",
     value: Annotated[
@@ -70,22 +73,26 @@ def compare(
         typer.Option(
             "--value",
             metavar="[COLUMN|verdict|plurality|votes|tokens|score:SIDE]",
-            help="A table's column, or what is read from a log; its verdict by default.",
+            help="The column of a table, or the value to take from a log; default: the verdict.",
         ),
     ] = None,
     rounds: Annotated[
         list[str] | None,
         typer.Option(
-            "--round", metavar="[ROUND|last]", help="The round of a log; once for all runs or once per run."
+            "--round",
+            metavar="[ROUND|last]",
+            help="The round of a log; give it once for all runs, or once per run.",
         ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="Compare all runs with this one (a name), not all pairs.")
+        str | None,
+        typer.Option("--baseline", help="Name of the run to compare all others with; default: all pairs."),
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", help="Largest difference that nobody minds: adds non-inferiority, equivalence."
+            "--margin",
+            help="Largest difference that does not matter; adds tests of non-inferiority and equivalence.",
         ),
     ] = None,
     kind: Annotated[
@@ -101,7 +108,7 @@ def compare(
         typer.Option(
             "--test",
             metavar="d3stats.inference.comparison.pair_data:Test",
-            help="Whose p is shown; by default the test of the interval.",
+            help="The test whose p-value is shown; default: the test that matches the interval.",
         ),
     ] = None,
     family: Annotated[
@@ -109,9 +116,10 @@ def compare(
         typer.Option(
             "--family",
             metavar="d3stats.inference.comparison.multiplicity:Family",
-            help="How p is adjusted over the pairs.",
+            help="Adjustment of p-values for the number of pairs.",
         ),
     ] = "holm",
+    strata: Strata = None,
     missing: Missing = "exclude",
     missing_values: MissingValues = None,
     columns: Columns = None,
@@ -123,7 +131,7 @@ def compare(
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
-    """Compare runs over the same items: the difference with its interval first, then the tests."""
+    """Compare runs over the same items: the difference with its interval, then the tests."""
     one_format(as_json, as_latex)
     if len(runs) < 2:
         raise ValueError(f"runs must be at least two; got {runs}")
@@ -134,6 +142,7 @@ def compare(
     settings |= {
         "round_number": _rounds(rounds),
         "names": names,
+        "strata": strata,
         **reading(missing_values, columns, encoding),
         "n_boot": n_boot,
         "rng": seed,
@@ -166,12 +175,12 @@ def _whole(word: str) -> int:
 
 def _show(found: Comparison) -> None:
     print_warnings(found.notes)
-    for table in comparison_tables(found):
+    for table in (*comparison_tables(found), *strata_of(found.strata)):
         print_table(*table)
     if found.margin is not None:
         results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
         print_notes([result.conclusion for result in results])
-    print_notes([*_without_limits(found), *without_warnings(found.notes)])
+    print_notes([*_without_limits(found), *without_warnings(found.notes), *strata_notes(found.strata)])
 
 
 def _without_limits(found: Comparison) -> list[str]:

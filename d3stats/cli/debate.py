@@ -1,4 +1,4 @@
-"""``d3stats debate``: run debates with live or synthetic agents, within a budget, and go on after a crash."""
+"""``d3stats debate``: run debates with live or synthetic agents, within a budget, and resume after a crash."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import Encoding, Json, Seed
 from d3stats.cli.output import print_json, print_notes, print_table
 
@@ -31,7 +32,7 @@ __all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
 def show_forecast(
     outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
 ) -> None:
-    """Print what a run will cost, and the limits that it has."""
+    """Print what a run will cost, and its limits."""
     looks = [
         ("typical, stopped after round 1", outlook.shortest),
         ("typical, never stopped", outlook.full),
@@ -48,15 +49,17 @@ def show_forecast(
                 f"{look.tokens_in:,}",
                 f"{look.tokens_out:,}",
                 f"{look.tokens:,}",
-                f"{look.tokens / outlook.debates:,.0f}",
+                f"{look.tokens / outlook.debates:z,.0f}",
                 _dollars(look.dollars),
             ]
             for case, look in looks
         ],
     )
-    notes = ["'longest' bounds one attempt a call; attempts after failures come on top, within the budget."]
+    notes = [
+        "'longest' counts one attempt per call; repeated attempts cost extra, but never more than the budget."
+    ]
     if outlook.measured < outlook.debates:
-        notes.append(f"Scaled up from {outlook.measured} debates, spread evenly over the items.")
+        notes.append(f"The forecast scales up {outlook.measured} debates, spread evenly over the items.")
     limits = [
         text
         for text in (
@@ -65,7 +68,9 @@ def show_forecast(
         )
         if text
     ]
-    notes.append(f"Budget: {' and '.join(limits)}." if limits else "No budget: nothing limits what is spent.")
+    notes.append(
+        f"Budget: {' and '.join(limits)}." if limits else "No budget is set, so nothing limits the cost."
+    )
     print_notes(notes)
 
 
@@ -77,7 +82,7 @@ def forecast_json(outlook: Forecast) -> dict[str, Any]:
 
 
 def show_report(report: RunReport) -> None:
-    """Print what a run has done, and the next commands."""
+    """Print the report of a run, and the next commands."""
 
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
@@ -94,28 +99,30 @@ def show_report(report: RunReport) -> None:
         ["dollars", _dollars(report.dollars)],
         ["tokens estimated, in turns of this run", str(report.estimated)],
         ["votes missing", f"{report.votes_missing.total():,} of {report.votes:,}"],
-        ["turns with something missing", counted(report.missing)],
-        ["calls repeated after a kill", str(report.repeated)],
-        ["seconds", f"{report.seconds:.1f}"],
+        ["turns with a missing part", counted(report.missing)],
+        ["calls repeated after a crash", str(report.repeated)],
+        ["seconds", f"{report.seconds:z.1f}"],
     ]
     print_table(str(report.log), ["", ""], rows)
     notes = []
     if (report.not_begun or report.unfinished) and report.stopped == "budget":
         notes.append(
-            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended for want of budget"
-            f"{_left(report)}: the same command with a larger one goes on."
+            f"The budget was too small: {len(report.not_begun)} debates did not start, {report.unfinished} did not end"
+            f"{_left(report)}. To resume, run the same command with a larger budget."
         )
     if report.dropped:
         notes.append(
-            f"Parameters that the server did not take: {', '.join(report.dropped)}; calls were made without."
+            f"The server refused these parameters: {', '.join(report.dropped)}. The calls were made "
+            "without them."
         )
     if report.structured is not None:
-        notes.append(f"Votes and scores were asked for as {report.structured}.")
+        notes.append(f"Votes and scores were requested as {report.structured}.")
     if not report.warnings:
-        notes += [f"The server's last words on {kind}: {words}" for kind, words in report.words.items()]
+        notes += [f"The server's last message for {kind}: {words}" for kind, words in report.words.items()]
     if report.overdrawn:
         notes.append(
-            f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
+            f"{report.overdrawn} calls cost more than their bound, because the server does not count "
+            "tokens by bytes."
         )
     log = shlex.quote(str(report.log))
     notes.append(f"Next: d3stats doctor {log}; d3stats show {log}; d3stats replay {log}")
@@ -123,7 +130,7 @@ def show_report(report: RunReport) -> None:
 
 
 def _left(report: RunReport) -> str:
-    """Say what is left of a budget, and what it takes to begin another debate."""
+    """Return what is left of a budget, and what another debate needs to start."""
     parts = []
     if report.tokens_to_begin is not None:
         parts.append((f"{report.tokens_left:,}", f"{report.tokens_to_begin:,} tokens"))
@@ -132,11 +139,11 @@ def _left(report: RunReport) -> str:
     if not parts:
         return ""
     left, needed = (" and ".join(words) for words in zip(*parts, strict=True))
-    return f" ({left} left; {needed} must be set aside to begin another debate)"
+    return f" ({left} left; {needed} are needed to start another debate)"
 
 
 def _dollars(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4f}"
+    return "-" if value is None else f"{value:z,.4f}"
 
 
 SYNTHETIC_ITEMS = 100
@@ -151,117 +158,144 @@ def debate(
         str | None,
         typer.Argument(
             metavar="ITEMS",
-            help="Questions, with candidates or without: JSONL, JSON, CSV, TSV, XLSX, Parquet.",
+            help="A file of questions, with or without candidates: JSONL, JSON, CSV, TSV, XLSX, Parquet.",
         ),
     ] = None,
     protocol: Annotated[
-        str, typer.Option("--protocol", help="A protocol, e.g. 'samre', 'samre:jurors=3,poll=every_round'.")
+        str,
+        typer.Option(
+            "--protocol",
+            autocompletion=completion.protocols,
+            help="A protocol, e.g. 'samre', 'samre:jurors=3,poll=every_round'.",
+        ),
     ] = "samre",
-    model: Annotated[str | None, typer.Option("--model", help="The model's name on the server.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Name of the model on the server.")] = None,
     base_url: Annotated[
         str | None,
-        typer.Option("--base-url", help="An OpenAI-compatible server, e.g. http://localhost:8000/v1."),
+        typer.Option(
+            "--base-url", help="Address of an OpenAI-compatible server, e.g. http://localhost:8000/v1."
+        ),
     ] = None,
     role_model: Annotated[
         list[str] | None,
-        typer.Option("--role-model", metavar="ROLE=NAME", help="Another model for a role; repeatable."),
+        typer.Option("--role-model", metavar="ROLE=NAME", help="Use another model for a role; repeatable."),
     ] = None,
     stop: Annotated[
         str | None,
-        typer.Option("--stop", help="A stopping rule, e.g. 'unanimity'; the protocol's own by default."),
+        typer.Option(
+            "--stop",
+            autocompletion=completion.rules,
+            help="A stopping rule, e.g. 'unanimity'; default: the protocol's own rule.",
+        ),
     ] = None,
     budget_tokens: Annotated[
         int | None,
-        typer.Option("--budget-tokens", help="Never spend more tokens than this, all runs together."),
+        typer.Option("--budget-tokens", help="Largest number of tokens to spend, over all runs of this log."),
     ] = None,
     max_usd: Annotated[
-        float | None, typer.Option("--max-usd", help="Never spend more dollars than this; needs --prices.")
+        float | None,
+        typer.Option(
+            "--max-usd", help="Largest number of dollars to spend, over all runs of this log; needs --prices."
+        ),
     ] = None,
     prices: Annotated[
         Path | None,
         typer.Option(
             "--prices",
-            help="What models cost (TOML): a date, and [models.NAME] with input and output in dollars per million "
-            "tokens (prompt and completion).",
+            help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per "
+            "million tokens (prompt and completion).",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The log; the same command goes on from it.")
+        Path | None,
+        typer.Option("-o", "--output", help="The log to write; the same command resumes an interrupted run."),
     ] = None,
     orders: Annotated[
         str,
-        typer.Option("--orders", metavar="d3stats.run.items:Orders", help="Which candidate is shown first."),
+        typer.Option("--orders", metavar="d3stats.run.items:Orders", help="The candidate to show first."),
     ] = "seeded",
-    repeats: Annotated[int, typer.Option("--repeats", help="Debate each item so often.")] = 1,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many items.")] = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="Debates per item.")] = 1,
+    limit: Annotated[int | None, typer.Option("--limit", help="Use only the first N items.")] = None,
     item_format: Annotated[
-        str | None, typer.Option("--format", help="The shape of ITEMS, when the content is not to decide.")
+        str | None,
+        typer.Option("--format", help="The layout of ITEMS; default: recognised from the content."),
     ] = None,
     identical: Annotated[
         str,
         typer.Option(
-            "--identical", metavar="d3stats.run.items:Identical", help="Candidates of the same text."
+            "--identical", metavar="d3stats.run.items:Identical", help="If candidates have the same text."
         ),
     ] = "refuse",
     empty: Annotated[
         str,
-        typer.Option("--empty", metavar="d3stats.run.items:Identical", help="Candidates without a text."),
+        typer.Option("--empty", metavar="d3stats.run.items:Identical", help="If candidates have no text."),
     ] = "refuse",
     encoding: Encoding = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", help="Calls at a time.")] = 8,
-    rpm: Annotated[float | None, typer.Option("--rpm", help="Requests per minute at most.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", help="Number of simultaneous calls.")] = 8,
+    rpm: Annotated[float | None, typer.Option("--rpm", help="Largest number of requests per minute.")] = None,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", help="Sent to the server; its own by default.")
+        float | None,
+        typer.Option(
+            "--temperature",
+            help="Temperature sent to the server; default: that of the protocol's source, or the server's own.",
+        ),
     ] = None,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Seconds until a call is given up.")
-    ] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Timeout of a call in seconds.")] = None,
     retries: Annotated[
-        int | None, typer.Option("--retries", help="Further attempts of a call that failed.")
+        int | None, typer.Option("--retries", help="Further attempts after a failed call.")
     ] = None,
     reasoning_tokens: Annotated[
         int | None,
-        typer.Option("--reasoning-tokens", help="Tokens on top in every call, for models that think first."),
+        typer.Option(
+            "--reasoning-tokens",
+            help="Extra tokens in every call, for models that reason before they answer.",
+        ),
     ] = None,
     tokens_per_word: Annotated[
         float | None,
-        typer.Option("--tokens-per-word", help="Tokens allowed per word asked for; English needs 1.4."),
+        typer.Option("--tokens-per-word", help="Tokens allowed per requested word; English needs about 1.4."),
     ] = None,
     window: Annotated[
         int | None,
         typer.Option(
-            "--window", help="The model's context window in tokens; as the server tells; 0: no check."
+            "--window", help="The model's context window in tokens; default: the server's value; 0: no check."
         ),
     ] = None,
     wait: Annotated[
-        float, typer.Option("--wait", help="Seconds that a server is waited for that is gone or loading.")
+        float, typer.Option("--wait", help="Seconds to wait for a server that is down or still loading.")
     ] = 300.0,
     structured: Annotated[
         str | None,
         typer.Option(
             "--structured",
             metavar="d3stats.run.live.server:Structured",
-            help="How votes and scores are asked for: by a JSON schema, in plain text, or as the server can.",
+            help="Form of votes and scores: a JSON schema, plain text, or what the server supports.",
         ),
     ] = None,
     key_env: Annotated[
         str | None,
-        typer.Option("--key-env", help="The environment variable with the server's key; OPENAI_API_KEY."),
+        typer.Option("--key-env", help="Name of the environment variable that holds the server's key."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="The run's name in the log; the file's stem.")
+        str | None,
+        typer.Option("--name", help="Name of the run in the log; default: the file name without its suffix."),
     ] = None,
     seed: Seed = 0,
     synthetic: Annotated[
         Path | None,
-        typer.Option("--synthetic", metavar="WORLD.toml", help="Agents of a world; nothing is paid."),
+        typer.Option(
+            "--synthetic",
+            metavar="WORLD.toml",
+            help="Use synthetic agents of this world (TOML); no model is called.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the forecast and stop.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run debates and write their log; shows what it will cost before the first call.
+    """Run debates and write their log; shows the expected cost before the first call.
 
-    Exit code 0: played; 1: could not go on; 3: played, and more than half of the votes are missing; 130: interrupted.
+    Exit code 0: finished; 1: stopped by an error; 3: finished, but more than half of the votes are missing;
+    130: interrupted.
     """
     import asyncio
 
@@ -273,12 +307,12 @@ def debate(
 
     with _Said(as_json) as said:
         if out is None and not dry_run:
-            raise ValueError("-o must say where the log is written; got none (or ask for --dry-run)")
+            raise ValueError("-o must name the log to write; got none (or use --dry-run)")
         played = protocol_from_text(protocol)
         rule = None if stop is None else from_text(stop)
         table = None if prices is None else PriceTable.read(prices)
         if max_usd is not None and table is None:
-            raise ValueError("--max-usd needs --prices FILE, which says what the models cost; got none")
+            raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
         agents: Agent | dict[str, Agent]
         if synthetic is not None:
             agents, chosen = _of_world(synthetic, items, limit, seed)
@@ -334,7 +368,10 @@ def debate(
         report = asyncio.run(job.run())
         said.report = report
         if report.stopped == "interrupted":
-            line = f"interrupted after {report.closed} of {report.planned} debates; the same command goes on from {out}"
+            line = (
+                f"interrupted after {report.closed} of {report.planned} debates; the same command "
+                f"resumes {out}"
+            )
             typer.echo(f"d3stats: {line}", err=True)
             said.show(line)
             raise typer.Exit(130)
@@ -342,14 +379,15 @@ def debate(
             show_report(report)
         if report.stopped == "overdrawn":
             raise ValueError(
-                f"a call must cost no more than its bound for a budget to hold; got {report.overdrawn} that cost more, "
-                f"so nothing more was begun: {report.charged:,} tokens were charged (--reasoning-tokens and "
-                "--tokens-per-word raise the bounds of another log; without a budget this one goes on)"
+                f"every call must cost at most its bound, or a budget cannot hold; got {report.overdrawn} "
+                f"that cost more, after {report.charged:,} tokens (start a new log with larger "
+                "--reasoning-tokens or --tokens-per-word, or resume without a budget)"
             )
         if report.stopped == "unreached":
             raise ValueError(
-                f"every call must reach its server within --wait; got {report.unfinished} debates that were left open "
-                f"because a call of theirs did not in {wait:g} s: the same command goes on from {out}"
+                f"every call must reach its server within --wait; got {report.unfinished} open debates "
+                "with a call "
+                f"that did not in {wait:g} s; the same command resumes {out}"
             )
         said.show()
         if (report.missing_votes.share or 0.0) > HALF:
@@ -357,7 +395,7 @@ def debate(
 
 
 class _Said:
-    """What ``--json`` prints: one object, whether the run ends well or not; use it as a context."""
+    """The one object that ``--json`` prints, also when the run fails; use it as a context."""
 
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
@@ -519,10 +557,20 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
         raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
     try:
         world = from_table(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ValueError(
+            f'--synthetic must name a TOML file with a line such as name = "courtroom"; got {path}, which does '
+            "not exist ('d3stats worlds' lists the names)"
+        ) from None
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)
-    items = [DebateItem(one.question, one.text, one.candidates, one.answers, one.label) for one in made]
+    items = [
+        DebateItem(
+            one.question, one.text, one.candidates, one.answers, one.label, one.cluster, category=one.category
+        )
+        for one in made
+    ]
     return synthetic_agent(world, seed), items
 
 
@@ -558,7 +606,7 @@ class Progress:
             self._status.stop()
 
     def __call__(self, report: RunReport) -> None:
-        """Show where the run is, unless that was just done."""
+        """Show the progress of the run, unless it was just shown."""
         self._report = report
         now = time.monotonic()
         if now - self._last < (EVERY_SECONDS if self._status is None else REDRAW_SECONDS):
@@ -567,12 +615,12 @@ class Progress:
         self._say(self._line())
 
     def halt(self) -> None:
-        """Say, from now on, what a run that is being ended waits for."""
+        """Show what an interrupted run still waits for."""
         self._halting, self._last = True, time.monotonic()
         self._say(self._line())
 
     def wait(self, text: str) -> None:
-        """Say that a server is waited for before the run begins, unless something was just said."""
+        """Show that the run waits for its server, unless a message was just shown."""
         now = time.monotonic()
         if (
             now - self._last >= (EVERY_SECONDS if self._status is None else REDRAW_SECONDS)
@@ -583,7 +631,7 @@ class Progress:
 
     @property
     def report(self) -> RunReport | None:
-        """The run as it was seen last."""
+        """The latest report of the run."""
         return self._report
 
     def _line(self) -> str:
@@ -603,7 +651,7 @@ class Progress:
 
 
 def line(report: RunReport) -> str:
-    """Write a report in a line.
+    """Return a report as one line.
 
     Examples
     --------
@@ -619,11 +667,11 @@ def line(report: RunReport) -> str:
         f"{report.charged:,} tokens",
     ]
     if report.dollars is not None:
-        parts.append(f"{report.dollars:,.4f} dollars")
+        parts.append(f"{report.dollars:z,.4f} dollars")
     if report.stops:
         parts.append("stops: " + ", ".join(f"{count} {name}" for name, count in report.stops.most_common(4)))
     if report.missing:
-        parts.append(f"{sum(report.missing.values())} turns with something missing")
+        parts.append(f"{sum(report.missing.values())} turns with a missing part")
     if report.waiting is not None:
         parts.append(report.waiting)
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""``d3stats demo``: the main job on a real log, start to end."""
+"""``d3stats demo``: fit, describe and replay a bundled real log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patie
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the figure.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option("--out", help="Folder to write the figure to.")] = Path("demo-output"),
     seed: Seed = 0,
 ) -> None:
     """Fit, describe and replay a real log of 160 debates of seven agents, and draw it."""
@@ -24,10 +24,12 @@ def demo(
     from d3stats.planning.replay import replay
 
     t = datasets.load_slm7()
-    print_text("160 debates of 7 small language models over 3 rounds on 40 GSM8K and MMLU questions")
+    print_text(
+        "160 debates, each of 7 agents of one small language model, over 3 rounds on 40 GSM8K and MMLU questions"
+    )
     print_text("(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
     typer.echo("")
-    with working("fitting and resampling (the first run compiles, some ten seconds)"):
+    with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
         report = describe_rounds(t, rng=seed)
     for table in round_tables(report):
         print_table(*table)

@@ -1,4 +1,4 @@
-"""``d3stats doctor``: what is wrong with a log, in words, and a copy without it."""
+"""``d3stats doctor``: list the problems of a log, and write a copy without the defective records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from d3stats.cli.output import prose_columns, working
 Fix = Annotated[
     Path | None,
     typer.Option(
-        "--fix", help="Write a copy without what is defective here: .jsonl, .csv, .csv.gz or .parquet."
+        "--fix",
+        help="Write a copy without the defective records to this path: .jsonl, .csv, .csv.gz or .parquet.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="With --fix: replace the file if it exists.")]
@@ -28,9 +29,9 @@ def doctor(
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Examine a log. Exit code 0: sound; 2: found something; 1: could not run."""
+    """Check a log for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
     if overwrite and fix is None:
-        raise ValueError("--overwrite goes with --fix; got it alone")
+        raise ValueError("--overwrite must come with --fix; got --overwrite alone")
     how = reading(missing_values, columns, encoding)
     if fix is not None:
         from d3stats.log.doctor import fix_log

@@ -1,4 +1,4 @@
-"""``d3stats example``: a small table of debates to imitate."""
+"""``d3stats example``: write a small table of debates as a template."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 def example(
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .xlsx, .parquet or .jsonl.")
+        Path, typer.Argument(metavar="OUT", help="The file to write: .csv, .tsv, .xlsx, .parquet or .jsonl.")
     ],
-    wide: Annotated[bool, typer.Option("--wide", help="One column per agent, one row per round.")] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Write one column per agent and one row per round.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a small table of debates to imitate, and say what to try with it."""
+    """Write a small table of debates as a template for your own, and print commands to try."""
     if out.exists() and not overwrite:
         raise ValueError(f"OUT must not exist, or be given with --overwrite; got {str(out)!r}")
     if not out.absolute().parent.is_dir():
-        raise ValueError(f"OUT must lie in a folder that exists; got {str(out)!r}")
+        raise ValueError(f"the folder of OUT must exist; got {str(out)!r}")
     table = example_table()
     _write(_wide(table) if wide else table, out, wide)
     row = "a round, with a column per agent" if wide else "a turn"

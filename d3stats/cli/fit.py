@@ -1,4 +1,4 @@
-"""``d3stats fit``: the mixture in every round, accuracy, and how far the rounds moved."""
+"""``d3stats fit``: the fitted mixture in every round, accuracy, and the change between rounds."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 
 def fit(
     logs: Logs,
-    components: Annotated[int, typer.Option("--components", "-k", help="Components of the mixture.")] = 2,
+    components: Annotated[
+        int, typer.Option("--components", "-k", help="Number of components of the mixture.")
+    ] = 2,
     round_number: Annotated[
-        int | None, typer.Option("--round", help="Show one round's fit in full instead.")
+        int | None, typer.Option("--round", help="Show the full fit of this round only.")
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
@@ -60,7 +62,7 @@ def fit(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Fit the Beta-Binomial mixture in each round of a log."""
+    """Fit a Beta-Binomial mixture to each round of a log."""
     from d3stats.planning.describe import describe_rounds
 
     one_format(as_json, as_latex)
@@ -117,17 +119,17 @@ def fit(
 def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
     """Print one round's fit: what the data determine, the components, and what to be careful of."""
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
-    print_text(f"log-likelihood {fit.llf:.4f}, AIC {fit.aic:.2f}, BIC {fit.bic:.2f}")
+    print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")
     print_text(
         f"{fit.n_reached_best} of {fit.settings.n_starts} starts reached the best optimum; {fit.n_iter} iterations; "
         f"converged: {'yes' if fit.converged else 'no'}"
     )
     typer.echo("")
     table = fit.functionals(level, rng=seed)
-    how = f"{level:.0%} intervals, {table['kind'].iloc[0]}"
+    how = f"{level:z.0%} intervals, {table['kind'].iloc[0]}"
     shown = table[["estimate", "se", "low", "high"]]
     for title, frame, digits in (
-        (f"What the data determine (panel of {fit.panel}; {how})", shown, ".4f"),
+        (f"Quantities that the data determine (panel of {fit.panel}; {how})", shown, ".4f"),
         ("Components, ordered by mean", fit.components, ".4g"),
     ):
         cells = zip(frame.index, frame.to_numpy(), strict=True)

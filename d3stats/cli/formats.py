@@ -1,4 +1,4 @@
-"""``d3stats formats``: the forms of logs that are read, and those that are imported."""
+"""``d3stats formats``: the file formats that commands read, and the formats to import."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from d3stats.cli.output import print_json
 _READ = {
     "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line; or flat "
     "lines, one object per turn; also .ndjson, .jsonl.gz",
-    "csv": "one row per turn: debate, round, agent, vote, label, and more if known; or a wide table, one column per "
-    "agent or per round; with commas, semicolons, tabs or |; also .csv.gz",
-    "tsv": "the same tables with tabs; also .tsv.gz",
-    "xlsx": "the same tables, on the first sheet of a workbook",
+    "csv": "one row per turn: debate, round, agent, vote, label, and optional columns; or a wide table, "
+    "one column per "
+    "agent or per round; separated by commas, semicolons, tabs or |; also .csv.gz",
+    "tsv": "the same tables separated by tabs; also .tsv.gz",
+    "xlsx": "the same tables on the first sheet of a workbook",
     "parquet": "the same tables as Parquet",
 }
 """Forms of logs that every command reads without an import."""
 
 
 def formats(as_json: Json = False) -> None:
-    """List the forms of logs that are read as they are, and those that d3stats import turns into logs."""
+    """List the formats that every command reads, and the formats that d3stats import converts."""
     from d3stats.log.importers import available
 
     imported = {name: module.title for name, module in available().items()}
     if as_json:
         print_json({"read": _READ, "import": imported})
         return
-    typer.echo("Read as they are by every command:")
+    typer.echo("Read by every command:")
     print_list([(f".{name}", text, "") for name, text in _READ.items()])
-    typer.echo("\nImported first, with d3stats import FORMAT SRC -o LOG.jsonl:")
+    typer.echo("\nTo be converted first, with d3stats import FORMAT SRC -o LOG.jsonl:")
     print_list([(name, text, "") for name, text in imported.items()])

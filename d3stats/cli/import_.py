@@ -1,4 +1,4 @@
-"""``d3stats import``: logs of other tools, as d3stats writes them."""
+"""``d3stats import``: convert the logs of other tools."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from d3stats.cli.output import print_json, print_notes, print_text, working
 
 def import_(
     format_name: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="What wrote the log; 'list' shows the formats.")
+        str, typer.Argument(metavar="FORMAT", help="The tool or paper that made the log; 'list' shows all.")
     ],
-    source: Annotated[Path | None, typer.Argument(metavar="SRC", help="Its file or folder.")] = None,
+    source: Annotated[
+        Path | None, typer.Argument(metavar="SRC", help="The file or folder to convert.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The log to write (JSONL).")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the log if it exists.")] = False,
-    text: Annotated[bool, typer.Option("--text", help="Keep what the agents wrote.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Keep the texts of the agents.")] = False,
     reading: Annotated[
         str | None,
         typer.Option(
             "--reading",
             metavar="d3stats.log.importers.answers:READINGS",
-            help="How an answer is read from a text: as the prompt asked for it, or only where it stands so.",
+            help="Reading of answers from texts: in any form, or only in the form that the prompt asked for.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Turn the debate log of another tool or paper into a log of d3stats.
+    """Convert the debate log of another tool or paper to a log of d3stats.
 
-    A table of your own (CSV, TSV, XLSX, Parquet, JSON Lines) needs no import: every command reads it.
+    A table of your own (CSV, TSV, XLSX, Parquet, JSON Lines) needs no import, because every command reads it.
     """
     from d3stats.log.importers import available, import_log
 

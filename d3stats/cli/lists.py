@@ -1,21 +1,25 @@
-"""Lists of what there is: names with a sentence each, and the parameters of each."""
+"""Lists of rules, worlds and protocols: each name with one sentence and its parameters."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.output import print_json, print_text
 
-Name = Annotated[str | None, typer.Argument(help="Only this one, with all its parameters.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(autocompletion=completion.listed, help="Show only this one, with all its parameters."),
+]
 
 
-def show_list(what: str, known: Mapping[str, Callable[..., Any]], name: str | None, as_json: bool) -> None:
-    """Print all rules, worlds or protocols, or one with its parameters."""
+def show_list(what: str, known: Mapping[str, Any], name: str | None, as_json: bool) -> None:
+    """Print all rules, worlds or protocols, or one with its parameters: defaults of a class, values of an object."""
     from d3stats._check import choice
 
     chosen = known if name is None else {name: known[choice(what, name, tuple(known))]}
@@ -31,15 +35,17 @@ def show_list(what: str, known: Mapping[str, Callable[..., Any]], name: str | No
     typer.echo(f"\nAll parameters of one: d3stats {what}s NAME")
 
 
-def _about(make: Callable[..., Any]) -> str:
+def _about(make: Any) -> str:
     """Return the first sentence of a docstring."""
     first = (inspect.getdoc(make) or "").split("\n\n")[0]
     said = " ".join(first.split()).replace("`", "").removeprefix("Return ").strip()
     return said[:1].upper() + said[1:]
 
 
-def _parameters(make: Callable[..., Any]) -> dict[str, str | None]:
+def _parameters(make: Any) -> dict[str, str | None]:
     """Return what can be given, with the default as text; None where there is none and it must be given."""
+    if is_dataclass(make) and not isinstance(make, type):
+        return {f.name: _text(getattr(make, f.name)) for f in fields(make) if f.init}
     if is_dataclass(make):
         return {f.name: _default(f) for f in fields(make) if f.init}
     return {
@@ -56,10 +62,16 @@ def _default(parameter: Field[Any]) -> str | None:
 
 def _text(value: Any) -> str:
     if is_dataclass(value):
-        return f"[{type(value).__name__}]"
+        return f"{type(value).__name__}(...)"
     if isinstance(value, (tuple, list)):
-        return f"[{len(value)} values]" if any(map(is_dataclass, value)) else repr(value)
+        if any(is_dataclass(part) or hasattr(part, "_fields") for part in value):
+            return f"({len(value)} of {type(value[0]).__name__})"
+        return f"({', '.join(map(_part, value))}{',' if len(value) == 1 else ''})"
     return str(value) or "''"
+
+
+def _part(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _text(value) if value != "" else "''"
 
 
 def _listed(parameters: Mapping[str, str | None]) -> str:
@@ -67,7 +79,7 @@ def _listed(parameters: Mapping[str, str | None]) -> str:
 
 
 def print_list(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Print names with a sentence each, and below it their parameters."""
+    """Print each name with one sentence, and its parameters below."""
     lines = list(rows)
     indent = max((len(name) for name, *_ in lines), default=0) + 2
     for name, about, more in lines:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.log.column_names import parse_columns
 
 if TYPE_CHECKING:
@@ -18,42 +19,98 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[str],
-    typer.Argument(help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet; globs in quotes), or 'slm7'."),
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Logs or tables (JSONL, CSV, TSV, XLSX, Parquet; globs in quotes), or 'slm7', the bundled log.",
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX tables (booktabs).")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
 Level = Annotated[float, typer.Option("--level", help="Level of the intervals.")]
 Missing = Annotated[
     str,
     typer.Option(
         "--missing",
         metavar="d3stats.trajectories:Missing",
-        help="What a missing vote counts as: left out, so that the number of votes varies, or wrong.",
+        help="A missing vote is left out (the number of votes then varies) or counts as wrong.",
     ),
 ]
 Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Leave out defective records and list them, instead of stopping.")
+    bool,
+    typer.Option("--lenient", help="Leave out defective records and list them; default: stop with an error."),
 ]
 Roles = Annotated[list[str] | None, typer.Option("--role", help="Keep only turns of this role; repeatable.")]
 MissingValues = Annotated[
     str | None,
     typer.Option(
         "--missing-values",
-        help="Words that mean missing, with commas, in place of NA, N/A, None, NaN, null and the like; '' for none.",
+        help="Words that mean 'missing', separated by commas; default: NA, N/A, None, NaN, null and "
+        "similar; '' for none.",
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per million tokens "
+        "(prompt and completion).",
+    ),
+]
+PricedAs = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="The model whose prices to use; default: the only model in the table, or the logged model of each turn.",
+    ),
+]
+RoleModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role-model", metavar="ROLE=NAME", help="The model whose prices to use for a role; repeatable."
+    ),
+]
+OutputShare = Annotated[
+    float | None,
+    typer.Option("--output-share", help="Completion tokens as a share of all tokens; default: from the log."),
+]
+Strata = Annotated[
+    str | None,
+    typer.Option(
+        "--strata",
+        metavar="COLUMN",
+        help="Also estimate by kind of question: the column that names it, such as category or difficulty.",
     ),
 ]
 Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
 
 
 def one_format(as_json: bool, as_latex: bool) -> None:
-    """Refuse two formats at once."""
+    """Refuse two output formats at once."""
     if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+        raise ValueError("only one of --json and --latex may be given; got both")
+
+
+def models_by_role(
+    prices: Path | None, model: str | None, role_models: list[str] | None, output_share: float | None
+) -> dict[str, str]:
+    """Return whose prices each role has; refuse what says something of prices where there are none."""
+    if prices is None:
+        given = {"--model": model, "--role-model": role_models or None, "--output-share": output_share}
+        for option, value in given.items():
+            if value is not None:
+                raise ValueError(f"{option} must come with --prices; got {option} alone")
+    by_role: dict[str, str] = {}
+    for text in role_models or []:
+        role, found, name = text.partition("=")
+        if not found or role in by_role:
+            raise ValueError(f"--role-model must be ROLE=NAME, each role once; got {text!r}")
+        by_role[role] = name
+    return by_role
 
 
 def checked_figure(path: Path | None) -> Path | None:
-    """Refuse a place where no figure can be written, before anything is computed."""
+    """Refuse a path that no figure can be written to, before the computation starts."""
     if path is None:
         return None
     from d3stats.plotting.style import figure_stem
@@ -63,7 +120,9 @@ def checked_figure(path: Path | None) -> Path | None:
 
 Figure = Annotated[
     Path | None,
-    typer.Option("--figure", callback=checked_figure, help="Also write the figure here, as PDF and PNG."),
+    typer.Option(
+        "--figure", callback=checked_figure, help="Also write the figure to this path, as PDF and PNG."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -81,7 +140,7 @@ Encoding = Annotated[
 def choices(metavar: str | None) -> str | None:
     """Return ``[one|other]`` where an option names the place in the library that lists its words.
 
-    A place is ``module:name``, of a Literal or of a collection of names; words may stand before it, with ``|``.
+    A place is ``module:name``, of a Literal or of a collection of names; words may precede it, with ``|``.
 
     Examples
     --------
@@ -99,7 +158,7 @@ def choices(metavar: str | None) -> str | None:
 
 
 def paths_of(logs: list[str]) -> list[str]:
-    """Put a bundled log's file where its name stands; a name that is no file names the nearest."""
+    """Replace the name of a bundled log by its file; for an unknown name the error suggests the nearest one."""
     from d3stats.log.files import as_path
 
     return [as_path(log) for log in logs]
@@ -108,7 +167,7 @@ def paths_of(logs: list[str]) -> list[str]:
 def reading(
     missing_values: str | None = None, columns: list[str] | None = None, encoding: str | None = None
 ) -> dict[str, Any]:
-    """Return the options that say how tables are read, as the library takes them."""
+    """Return the options for reading tables, as arguments of the library."""
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
     return {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
 
@@ -116,7 +175,7 @@ def reading(
 def read_trajectories(
     logs: list[str], lenient: bool, roles: list[str] | None, how: dict[str, Any]
 ) -> tuple[Trajectories, list[str]]:
-    """Read logs; return them with a line per record that was left out."""
+    """Read logs; return them with one line per omitted record."""
     from d3stats.log.reader import read_log
     from d3stats.trajectories import as_trajectories
 
@@ -125,9 +184,9 @@ def read_trajectories(
 
 
 def left_out(problems: Iterable[Problem]) -> list[str]:
-    """Return in words the problems that left something out, and rounds that were interrupted.
+    """Return one sentence for each problem that omitted data, and for interrupted rounds.
 
-    An absent agent leaves nothing out.
+    An absent agent omits no data.
     """
     told = ("interrupted round",)
     return [str(problem) for problem in problems if problem.left_out != "nothing" or problem.kind in told]

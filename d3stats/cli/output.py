@@ -1,4 +1,4 @@
-"""How results are shown: tables and prose that fit the terminal, JSON for machines, a spinner for waiting."""
+"""Output of results: tables and text that fit the terminal, JSON, and a spinner while a command works."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def terminal_columns() -> int | None:
-    """Return the columns of the terminal, or those that COLUMNS says; None in a pipe, where nothing has to fit."""
+    """Return the width of the terminal in columns, or the value of COLUMNS; None in a pipe."""
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal() and int(said):
         return max(int(said), LEAST)
@@ -59,12 +59,12 @@ def terminal_columns() -> int | None:
 
 
 def prose_columns(piped: int = PIPED) -> int:
-    """Return the columns that prose may take."""
+    """Return the width that text may take, in columns."""
     return min(terminal_columns() or piped, WIDEST)
 
 
 def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
-    """Break a text at its spaces into lines of at most `room` columns; only a word wider than a line is cut.
+    """Break a text at its spaces into lines of at most `room` columns; a wider word is cut.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 def is_warning(note: str) -> bool:
-    """Say whether a note belongs above the tables: the numbers can hardly be what was meant."""
+    """Tell whether a note belongs above the tables, because the numbers are probably not what was meant."""
     return "WARNING: " in note
 
 
@@ -114,7 +114,7 @@ def print_warnings(notes: Sequence[str]) -> None:
 
 
 def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:
-    """Return the notes that belong below the tables, without those that were said already."""
+    """Return the notes that belong below the tables, without those that were already printed."""
     return [note for note in notes if not is_warning(note) and note not in said]
 
 
@@ -130,9 +130,10 @@ def print_latex(tables: Sequence[Table]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; one that does not fit the terminal becomes records, a line per value, so that no digit is lost.
+    """Print a table; if it does not fit the terminal, print records with one line per value, so that no digit
+    is lost.
 
-    Heads and cells of several words may take several lines before that.
+    Before that, headings and cells of several words are broken into lines.
     """
     from rich.cells import cell_len
 
@@ -149,7 +150,10 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     if widths is None:
         _print_records(columns, rows, room or PIPED)
         return
+    headed = any(map(str.strip, columns))
     for number, row in enumerate([columns, *rows]):
+        if number == 0 and not headed:
+            continue
         cells = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
         for k in range(max(map(len, cells))):
             padded = []
@@ -228,7 +232,7 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
 
 
 def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:
-    """Draw in the package's style, write the figure as PDF and PNG, and say where, by default on standard error."""
+    """Draw in the package's style, write PDF and PNG, and print the path, by default to standard error."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Whole
 

@@ -1,12 +1,12 @@
-"""``d3stats plan``: from a pilot to the rule to run, its cost and its accuracy."""
+"""``d3stats plan``: choose the stopping rule to run from a pilot, with its cost and accuracy."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
@@ -15,8 +15,13 @@ from d3stats.cli.options import (
     Latex,
     Lenient,
     MissingValues,
+    OutputShare,
+    PricedAs,
+    Prices,
+    RoleModels,
     Roles,
     Seed,
+    models_by_role,
     one_format,
     read_trajectories,
     reading,
@@ -35,6 +40,8 @@ from d3stats.cli.output import (
 from d3stats.report.tables import Table, estimate
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from d3stats.planning.plan import Plan
     from d3stats.planning.prices import RoundDollars
     from d3stats.trajectories import Trajectories
@@ -45,48 +52,39 @@ _SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
 
 
 def plan(
-    pilot: Annotated[list[str], typer.Argument(help="Pilot logs, played to full depth, or 'slm7'.")],
+    pilot: Annotated[
+        list[str],
+        typer.Argument(autocompletion=completion.logs, help="Pilot logs, played to full depth, or 'slm7'."),
+    ],
     max_loss: Annotated[
-        float, typer.Option("--max-loss", help="Verdicts that may be lost against unanimity, as a share.")
+        float, typer.Option("--max-loss", help="Largest acceptable share of verdicts lost against unanimity.")
     ] = 0.01,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="Probability that the rule keeps to that.")
+        float, typer.Option("--confidence", help="Probability that the rule loses no more than that.")
     ] = 0.9,
-    debates: Annotated[int, typer.Option("--debates", help="Planned number of debates.")] = 1000,
+    debates: Annotated[int, typer.Option("--debates", help="Number of debates that you plan to run.")] = 1000,
     target: Annotated[
         str,
         typer.Option(
             "--target",
             metavar="auto|d3stats.planning.ladders:Target",
-            help="What may be lost: right verdicts, or agreement with full depth; by default what the log allows.",
+            help="Meaning of a loss: fewer right verdicts, or less agreement with full depth; default: "
+            "what the log allows.",
         ),
     ] = "auto",
     rules: Annotated[
-        list[str] | None, typer.Option("--rule", "-r", help="Another rule for the table; repeatable.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
+        list[str] | None,
         typer.Option(
-            "--prices",
-            help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per million tokens "
-            "(prompt and completion).",
+            "--rule", "-r", autocompletion=completion.rules, help="A further rule for the table; repeatable."
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", help="Whose prices; by default the only model's, or each turn's as logged."),
-    ] = None,
-    role_model: Annotated[
-        list[str] | None,
-        typer.Option("--role-model", metavar="ROLE=NAME", help="Whose prices a role has; repeatable."),
-    ] = None,
-    output_share: Annotated[
-        float | None,
-        typer.Option("--output-share", help="Completion tokens as a share of all; by default the log's own."),
-    ] = None,
+    prices: Prices = None,
+    model: PricedAs = None,
+    role_model: RoleModels = None,
+    output_share: OutputShare = None,
     level: Annotated[float, typer.Option("--level", help="Level of the intervals.")] = 0.9,
     limit: Annotated[
-        bool, typer.Option("--limit/--no-limit", help="Work out the exact optimum of the fitted chain.")
+        bool, typer.Option("--limit/--no-limit", help="Compute the exact optimum of the fitted chain.")
     ] = True,
     figure: Figure = None,
     lenient: Lenient = False,
@@ -98,7 +96,7 @@ def plan(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Plan the next debates from a pilot: the rule, its rounds, tokens and dollars, and what it may lose."""
+    """Plan the next debates from a pilot: the stopping rule, its rounds, tokens and dollars, and its possible loss."""
     from d3stats.planning.plan import plan as make_plan
 
     one_format(as_json, as_latex)
@@ -149,18 +147,9 @@ def _dollars(
     from d3stats.planning.prices import price_turns
     from d3stats.worlds.tokens import PriceTable
 
+    by_role = models_by_role(prices, model, role_models, output_share)
     if prices is None:
-        given = {"--model": model, "--role-model": role_models or None, "--output-share": output_share}
-        for option, value in given.items():
-            if value is not None:
-                raise ValueError(f"{option} must come with --prices; got {option} alone")
         return None
-    by_role = {}
-    for text in role_models:
-        role, found, name = text.partition("=")
-        if not found or role in by_role:
-            raise ValueError(f"--role-model must be ROLE=NAME, each role once; got {text!r}")
-        by_role[role] = name
     turns = read_log(*paths_of(logs), strict=False, **how).turns
     return price_turns(
         turns,
@@ -187,6 +176,9 @@ def _of_the_literature(log: Trajectories) -> list[str]:
     return [*on_votes, *(_SEEDS_ON_SCORES if scored else ())]
 
 
+_INTERVALS = "Student's t over questions; accuracy: cluster Wilson; loss: equal-tailed over parameter draws"
+
+
 def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:
     return {
         "rule": str(made.rule),
@@ -195,7 +187,7 @@ def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:
         "confidence": made.confidence,
         "probability": made.probability,
         "level": made.level,
-        "interval": "student, questions as units; loss: equal-tailed over parameter draws",
+        "interval": _INTERVALS,
         "debates": made.debates,
         "reason": made.reason,
         "rules": records(made.to_frame()),
@@ -215,25 +207,25 @@ def _show_recommendation(made: Plan) -> None:
     print_text(made.reason, "  why: ", "       ")
     if first["undecided"]:
         print_text(
-            f"{made.debates} debates: cost unknown, because {first['undecided']} debates of the pilot ended before "
-            "this rule would have stopped",
+            f"{made.debates:,} debates: cost unknown, because {first['undecided']} debates of the pilot "
+            "ended before this rule would stop",
             "  ",
             "    ",
         )
     else:
         limits = (
-            f" [{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
+            f" [{sign}{first['total_low']:z,.{digits}f}, {sign}{first['total_high']:z,.{digits}f}]"
             if first["total_low"] < first["total_high"]
             else ""
         )
         typer.echo(
-            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f}{limits}{'' if sign else ' ' + unit}"
+            f"  {made.debates:,} debates: {sign}{first['total']:z,.{digits}f}{limits}{'' if sign else ' ' + unit}"
         )
     typer.echo("")
 
 
 def plan_table(made: Plan) -> Table:
-    """Return the recommended rule beside those it was compared with."""
+    """Return the recommended rule and the rules that it was compared with."""
     table = made.to_frame()
     unit = str(table.iloc[0]["total_unit"])
     kept = "accuracy" if made.target == "accuracy" else "agreement"
@@ -255,7 +247,7 @@ def plan_table(made: Plan) -> Table:
         rows.append(cells)
     heads = {"saved": "saved", "kept": kept}
     return (
-        f"{made.level:.0%} Student intervals, questions as units; {unit} saved and verdicts lost are against unanimity",
+        f"{made.level:z.0%} intervals: {_INTERVALS}. {unit.capitalize()} saved and verdicts lost are against unanimity",
         ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
         rows,
     )
@@ -267,4 +259,4 @@ def _cell(row: dict[Any, Any], measure: str, digits: int) -> str:
 
 
 def _bare(value: float, digits: int) -> str:
-    return "-" if value != value else f"{value:.{digits}f}"
+    return estimate(value, float("nan"), float("nan"), digits)

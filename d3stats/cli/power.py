@@ -1,4 +1,4 @@
-"""``d3stats power``: how many questions a comparison takes, and what so many can find."""
+"""``d3stats power``: how many questions a comparison needs, and which effect a given number can detect."""
 
 from __future__ import annotations
 
@@ -30,66 +30,75 @@ def power(
     effect: Annotated[
         float | None,
         typer.Option(
-            "--effect", help="Difference to find, in the values' units (accuracy: 0.012 is 1.2 points)."
+            "--effect", help="Difference to detect, in units of the values (accuracy: 0.012 is 1.2 points)."
         ),
     ] = None,
     n: Annotated[
         int | None,
         typer.Option(
             "--n",
-            help="Questions: with --effect the power is shown, without it the smallest effect that is found.",
+            help="Number of questions; with --effect shows the power, without it the smallest detectable "
+            "effect.",
         ),
     ] = None,
     pilot: Annotated[
         tuple[str, str] | None,
-        typer.Option("--pilot", help="Two runs over the same items, whose noise is taken (tables or logs)."),
+        typer.Option(
+            "--pilot", help="Two runs over the same items to estimate the noise from (tables or logs)."
+        ),
     ] = None,
     discordance: Annotated[
         float | None,
-        typer.Option("--discordance", help="Share of items that exactly one protocol gets right."),
+        typer.Option(
+            "--discordance", help="Share of items that exactly one of the two protocols answers correctly."
+        ),
     ] = None,
     sd: Annotated[
         float | None,
-        typer.Option("--sd", help="Standard deviation of one paired difference, where items have scores."),
+        typer.Option("--sd", help="Standard deviation of a paired difference, for items with scores."),
     ] = None,
     accuracy: Annotated[
         float | None,
-        typer.Option("--accuracy", help="Accuracy of the first protocol, in place of --discordance."),
+        typer.Option("--accuracy", help="Accuracy of the first protocol, instead of --discordance."),
     ] = None,
     correlation: Annotated[
         float | None,
         typer.Option(
-            "--correlation", help="With --accuracy: correlation of being right between the two protocols."
+            "--correlation", help="With --accuracy: correlation between the correctness of the two protocols."
         ),
     ] = None,
     icc: Annotated[
         float | None, typer.Option("--icc", help="Correlation of the differences within a question.")
     ] = None,
-    cluster_size: Annotated[int, typer.Option("--cluster-size", help="Items to a question.")] = 1,
-    repeats: Annotated[int, typer.Option("--repeats", help="Runs of every item by both protocols.")] = 1,
+    cluster_size: Annotated[int, typer.Option("--cluster-size", help="Items per question.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", help="Runs of each item by each protocol.")] = 1,
     repeat_icc: Annotated[
         float | None,
-        typer.Option("--repeat-icc", help="Correlation of the differences of an item's repeats."),
+        typer.Option("--repeat-icc", help="Correlation of the differences between repeats of an item."),
     ] = None,
     goal: Annotated[
         str,
         typer.Option(
-            "--goal", metavar="d3stats.inference.comparison.power:Goal", help="What is to be shown."
+            "--goal",
+            metavar="d3stats.inference.comparison.power:Goal",
+            help="The statement that the test should support.",
         ),
     ] = "difference",
     margin: Annotated[
         float | None, typer.Option("--margin", help="Margin of non-inferiority or equivalence, above 0.")
     ] = None,
-    chance: Annotated[float, typer.Option("--power", help="Probability that the test shows it.")] = 0.8,
-    alpha: Annotated[float, typer.Option("--alpha", help="Size of each test.")] = 0.05,
-    one_sided: Annotated[bool, typer.Option("--one-sided", help="Test a difference on one side.")] = False,
+    chance: Annotated[float, typer.Option("--power", help="Probability that the test supports it.")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level of each test.")] = 0.05,
+    one_sided: Annotated[
+        bool, typer.Option("--one-sided", help="Use a one-sided test of a difference.")
+    ] = False,
     level: Level = 0.95,
     items: Annotated[
         str,
         typer.Option(
             "--items",
             metavar="d3stats.inference.comparison.runs:Items",
-            help="With --pilot: refuse other items, or keep common ones.",
+            help="With --pilot, if the runs have different items: refuse them, or keep the common items.",
         ),
     ] = "same",
     by: Annotated[
@@ -97,7 +106,7 @@ def power(
         typer.Option(
             "--by",
             metavar="d3stats.inference.comparison.runs:ItemIs",
-            help="With --pilot: what an item is in a log.",
+            help="With --pilot: the unit of comparison in a log.",
         ),
     ] = "question",
     value: Annotated[str | None, typer.Option("--value", help="With --pilot: the column of values.")] = None,
@@ -108,7 +117,7 @@ def power(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Plan a paired comparison: questions for an effect, power for so many, or what so many can find."""
+    """Plan a paired comparison: questions for an effect, or the power or detectable effect of a number of questions."""
     one_format(as_json, as_latex)
     common: dict[str, Any] = {"goal": goal, "alpha": alpha}
     common["alternative"] = "one-sided" if one_sided else "two-sided"
@@ -197,15 +206,15 @@ def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tupl
     from d3stats.inference.comparison.power import PowerPlan
 
     if isinstance(plan, PowerPlan):
-        return "What it hangs on", ("", plan.asked), [tuple(row) for row in plan.rows()]
+        return "The plan and its assumptions", ("", plan.asked), [tuple(row) for row in plan.rows()]
     rows: list[tuple[str, ...]] = []
     for e in plan.estimates:
         digits = ".0f" if e.name == "questions" else ".4g"
         limits = "-" if e.low is None else f"[{e.low:{digits}}, {e.high:{digits}}]"
         rows.append((e.name, f"{e.value:{digits}}", limits, e.kind))
-    rows.append(("items to a question", f"{plan.items_per_question:.3g}", "", ""))
+    rows.append(("items per question", f"{plan.items_per_question:.3g}", "", ""))
     if plan.icc is not None:
-        rows.append(("icc of the differences", f"{plan.icc:.3g}", "", ""))
+        rows.append(("ICC of the differences", f"{plan.icc:.3g}", "", ""))
     if plan.discordance is not None:
         rows.append(("discordance", f"{plan.discordance:.3g}", "", ""))
     size = f"{counted(plan.found.n, 'item')} in {counted(plan.found.n_clusters or plan.found.n, 'question')}"

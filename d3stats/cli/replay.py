@@ -1,4 +1,4 @@
-"""``d3stats replay``: what stopping rules would have cost and lost on a log."""
+"""``d3stats replay``: the cost and the lost verdicts of stopping rules on a log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Boot,
     Columns,
@@ -20,6 +21,7 @@ from d3stats.cli.options import (
     MissingValues,
     Roles,
     Seed,
+    Strata,
     left_out,
     one_format,
     paths_of,
@@ -35,7 +37,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
-from d3stats.report.tables import Table, estimate, replay_table
+from d3stats.report.tables import Table, cost_table, estimate, replay_table, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from d3stats.planning.replay import Replay
@@ -48,7 +50,10 @@ def replay(
     rules: Annotated[
         list[str] | None,
         typer.Option(
-            "--rule", "-r", help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable."
+            "--rule",
+            "-r",
+            autocompletion=completion.rules,
+            help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable.",
         ),
     ] = None,
     missing: Missing = "exclude",
@@ -60,7 +65,10 @@ def replay(
         ),
     ] = "percentile",
     n_boot: Boot = 2000,
-    paired: Annotated[bool, typer.Option("--paired", help="Also show differences between rules.")] = False,
+    paired: Annotated[
+        bool, typer.Option("--paired", help="Also show the differences between rules.")
+    ] = False,
+    strata: Strata = None,
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
@@ -71,15 +79,20 @@ def replay(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Replay stopping rules over a log; unanimity and full depth are always shown beside them."""
-    from d3stats.inference.comparison.run_tables import read_recorded
+    """Replay stopping rules over a log; unanimity and full depth are always included."""
+    from d3stats.inference.comparison.run_tables import read_recorded, recorded_of
+    from d3stats.inference.comparison.strata import strata_tables
+    from d3stats.inference.item_strata import item_strata, read_besides
     from d3stats.planning.replay import replay as replay_rules
 
     one_format(as_json, as_latex)
     with working("replaying"):
-        log = read_recorded(
-            *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
-        )
+        how = reading(missing_values, columns, encoding)
+        kinds = None if strata is None else item_strata(paths_of(logs), strata, strict=not lenient, **how)
+        if kinds is None or kinds.log is None:
+            log = read_recorded(*paths_of(logs), strict=not lenient, roles=roles, **how)
+        else:
+            log = recorded_of(kinds.log, roles)
         passed_over = left_out(log.problems)
         result = replay_rules(
             log.trajectories,
@@ -89,6 +102,7 @@ def replay(
             interval=interval,  # type: ignore[arg-type]  # likewise
             n_boot=n_boot,
             rng=seed,
+            strata=kinds,
         )
     if figure is not None:
         save_figure(result.plot, figure)
@@ -101,24 +115,37 @@ def replay(
             "notes": notes,
             "left_out": passed_over,
         }
+        if result.strata:
+            document |= {name: records(table) for name, table in strata_tables(result.strata).items()}
         if paired:
             document["paired"] = records(result.paired())
         print_json(document)
         return
-    tables = [replay_table(result), *([_paired_table(result)] if paired else [])]
+    tables = [
+        replay_table(result),
+        *cost_table(result),
+        *([_paired_table(result)] if paired else []),
+        *strata_of(result.strata),
+    ]
     if as_latex:
         print_latex(tables)
         return
-    print_notes(log.trajectories.remarks())
+    print_notes(read_besides(log.trajectories.remarks(), strata or ""))
     for table in tables:
         print_table(*table)
-    notes = without_warnings(notes, log.trajectories.notes)
-    print_notes([*notes, *[f"left out: {line}" for line in passed_over]])
+    notes = without_warnings(notes, read_besides(log.trajectories.notes, strata or ""))
+    print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
 
 
 def _paired_table(result: Replay) -> Table:
+    digits = {"tokens": 0, "rounds": 2}
     rows = [
-        [r["rule"], r["against"], r["measure"], estimate(r["difference"], r["low"], r["high"])]
+        [
+            r["rule"],
+            r["against"],
+            r["measure"],
+            estimate(r["difference"], r["low"], r["high"], digits.get(r["measure"], 3)),
+        ]
         for r in result.paired().to_dict("records")
     ]
     return "Differences between rules on the same debates", ["rule", "against", "measure", "difference"], rows

@@ -1,32 +1,49 @@
-"""``d3stats report``: one page about one or several logs."""
+"""``d3stats report``: an HTML page about one or several logs."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
     Level,
     Missing,
     MissingValues,
+    OutputShare,
+    PricedAs,
+    Prices,
+    RoleModels,
     Roles,
     Seed,
+    models_by_role,
     reading,
 )
 from d3stats.cli.output import print_notes, print_text, working
 
 
 def checked_page(path: Path) -> Path:
-    """Refuse a place where no page can be written, before anything is computed."""
+    """Refuse a path that no page can be written to, before the computation starts."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--output must end in .html; got {str(path)!r}")
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"--output must lie in a folder that exists; got {str(path)!r}")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"the folder of --output must exist; got {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"--output must be a file; got the folder {str(path)!r}")
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"the folder of --output must be writable; got {str(path)!r} ({error.strerror})"
+        ) from None
     return path
 
 
@@ -35,36 +52,39 @@ def report(
     logs: Annotated[
         list[str],
         typer.Argument(
-            help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or 'slm7'. Each is a log of its own, and several "
-            "are compared; a glob in quotes is one log."
+            autocompletion=completion.logs,
+            help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or 'slm7'. Several logs are compared; "
+            "a glob in quotes is one log.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--output", "-o", callback=checked_page, help="Where the page goes.")
+        Path, typer.Option("--output", "-o", callback=checked_page, help="The HTML file to write.")
     ] = Path("report.html"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it exists.")] = False,
     names: Annotated[
-        list[str] | None, typer.Option("--name", help="What a log is called; once per log.")
+        list[str] | None, typer.Option("--name", help="Name of a log; give it once per log.")
     ] = None,
     rules: Annotated[
         list[str] | None,
-        typer.Option("--rule", "-r", help="A rule, e.g. 'fixed:2' or 'supermajority:0.8'; repeatable."),
+        typer.Option(
+            "--rule",
+            "-r",
+            autocompletion=completion.rules,
+            help="A rule, e.g. 'fixed:2' or 'supermajority:0.8'; repeatable.",
+        ),
     ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", help="Prices of models (TOML), dated, in dollars per million tokens."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", help="Whose prices; by default the only model's, or each turn's as logged."),
-    ] = None,
+    prices: Prices = None,
+    model: PricedAs = None,
+    role_model: RoleModels = None,
+    output_share: OutputShare = None,
     transcripts: Annotated[
-        int, typer.Option("--transcripts", help="How many of the most disputed debates are shown.")
+        int, typer.Option("--transcripts", help="Number of disputed debates to show.")
     ] = 5,
     missing: Missing = "exclude",
     level: Level = 0.95,
     n_boot: Annotated[
         int | None,
-        typer.Option("--n-boot", help="Bootstrap draws; by default 500 for rounds and 2000 for rules."),
+        typer.Option("--n-boot", help="Bootstrap draws; default: 500 for rounds, 2000 for rules."),
     ] = None,
     roles: Roles = None,
     missing_values: MissingValues = None,
@@ -76,6 +96,9 @@ def report(
     from d3stats._words import counted
     from d3stats.report.analysis import analyse
 
+    if out.exists() and not overwrite:
+        raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
+    by_role = models_by_role(prices, model, role_model, output_share)
     with working("analysing"):
         found = analyse(
             *logs,
@@ -83,6 +106,8 @@ def report(
             rules=rules,
             prices=prices,
             model=model,
+            role_models=by_role,
+            output_share=output_share,
             roles=roles,
             missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
             level=level,
@@ -93,17 +118,23 @@ def report(
             **reading(missing_values, columns, encoding),
         )
         found.to_html(out)
-    print_text(f"{out}: {counted(len(found.sections), 'section')} on {' and '.join(found.logs)}")
-    print_notes(found.notes)
+    size = out.stat().st_size / 1e6
+    sections = counted(len(found.sections), "section")
+    print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}")
+    print_notes([*found.warnings, *found.notes])
+    print_text(f"Open {out} in a browser; it needs no network.")
+    if any(part.frames for section in found.sections if section.key == "rules" for part in section.parts):
+        one = shlex.quote(logs[0]) if len(logs) == 1 else "LOG"
+        print_text(f"Next: d3stats plan {one} names a rule for the next debates.")
 
 
 def command_of(context: typer.Context) -> str:
-    """Return the command as it was typed, without the folder of the page."""
+    """Return the command as it was typed, without the folder of the page and whether one was replaced."""
     words = ["d3stats", str(context.info_name)]
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         value: Any = context.params.get(str(option.name))
-        if source is None or source.name != "COMMANDLINE":
+        if source is None or source.name != "COMMANDLINE" or option.name == "overwrite":
             continue
         given = value if isinstance(value, (list, tuple)) else [value]
         for one in given:

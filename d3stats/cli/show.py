@@ -1,4 +1,4 @@
-"""``d3stats show``: one debate as people read it, or the list of a log's debates."""
+"""``d3stats show``: the transcript of a debate, or the list of a log's debates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import Columns, Encoding, Json, paths_of, reading
 from d3stats.cli.output import print_table, print_text, prose_columns
 
@@ -22,17 +23,21 @@ LISTED = 50
 
 
 def show(
-    log: Annotated[str, typer.Argument(help="A log; texts are in JSON Lines logs only.")],
+    log: Annotated[
+        str, typer.Argument(autocompletion=completion.logs, help="A log; only JSON Lines logs hold texts.")
+    ],
     debate: Annotated[
-        str | None, typer.Argument(help="A debate's name; without it debates are listed.")
+        str | None, typer.Argument(help="Name of the debate to show; without it, all debates are listed.")
     ] = None,
     only: Annotated[int | None, typer.Option("--round", help="Only this round.")] = None,
-    text: Annotated[bool, typer.Option("--text/--no-text", help="With or without what was said.")] = True,
+    text: Annotated[
+        bool, typer.Option("--text/--no-text", help="With or without the texts of turns.")
+    ] = True,
     columns: Columns = None,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Show a debate: the question, the candidates, every turn, and the verdict."""
+    """Show a debate: the question, the candidates, every turn and the verdict."""
     from d3stats.log.transcript import read_transcript
 
     (path,) = paths_of([log])
@@ -125,7 +130,8 @@ def _print(found: Transcript, *, text: bool) -> None:
         n = len(found.passed_over)
         console.print(
             _styled(
-                f"{n} {'line' if n == 1 else 'lines'} of the log could not be read; d3stats doctor tells.",
+                f"{n} {'line' if n == 1 else 'lines'} of the log could not be read; d3stats doctor lists "
+                "the problems.",
                 "red",
             )
         )
@@ -142,6 +148,9 @@ def _print_item(console: Console, found: Transcript, *, text: bool) -> None:
     console.print(_styled(names, "cyan"))
     if text:
         _said(console, item.text)
+        if item.candidates is not None and len(item.candidates) == 1:
+            console.print(_styled("response", "cyan"))
+            _said(console, item.candidates[0])
         for name, candidate in zip(item.answers or (), item.candidates or (), strict=False):
             shown = ", shown first" if name == item.first else ""
             console.print(_styled(f"answer {name}{shown}", "cyan"))
@@ -150,7 +159,8 @@ def _print_item(console: Console, found: Transcript, *, text: bool) -> None:
         console.print(_styled(f"answer {item.first} was shown first"))
     if item.answers is not None:
         console.print(_styled(f"may be voted for: {', '.join(item.answers)}"))
-    console.print(_styled(f"right answer: {'not known' if item.label is None else item.label}"))
+    if item.candidates is None or len(item.candidates) != 1:
+        console.print(_styled(f"right answer: {'not known' if item.label is None else item.label}"))
 
 
 def _print_turn(console: Console, turn: Turn, *, text: bool, total: int | None) -> None:
@@ -161,11 +171,17 @@ def _print_turn(console: Console, turn: Turn, *, text: bool, total: int | None) 
     parts += [_tokens(turn)] if turn.tokens_in is not None or turn.tokens_out is not None else []
     parts += [f"{total:,} tokens"] if total is not None else []
     parts += [f"model {turn.model}"] if turn.model else []
-    for part in parts:
-        line.append("  ").append_text(_styled(part))
-    if turn.error is not None:
-        line.append("  ").append_text(_styled(f"error {turn.error}", "red"))
-    console.print(line)
+    said = [_styled(part) for part in parts]
+    said += [_styled(f"error {turn.error}", "red")] if turn.error is not None else []
+    whole = line.copy()
+    for part in said:
+        whole.append("  ").append_text(part)
+    if whole.cell_len <= console.width:
+        console.print(whole)
+    else:  # one line for each part, so that no number stands alone at a line's start
+        console.print(line)
+        for part in said:
+            _indented(console, part, 2)
     if text:
         _said(console, turn.text)
 
@@ -193,22 +209,26 @@ def _scores(scores: dict[str, dict[str, float]]) -> str:
 def _verdict(found: Transcript) -> Text:
     closed = found.verdict
     if closed is None:
-        return _styled("No verdict yet: the debate is open.", "yellow")
+        return _styled("No verdict yet, because the debate has not ended.", "yellow")
     decided = "none" if closed.decision is None else closed.decision
     after = "" if closed.round is None else f" after round {closed.round}"
     return _styled(f"Verdict: {decided}{after} ({closed.stop_reason or 'no reason recorded'})", "bold green")
 
 
 def _said(console: Console, text: str | None) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     from d3stats._words import visible
 
     if text is not None:
-        console.print(
-            Padding(Text(visible(text) if text else "(empty)", overflow="fold"), (0, 0, 0, 4), expand=False)
-        )
+        _indented(console, Text(visible(text) if text else "(empty)", overflow="fold"), 4)
+
+
+def _indented(console: Console, text: Text, by: int) -> None:
+    """Print a text in lines that begin with blanks and end without."""
+    for line in text.wrap(console, max(1, console.width - by), overflow="fold"):
+        line.rstrip()
+        console.print(" " * by, line, sep="", end="\n") if line.plain else console.print()
 
 
 def _styled(text: str, style: str = "") -> Text:

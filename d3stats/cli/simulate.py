@@ -1,4 +1,4 @@
-"""``d3stats simulate``: what stopping rules would cost in synthetic worlds, before a token is spent."""
+"""``d3stats simulate``: the cost and accuracy of stopping rules in synthetic worlds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.calibrate import World, fitted
 from d3stats.cli.options import (
     Columns,
@@ -30,40 +31,61 @@ if TYPE_CHECKING:
 
 def simulate(
     study: Annotated[
-        Path | None, typer.Argument(metavar="STUDY.toml", help="Worlds, rules and seeds; or --like.")
+        Path | None,
+        typer.Argument(metavar="STUDY.toml", help="Study file with worlds, rules and seeds; or use --like."),
     ] = None,
     like: Annotated[
         list[str] | None,
         typer.Option(
-            "--like", metavar="PILOT", help="Simulate the world of this log, fitted to it; repeatable."
+            "--like",
+            metavar="PILOT",
+            autocompletion=completion.logs,
+            help="Simulate a world fitted to this log; repeatable.",
         ),
     ] = None,
     world: World = "conformity",
     rules: Annotated[
-        list[str] | None, typer.Option("--rule", "-r", help="With --like: a rule to simulate; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            "-r",
+            autocompletion=completion.rules,
+            help="With --like: a rule to simulate; repeatable.",
+        ),
     ] = None,
-    debates: Annotated[int, typer.Option("--debates", help="With --like: debates to simulate.")] = 10_000,
+    debates: Annotated[
+        int, typer.Option("--debates", help="With --like: number of debates to simulate.")
+    ] = 10_000,
     max_loss: Annotated[
         float,
-        typer.Option("--max-loss", help="Right verdicts that may be lost against unanimity, as a share."),
+        typer.Option("--max-loss", help="Largest acceptable share of right verdicts lost against unanimity."),
     ] = 0.01,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="Probability that the rule keeps to that in the simulation.")
+        float,
+        typer.Option(
+            "--confidence", help="Probability that the rule loses no more than that in the simulation."
+        ),
     ] = 0.9,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Processes on this machine.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Number of processes on this machine.")] = 1,
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", help="A dask scheduler, tcp://host:8786 (extra 'scale')."),
+        typer.Option(
+            "--scheduler", help="Address of a dask scheduler, tcp://host:8786 (needs the extra 'scale')."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Journal of finished chunks; the same command goes on from it."),
+        typer.Option(
+            "-o", "--output", help="File for finished parts of the study; the same command resumes from it."
+        ),
     ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the table here.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the table to this path.")] = None,
     by: Annotated[
         str,
         typer.Option(
-            "--by", metavar="d3stats.planning.sweep:By", help="Put seeds together, or show each seed apart."
+            "--by",
+            metavar="d3stats.planning.sweep:By",
+            help="Average over seeds, or show each seed separately.",
         ),
     ] = "world",
     roles: Roles = None,
@@ -74,17 +96,17 @@ def simulate(
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Simulate stopping rules in synthetic worlds, those of a study or that of your pilot, and say which to run."""
+    """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
     from d3stats._check import choice
     from d3stats.planning.sweep import run_sweep
 
     one_format(as_json, as_latex)
     choice("by", by, ("world", "seed"))
     if csv is not None and not csv.absolute().parent.is_dir():
-        raise ValueError(f"--csv must lie in a folder that exists; got {str(csv)!r}")
+        raise ValueError(f"the folder of --csv must exist; got {str(csv)!r}")
     if (study is None) == (like is None):
         raise ValueError(
-            f"STUDY.toml or --like must be given, one of them; got {'both' if study else 'neither'}"
+            f"exactly one of STUDY.toml and --like must be given; got {'both' if study else 'neither'}"
         )
     notes: list[str] = []
     what: Any = study
@@ -95,12 +117,17 @@ def simulate(
         what = fit.study(rules, debates=debates, seed=seed)
         notes = [
             *fit.untold,
-            "the promise is for the fitted world; d3stats plan also counts the pilot's own error",
+            "the probability holds for the fitted world only; d3stats plan also includes the pilot's "
+            "sampling error",
         ]
         if log.tokens is not None:
-            notes.append("tokens of the recommended rule are those that its rounds took in the pilot")
+            notes.append(
+                "the tokens of the recommended rule are computed from the tokens per round of the pilot"
+            )
     elif rules:
-        raise ValueError("--rule must come with --like, for a study names its own rules; got --rule alone")
+        raise ValueError(
+            "--rule must come with --like, because a study file names its own rules; got --rule alone"
+        )
     done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
     picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked above
@@ -129,12 +156,13 @@ def simulate(
 
 
 def show_recommendation(row: dict[Any, Any]) -> None:
-    """Print which rule to run in a world, why, and what it costs and promises."""
+    """Print the rule to run in a world, the reason, its cost and its guarantee."""
     print_text(f"Run {row['rule']} in {row['world']}", bold=True)
     print_text(f"why: {row['reason']}", "  ", "  ")
-    costs = [("rounds", "{:.2f} rounds"), ("tokens", "{:,.0f} tokens"), ("dollars", "${:.4f}")]
+    costs = [("rounds", "{:z.2f} rounds"), ("tokens", "{:z,.0f} tokens"), ("dollars", "${:z.4f}")]
     cost = ", ".join(form.format(row[m]) for m, form in costs if row.get(m, math.nan) == row.get(m))
-    right = f"{row['accuracy']:.4f} right, {row['loss']:.4f} ({row['loss_se']:.4f}) fewer than with unanimity"
+    less = "fewer" if row["loss"] >= 0 else "more"
+    right = f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than with unanimity"
     print_text(f"a debate: {cost}; {right}", "  ", "  ")
     typer.echo("")
 
@@ -153,6 +181,7 @@ def sweep_tables(done: Sweep, by: str) -> list[Table]:
             ("flips", "flips", _plain(4)),
             ("gained", "gained", _plain(4)),
             ("lost", "lost", _plain(4)),
+            ("premature", "premature stops", _plain(4)),
             ("tokens", "tokens", _plain(0)),
             ("dollars", "dollars", _plain(6)),
             ("saved_rounds_vs_unanimity", "rounds saved vs unanimity", _percent),
@@ -160,7 +189,7 @@ def sweep_tables(done: Sweep, by: str) -> list[Table]:
         ]
         shown = [m for m in measures if m[0] in part.columns and part[m[0]].notna().any()]
         head = (
-            f"{title}: {rows[0]['n_debates']} debates of up to {done.study.n_rounds} rounds, "
+            f"{title}: {rows[0]['n_debates']:,} debates of up to {done.study.n_rounds} rounds, "
             f"Monte Carlo standard error in brackets",
             ["rule", *[label for _, label, _ in shown]],
             [[str(row["rule"]), *[_cell(row, name, write) for name, _, write in shown]] for row in rows],
@@ -177,8 +206,8 @@ def _cell(row: dict[Any, Any], name: str, write: Any) -> str:
 
 
 def _plain(digits: int) -> Any:
-    return lambda value: f"{value:.{digits}f}"
+    return lambda value: f"{value:z,.{digits}f}"
 
 
 def _percent(value: float) -> str:
-    return f"{value:.1%}"
+    return f"{value:z.1%}"

@@ -1,4 +1,4 @@
-"""``d3stats theorems``: which claims about debates are true, and where the others fail."""
+"""``d3stats theorems``: which claims about debates hold, with counterexamples to the others."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ EXAMPLES = 300
 
 def theorems(
     name: Annotated[
-        str | None, typer.Argument(help="A claim, for its full page; without one, the table of all.")
+        str | None,
+        typer.Argument(help="Name of a claim to show in full; without it, the table of all claims."),
     ] = None,
     check: Annotated[
         bool,
         typer.Option(
-            "--verify", help="Search now, for counterexamples and for survivors; exit 1 on a surprise."
+            "--verify",
+            help="Check all claims now by a search for counterexamples; exit code 1 if a "
+            "result differs from the table.",
         ),
     ] = False,
     examples: Annotated[
         int | None,
-        typer.Option("--examples", help=f"With --verify: examples that a claim must survive ({EXAMPLES})."),
+        typer.Option("--examples", help=f"With --verify: examples that a claim must pass ({EXAMPLES})."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="With --verify: processes; all cores by default.")
+        int | None, typer.Option("--workers", help="With --verify: number of processes; default: all cores.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="With --verify: seed of the search (0).")] = None,
     as_json: Json = False,
@@ -65,9 +68,9 @@ def _show_contents(as_json: bool, as_latex: bool) -> None:
         typer.echo(contents().to_latex())
     else:
         table = contents()
-        columns = ("claim", "source", "verdict", "smallest counterexample, or examples survived")
+        columns = ("claim", "source", "verdict", "evidence")
         print_table(table.to_dict()["title"], columns, table.rows)
-        print_text("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
+        print_text("One claim in full: d3stats theorems NAME. Check all claims: d3stats theorems --verify.")
 
 
 def _show_page(shown: Page, as_json: bool, as_latex: bool) -> None:
@@ -95,7 +98,7 @@ def _verify(
         typer.echo(audit.to_latex())
     else:
         _show_audit(audit)
-        typer.echo(f"done in {time.monotonic() - started:.0f} s")
+        typer.echo(f"done in {time.monotonic() - started:z.0f} s")
     if not audit.agrees:
         raise typer.Exit(1)
 
@@ -111,7 +114,7 @@ def _show_audit(audit: Audit) -> None:
         for v in audit.verdicts
     ]
     print_table(
-        "Claims checked live", ("claim", "stated", "found now", "counterexample found or least margin"), rows
+        "Claims checked live", ("claim", "stated", "found now", "counterexample, or smallest margin"), rows
     )
     print_text(audit.summary())
 

@@ -18,10 +18,14 @@ from d3stats.plotting.style import (
     PALETTE,
     TWO_COLUMNS,
     VERMILLION,
+    Floats,
     Look,
     check_frame,
     column,
+    draw_points,
+    groups,
     legend_above,
+    legend_below,
     one_axes,
     refuse,
     with_bars,
@@ -30,7 +34,14 @@ from d3stats.plotting.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["efficient", "plot_frontier", "plot_plan_fan", "plot_protocol_frontier", "plot_regret_map"]
+__all__ = [
+    "efficient",
+    "plot_frontier",
+    "plot_plan_fan",
+    "plot_protocol_frontier",
+    "plot_regret_map",
+    "plot_threshold_path",
+]
 
 Box = NDArray[np.float64]
 _NARROW = 5.0
@@ -93,7 +104,7 @@ def plot_frontier(
         ax.fill_between(cost, kept, 1.0, color="0.9", linewidth=0, zorder=0)
         note: Look = {"ha": "right", "va": "top", "fontsize": 7, "color": "0.35"}
         across: Any = ax.get_xaxis_transform()
-        ax.annotate("no rule can be here", (0.98 * cost.max(), 0.98), xycoords=across, **note)
+        ax.annotate("not reachable by any rule", (0.98 * cost.max(), 0.98), xycoords=across, **note)
         top, room = max(top, float(kept.max())), 1.5 * room
     for i, row in enumerate(checked.to_dict("records")):
         bars: Look = {}
@@ -118,6 +129,187 @@ def plot_frontier(
     return ax
 
 
+def plot_threshold_path(
+    frame: pd.DataFrame,
+    *,
+    cost: str = "rounds",
+    cost_label: str = "mean rounds",
+    ends: pd.DataFrame | None = None,
+    truth: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw cost against accuracy over the thresholds of a stopping rule, a path for each group of settings.
+
+    The points of a path are joined in the order of their thresholds, so that the path shows what a lower threshold
+    buys. Beside the first, the last, the chosen and every other point that is not too near to one of these is its
+    threshold.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per threshold (and group) with ``threshold`` (at least 0), a column of the mean cost, named by `cost`,
+        ``accuracy`` (a share) and, optionally, ``low, high`` (the interval of the accuracy; missing where there is
+        none), the cost's name with ``_low`` and ``_high`` (its interval), ``chosen`` (true for the threshold to run,
+        drawn with a ring), ``group`` (at most 7, shown by colour and marker) and ``level, kind`` (of the intervals,
+        written below the axis).
+    cost : str
+        Name of the column of the mean cost.
+    cost_label : str
+        What the cost is counted in.
+    ends : DataFrame, optional
+        At most 4 policies without a threshold, such as one protocol alone: ``label``, the cost and ``accuracy``, with
+        intervals as in `frame`.
+    truth : DataFrame, optional
+        What the path estimates, where it is known: ``threshold``, the cost, ``accuracy`` and, optionally, ``chosen``
+        (true for the best threshold, drawn as a star). Drawn as a broken line.
+    ax : Axes, optional
+        Where to draw, within limits that are set already; by default a new figure of one column.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value is not finite, a threshold is negative, an accuracy is no share, or an interval
+        does not hold its value.
+
+    Notes
+    -----
+    The stability paper (Hu et al., 2025, arXiv 2510.12697) asks for this figure over thresholds of .01 to .2. With
+    tokens as the cost it shows the choice between two protocols of D3, 5.5.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"threshold": [0.2, 0.05, 0.01], "rounds": [3.0, 5.0, 10.0]})
+    >>> ax = plot_threshold_path(frame.assign(accuracy=[0.70, 0.75, 0.76]))
+    >>> [text.get_text() for text in ax.texts]
+    ['0.01', '0.05', '0.2']
+    >>> frame = pd.DataFrame({"threshold": [0.0, 5.0], "tokens": [5e3, 9e3], "accuracy": [0.7, 0.8]})
+    >>> alone = pd.DataFrame({"label": ["SAMRE alone"], "tokens": [12e3], "accuracy": [0.81]})
+    >>> ax = plot_threshold_path(frame, cost="tokens", cost_label="tokens per debate", ends=alone)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['thresholds', 'SAMRE alone']
+    """
+    from matplotlib.ticker import StrMethodFormatter
+
+    checked = _path_frame(frame, ("threshold",), cost)
+    alone = None if ends is None else _path_frame(ends, ("label",), cost)
+    if alone is not None and len(alone) > len(_END_MARKERS):
+        raise ValueError(f"ends must have at most {len(_END_MARKERS)} rows; got {len(alone)}")
+    parts = groups(checked)
+    marked = [] if alone is None else [str(label) for label in alone["label"]]
+    marked += ["truth"] * (truth is not None) + ["chosen"] * bool(checked["chosen"].any())
+    ax = one_axes(
+        ax, width=ONE_COLUMN, height=2.6 + 0.13 * (len(parts) if len(parts) > 1 else 0) + 0.08 * len(marked)
+    )
+    for i, (name, here, colour, marker) in enumerate(parts):
+        part = checked[here].sort_values("threshold")
+        ax.plot(
+            column(part[cost]), column(part["accuracy"]), color=colour, linewidth=0.9, alpha=0.7, zorder=2
+        )
+        _draw_costs(ax, part, cost, color=colour, marker=marker, label=name or "thresholds" * bool(marked))
+        if i == 0:
+            path = part.reset_index(drop=True)
+    if alone is not None:
+        for k, marker in enumerate(_END_MARKERS[: len(alone)]):
+            row = alone.iloc[[k]]
+            look: Look = {"color": "0.15", "markerfacecolor": "white", "marker": marker}
+            _draw_costs(ax, row, cost, label=str(row["label"].iloc[0]), **look)
+    _ring(ax, checked, cost, "chosen", {"marker": "o", "s": 60})
+    if truth is not None:
+        known = _path_frame(truth, ("threshold",), cost).sort_values("threshold")
+        dashes: Look = {"color": "0.15", "linestyle": (0, (4, 2)), "linewidth": 0.8, "zorder": 3}
+        ax.plot(column(known[cost]), column(known["accuracy"]), label="truth", **dashes)
+        _ring(ax, known, cost, "true optimum", {"marker": "*", "s": 60})
+    ax.margins(0.08, 0.12)
+    barred = checked["low"].notna().to_numpy()
+    ax.set_xlabel(with_bars(cost_label, checked, barred))
+    ax.set_ylabel("accuracy")
+    if float(column(checked[cost]).max()) >= 1000:
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    # The thresholds of one path are enough to read the others by, and do not hide their points.
+    names = [f"{x:g}" for x in path["threshold"]]
+    ringed = np.flatnonzero(path["chosen"]).tolist()
+    _name_points(ax, column(path[cost]), column(path["accuracy"]), names, ringed, beside=bool(barred.any()))
+    if "group" in checked or marked:
+        legend_below(ax, 2 if len(parts) + len(marked) > 2 else 1)
+    return ax
+
+
+_END_MARKERS = ("s", "D", "^", "v")
+
+
+def _path_frame(frame: pd.DataFrame, names: tuple[str, ...], cost: str) -> pd.DataFrame:
+    """Return the checked columns of a path or of its ends, with limits that are missing where none were given."""
+    given = getattr(frame, "columns", ())
+    ends = [name for name in ("low", "high", f"{cost}_low", f"{cost}_high") if name in given]
+    within = [("low", "accuracy", "high")] if {"low", "high"} <= set(ends) else []
+    numbers = (*(name for name in names if name != "label"), cost, "accuracy")
+    shares = ("accuracy", *(name for name in ("low", "high") if name in ends))
+    told = ("chosen",) if "chosen" in given else ()
+    checked = check_frame(
+        frame, (*names, cost, "accuracy", *ends, *told), numbers, ends, shares=shares, within=within
+    )
+    if "threshold" in names:
+        refuse("threshold must be at least 0", column(checked["threshold"]) < 0, checked, "threshold")
+    for name in ("low", "high", f"{cost}_low", f"{cost}_high"):
+        checked[name] = checked.get(name, np.nan)
+    # A bootstrap's limits need not hold the value, but they must be in order.
+    limits = [column(checked[f"{cost}_{end}"]) for end in ("low", "high")]
+    refuse(
+        f"{cost}_low <= {cost}_high must hold", limits[0] > limits[1], checked, f"{cost}_low", f"{cost}_high"
+    )
+    if told:
+        refuse(
+            "chosen must be true or false",
+            ~checked["chosen"].isin([True, False]).to_numpy(),
+            checked,
+            "chosen",
+        )
+    checked["chosen"] = checked["chosen"].astype(bool) if told else False
+    return checked
+
+
+def _draw_costs(ax: Axes, part: pd.DataFrame, cost: str, **look: Any) -> None:
+    """Draw points with the intervals of their accuracy and, as lines alone, of their cost."""
+    at, right, low, high = (column(part[name]) for name in (cost, "accuracy", "low", "high"))
+    least, most = (column(part[f"{cost}_{end}"]) for end in ("low", "high"))
+    known = ~np.isnan(least + most)
+    if known.any():
+        ax.hlines(right[known], least[known], most[known], color=look["color"], linewidth=0.7)
+    draw_points(ax, at, right, low, high, **(look | {"label": look["label"] or None}))
+
+
+def _ring(ax: Axes, part: pd.DataFrame, cost: str, label: str, look: Look) -> None:
+    """Draw an open mark about the chosen points."""
+    here = part["chosen"].to_numpy()
+    if here.any():
+        open_mark: Look = {"facecolor": "none", "edgecolor": "0.15", "linewidth": 0.9, "zorder": 5}
+        ax.scatter(column(part[cost])[here], column(part["accuracy"])[here], label=label, **open_mark, **look)
+
+
+def _name_points(
+    ax: Axes, x: Floats, y: Floats, names: list[str], ringed: list[int], *, beside: bool
+) -> None:
+    """Write names above points or beside bars, the ends and the ringed first, without those that would lie on one."""
+    size = ax.get_window_extent()
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    at = np.column_stack([(x - x0) / (x1 - x0) * size.width, (y - y0) / (y1 - y0) * size.height])
+    letter = _TEXT * ax.figure.dpi / 72
+    written: list[int] = []
+    for i in dict.fromkeys((0, len(names) - 1, *ringed, *range(len(names)))):
+        apart = np.abs(at[written] - at[i])
+        if not ((apart[:, 0] < 2.6 * letter) & (apart[:, 1] < 1.8 * letter)).any():
+            written.append(i)
+    place: Look = {"ha": "left", "va": "top"} if beside else {"ha": "center", "va": "bottom"}
+    for i in sorted(written):
+        away = 4 if i in ringed else 2
+        offset = (away, -away) if beside else (0, 2 + away)
+        ax.annotate(names[i], (x[i], y[i]), offset, textcoords="offset points", fontsize=_TEXT, **place)
+
+
 def plot_protocol_frontier(
     frame: pd.DataFrame,
     *,
@@ -128,9 +320,9 @@ def plot_protocol_frontier(
 ) -> Axes:
     """Draw accuracy against cost per debate on a log axis, with intervals and the efficient frontier as steps.
 
-    A protocol is on the frontier when no other is at most as dear and at least as accurate, one of the two
-    strictly; it is drawn filled. The steps are what is seen, with no allowance for chance: compare two protocols by
-    the interval of their paired difference.
+    A protocol is on the frontier when no other is at most as expensive and at least as accurate, one of the
+    two strictly; it is drawn filled. The steps are what is seen, with no allowance for chance: compare two
+    protocols by the interval of their paired difference.
 
     Parameters
     ----------
@@ -144,7 +336,7 @@ def plot_protocol_frontier(
     reference : str
         Name of a protocol if ``accuracy, low, high`` are differences from it, between -1 and 1.
     names : {"all", "frontier"}
-        Which labels stand beside their points. With "frontier" the others get numbers and a key at the right.
+        The labels beside their points. With "frontier" the others get numbers and a key at the right.
     ax : Axes, optional
         Where to draw; by default a new figure of two columns. Labels are placed for the size that it has then.
 
@@ -211,7 +403,7 @@ def plot_protocol_frontier(
         ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
     ax.set_xlim(left, right_end)
     ax.set_xlabel(with_bars(cost_label, checked, checked[["low", "high"]].notna().all(axis=1).to_numpy()))
-    ax.set_ylabel(f"accuracy less that of {reference}" if reference else "accuracy")
+    ax.set_ylabel(f"accuracy minus that of {reference}" if reference else "accuracy")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(
@@ -235,7 +427,18 @@ def plot_protocol_frontier(
 
 
 def efficient(cost: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say of each point whether no other is at most as dear and at least as accurate, one of the two strictly.
+    """Say of each point whether it is efficient.
+
+    A point is efficient where no other is at most as expensive and at least as accurate, one of the two strictly.
+
+    Parameters
+    ----------
+    cost, accuracy : ndarray of float, shape (points,)
+        Each point's cost and accuracy.
+
+    Returns
+    -------
+    ndarray of bool, shape (points,)
 
     Examples
     --------
@@ -281,7 +484,10 @@ def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64])
         if distance > _NEXT_TO:
             with np.errstate(divide="ignore"):
                 ratio = np.min(np.where(offset == 0, np.inf, sizes[i] / 2 / np.abs(offset)))
-            end = ax.transData.inverted().transform(middle - offset * min(float(ratio), 1.0))
+            edge = middle - offset * min(float(ratio), 1.0)
+            # A later label had better not stand on this line.
+            lines += _along(points[i], edge, half)
+            end = ax.transData.inverted().transform(edge)
             ax.plot(*np.transpose([data[i], end]), color="0.6", linewidth=0.4, zorder=1, label="_leader")
 
 
@@ -317,10 +523,27 @@ def _place(
         crossed = sum(_overlap(box, other) > 0 for other in lines)
         # A label that stands nearer to another point would be taken for that one's.
         strange = int(np.argmin(np.linalg.norm(points - point - offset, axis=1))) != i
-        price = 15.0 * strange + 1000.0 * outside + 10.0 * hidden + 25.0 * crossed + distance
+        struck = distance > _NEXT_TO and _hidden(
+            _along(point, point + offset, half), taken[len(points) :], lines
+        )
+        price = 15.0 * strange + 1000.0 * outside + 10.0 * hidden + 8.0 * crossed + 40.0 * struck + distance
         if price < best:
             best, found = price, (offset, distance)
     return found
+
+
+def _along(start: Box, end: Box, clear: float) -> list[Box]:
+    """Return small boxes along a line from a point, from where it leaves the point's mark."""
+    length = float(np.linalg.norm(end - start))
+    steps = np.arange(min(clear, length), length, 2.0) / max(length, 1.0)
+    return [np.tile(start + step * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0]) for step in steps]
+
+
+def _hidden(path: list[Box], labels: list[Box], lines: list[Box]) -> bool:
+    """Say whether a line to a label runs through another label, or mostly upon other lines."""
+    through = any(_overlap(part, other) > 0 for part in path for other in labels)
+    upon = sum(any(_overlap(part, other) > 0 for other in lines) for part in path)
+    return through or 2 * upon > len(path)
 
 
 def _overlap(one: Box, other: Box) -> float:
@@ -335,7 +558,7 @@ def plot_regret_map(
 ) -> Axes:
     """Draw the regret of rules over worlds as a map, light where a rule is near the optimum.
 
-    The colour goes by the square root of the regret; the regret is written into its cell where there is room.
+    The colour goes by the square root of the regret; the regret is written into its cell if there is space.
 
     Parameters
     ----------
@@ -432,7 +655,7 @@ def plot_plan_fan(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     frame = check_frame(frame, ("rule", "role", "unit", *numbers), numbers, shares=("level",))
     units = frame["unit"].unique()
     if len(units) != 1:
-        raise ValueError(f"unit must be one for the whole frame; got {sorted(map(str, units))}")
+        raise ValueError(f"unit must be the same in all rows; got {sorted(map(str, units))}")
     ax = one_axes(ax, width=ONE_COLUMN, height=2.5)
     levels = sorted(frame["level"].unique(), reverse=True)
     for rule, rows in frame.groupby("rule", sort=False):
@@ -443,7 +666,7 @@ def plot_plan_fan(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             low, high = column(band["low"]), column(band["high"])
             ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
         ax.plot(x, column(band["cost"]), color=colour, linewidth=1.2, label=str(rule))
-    shown = ", ".join(f"{level:.0%}" for level in sorted(levels))
+    shown = ", ".join(f"{100 * level:.6g} %" for level in sorted(levels))
     ax.set_xlabel("debates")
     ax.set_ylabel(f"{units[0]}, total")
     ax.set_xlim(0, column(frame["debates"]).max())

@@ -53,7 +53,7 @@ PHASES = {
     "gap smaller, ranking better": ("#F0E442", "////"),
     "both worse": (VERMILLION, "xxxx"),
 }
-"""What more advocates can do, from good to bad, with colour and hatch."""
+"""The effects of more advocates, from good to bad, with colour and hatch."""
 _NONE = "0.85"
 _SAME = 1e-9
 """Share of the greatest excess wealth below which two curves count as equal; by how much rounding may pass a bound."""
@@ -62,8 +62,8 @@ _SAME = 1e-9
 def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw observed shares as bars, the posterior of the pmf as dots with bands, component means on top.
 
-    A component's mean stands where that share of the panel would be right: means are of chances, and bands that
-    overlap say that the panel cannot tell the components apart.
+    A component's mean is drawn at that share of right votes, because means are probabilities. Overlapping
+    bands show that the panel does not separate the components.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     """
     told = list(getattr(frame, "columns", []))
     if "mean_7" in told:
-        raise ValueError("frame must have at most 6 components to tell apart; got a column mean_7")
+        raise ValueError("frame must have at most 6 components, or colours repeat; got a column mean_7")
     means = [
         name for j in range(1, 7) for name in (f"mean_{j}", f"mean_{j}_low", f"mean_{j}_high") if name in told
     ]
@@ -190,7 +190,7 @@ def plot_predictive_check(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     """Draw each statistic of a pilot against the band that its model predicts.
 
     Statistics have different units, so each row is drawn in its own: 0 is what is predicted, and the band
-    reaches from -1 to 1. The pilot's dot is orange outside the band; the numbers stand beside it.
+    reaches from -1 to 1. The pilot's dot is orange outside the band; the numbers are beside it.
 
     Parameters
     ----------
@@ -241,24 +241,24 @@ def plot_predictive_check(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     ax.tick_params(axis="y", labelsize=6)
     ax.set_ylim(-0.7, len(frame) - 0.3)
     ax.set_xlim(-_FAR - 0.3, _FAR + 0.3)
-    ax.set_xlabel("pilot less prediction, in half bands")
+    ax.set_xlabel("pilot minus prediction, in half bands")
     return ax
 
 
 def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw which pairs of laws more advocates tell apart better, by two parameters.
+    """Draw a map of the pairs of laws that more advocates separate better, by two parameters.
 
-    Regions differ by colour and hatch, so that they can be told apart without colour; where nothing changes,
-    or where the two answers are the same, the map is grey.
+    Regions differ by colour and hatch, so that they can be distinguished without colour. Where nothing
+    changes, or where the two answers are the same, the map is grey.
 
     Parameters
     ----------
     frame : DataFrame
         One row per cell of a full grid: the first two columns are the parameters, named as the axes are;
-        ``gap_change`` and ``ranking_change`` are the expected gap and the probability of the right ranking at k
-        less those at one advocate, and ``slack`` the change that is rounding (missing: 0).
+        ``gap_change`` and ``ranking_change`` are the changes of the expected gap and of the probability of
+        the right ranking from one advocate to k, and ``slack`` the change that is rounding (missing: 0).
     title : str
-        What stands above the map.
+        The title of the map.
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -518,7 +518,7 @@ def plot_gap_contraction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     >>> frame = pd.DataFrame({"round": [10, 1000], "exact": [.03, 0.], "claimed": [.1, .9],
     ...     "premise": [False, False], "cantelli": [0., 0.], "sub_gaussian": [0., 0.], "eps": .1})
     >>> plot_gap_contraction(frame).get_ylabel()
-    'P(delta ≥ 0.9)'
+    'P(gap ≥ 0.9)'
     """
     numbers = ("round", "exact", "claimed", "premise", "cantelli", "sub_gaussian", "eps")
     shares = ("exact", "cantelli", "sub_gaussian", "eps")
@@ -546,6 +546,6 @@ def plot_gap_contraction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     ax.plot(at, sub_gaussian, color=GREEN, linestyle="-.", label="sub-Gaussian")
     ax.set_ylim(-0.03, 1.03)
     ax.set_xlabel("comparisons of a gap with the one before")
-    ax.set_ylabel(f"P(delta ≥ {1 - values[0]:.4g})")
+    ax.set_ylabel(f"P(gap ≥ {1 - values[0]:.4g})")
     legend_above(ax, bbox_to_anchor=(-0.1, 1.0), handlelength=2.2)
     return ax

@@ -37,15 +37,17 @@ __all__ = [
     "plot_jury_curve",
     "plot_martingale_drift",
     "plot_position_bias",
+    "plot_series",
+    "plot_strata",
 ]
 
 _ROW, _LINE, _EDGE = 0.24, 0.1, 0.75
 """Inches of a row, of another line of its label, and of what is above and below all rows."""
 _KAPPA_ROW = 0.19
 _WIDE, _LETTERS = 4.5, 22
-"""From how many inches on numbers have room, and how long a label's line is below that."""
-_SPREAD, _COVERAGE_SPREAD, _BIAS_SPREAD = 0.06, 0.5, 0.17
-"""How far apart the markers of one start, one method and one judge stand."""
+"""The width in inches from which numbers fit, and the length of a label's line below that."""
+_SPREAD, _COVERAGE_SPREAD, _BIAS_SPREAD, _STRATUM_SPREAD = 0.06, 0.5, 0.17, 0.24
+"""The distances of the markers of one start, one method, one judge and one stratum."""
 
 
 def plot_forest(
@@ -58,16 +60,16 @@ def plot_forest(
 ) -> Axes:
     """Draw one row per difference: a point, its interval, a line at zero, and the margin as a band.
 
-    A row without an interval is an open marker. Nothing is drawn for a p-value: the interval says it.
+    A row without an interval is an open marker. No p-value is drawn, because the interval shows the result.
 
     Parameters
     ----------
     frame : DataFrame
         One row per difference, drawn from top to bottom, with ``label``, ``difference``, ``low, high`` (its
-        interval; missing where there is none) and, optionally, ``group`` (told apart by colour and marker; at
-        most 7), ``level, kind`` (of the intervals, written below the axis).
+        interval; missing where there is none) and, optionally, ``group`` (shown by colour and marker; at most
+        7), ``level, kind`` (of the intervals, written below the axis).
     margin : float, optional
-        Half the width of the band about zero in which nobody minds a difference; above 0.
+        Half the width of the band about zero in which a difference does not matter; above 0.
     xlabel : str
         What the differences are, with their units.
     numbers : bool, optional
@@ -83,8 +85,8 @@ def plot_forest(
     Raises
     ------
     ValueError
-        When a column is absent, a difference is not finite, one limit stands without the other, or the limits are in
-        the wrong order.
+        When a column is absent, a difference is not finite, one limit is given without the other, or the
+        limits are in the wrong order.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def plot_forest(
     (['B - A', 'C - A'], 'accuracy gained')
     """
     checked = _check_rows(frame, "label", "difference")
-    narrow = ax is None or ax.figure.get_figure(root=True).get_figwidth() < _WIDE
+    narrow = _is_narrow(ax)
     labels = [textwrap.fill(label, _LETTERS) if narrow else label for label in checked["label"].astype(str)]
     lines = sum(label.count("\n") for label in labels)
     ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(labels) + _LINE * lines)
@@ -129,7 +131,7 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     ----------
     frame : DataFrame
         One row per coefficient with ``name``, ``value`` (at most 1), ``low, high`` (missing where there is no
-        interval) and, optionally, ``group`` (told apart by colour and marker; at most 7), ``level,
+        interval) and, optionally, ``group`` (shown by colour and marker; at most 7), ``level,
         kind`` (of the intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as tall as its rows need.
@@ -162,6 +164,11 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     if "group" in checked:
         ax.legend(loc="best", fontsize="small")
     return ax
+
+
+def _is_narrow(ax: Axes | None) -> bool:
+    """Whether the labels of rows are wrapped: where the figure is, or will be, of one column."""
+    return ax is None or ax.figure.get_figure(root=True).get_figwidth() < _WIDE
 
 
 def _check_rows(frame: pd.DataFrame, name: str, value: str) -> pd.DataFrame:
@@ -208,6 +215,131 @@ def _write(ax: Axes, value: NDArray[np.float64], low: NDArray[np.float64], high:
         ax.annotate(text, (1.02, row), annotation_clip=False, **place)
 
 
+def plot_strata(
+    frame: pd.DataFrame,
+    *,
+    xlabel: str = "estimate",
+    zero: bool | None = None,
+    reference: str = "reference",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw estimates by stratum: of one quantity raw and shrunken side by side, of several one colour each.
+
+    A point without an interval is open. With several quantities (the runs' accuracies, say) the form is that of D3,
+    figure 2.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per quantity and stratum, strata from top to bottom in the order of first appearance, with ``stratum``,
+        ``value``, ``low, high`` (missing where there is no interval) and, optionally, ``quantity`` (at most 7),
+        ``n_clusters`` (questions, written beside the stratum), ``shrunken, shrunken_low, shrunken_high`` (drawn of a
+        single quantity), ``reference`` (what a value is to be compared with, such as its value by chance, drawn as a
+        line across its row; missing where there is none), ``level, kind`` (of the raw intervals, written below the
+        axis).
+    xlabel : str
+        What is estimated, with its units.
+    zero : bool, optional
+        Whether to draw a line at zero; by default where the values and intervals hold it.
+    reference : str
+        What the column of that name holds, in the words of the legend.
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column, as high as the rows need.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value is not finite, a quantity has a stratum twice, or limits are in the wrong
+        order.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"stratum": ["coding", "ethics"], "value": [0.1, 0.3], "low": [0.0, 0.1],
+    ...     "high": [0.2, 0.5], "shrunken": [0.15, 0.25], "shrunken_low": [0.05, 0.1], "shrunken_high": [0.25, 0.4]})
+    >>> ax = plot_strata(frame, xlabel="accuracy gained")
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['raw', 'shrunken']
+    """
+    given = frame
+    if isinstance(frame, pd.DataFrame):
+        given = frame.assign(group=frame.get("quantity", ""))
+    compared = ["reference"] if "reference" in getattr(frame, "columns", ()) else []
+    checked = check_frame(
+        given,
+        ("stratum", "group", "value", "low", "high", *compared),
+        ("value",),
+        ("low", "high", *compared),
+        once=("stratum", "group"),
+    )
+    checked["reference"] = checked.get("reference", np.nan)
+    refuse(
+        "low and high must come together",
+        (checked["low"].isna() != checked["high"].isna()).to_numpy(),
+        checked,
+        "low",
+        "high",
+    )
+    strata = list(dict.fromkeys(checked["stratum"].astype(str)))
+    if len(set(checked["group"])) == 1:
+        checked["group"] = "raw"
+        if "shrunken" in frame and frame["shrunken"].notna().any():
+            names = {"shrunken": "value", "shrunken_low": "low", "shrunken_high": "high"}
+            shrunken = pd.DataFrame(
+                {to: frame[name].to_numpy(dtype=float, na_value=np.nan) for name, to in names.items()}
+            )
+            shrunken = shrunken.assign(stratum=checked["stratum"], group="shrunken")
+            checked = pd.concat([checked, shrunken[shrunken["value"].notna()]], ignore_index=True)
+    drawn = groups(checked)
+    narrow = _is_narrow(ax)
+    ax = one_axes(
+        ax, width=ONE_COLUMN, height=_EDGE + (0.12 + 0.1 * len(drawn)) * len(strata) + 0.12 * len(drawn)
+    )
+    place = {name: row for row, name in enumerate(strata)}
+    rows = np.array([place[str(name)] for name in checked["stratum"]], dtype=np.float64)
+    for k, (name, here, colour, marker) in enumerate(drawn):
+        at, low, high = (column(checked[part])[here] for part in ("value", "low", "high"))
+        y, sure = rows[here] + _STRATUM_SPREAD * (k - (len(drawn) - 1) / 2), ~np.isnan(low)
+        ax.hlines(y[sure], low[sure], high[sure], color=colour, linewidth=1.1, zorder=2)
+        style: Look = {"color": colour, "marker": marker, "linestyle": "none", "markersize": 4.2, "zorder": 3}
+        ax.plot(at[sure], y[sure], label=name, **style)
+        ax.plot(at[~sure], y[~sure], label="_nolegend_", **(style | {"markerfacecolor": "white"}))
+        beside = column(checked["reference"])[here]
+        known = ~np.isnan(beside)
+        ax.scatter(beside[known], y[known], marker="|", s=40, linewidth=1.0, color="0.15", zorder=4)
+    if checked["reference"].notna().any():
+        ax.scatter([], [], marker="|", s=40, linewidth=1.0, color="0.15", label=reference)
+    ends = checked[["value", "low", "high", "reference"]].to_numpy(dtype=float)
+    if zero or (zero is None and np.nanmin(ends) <= 0 <= np.nanmax(ends)):
+        ax.axvline(0.0, color="0.35", linewidth=0.8, zorder=1)
+    sizes = (
+        dict(zip(frame["stratum"].astype(str), frame["n_clusters"], strict=True))
+        if "n_clusters" in frame
+        else {}
+    )
+    told = [name if pd.isna(sizes.get(name)) else f"{name} ({int(sizes[name])})" for name in strata]
+    ax.set_yticks(
+        np.arange(len(strata)), [textwrap.fill(name, _LETTERS) if narrow else name for name in told]
+    )
+    ax.set_ylim(len(strata) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(
+        with_bars(
+            xlabel, checked, checked["low"].notna().to_numpy() & (checked["group"] != "shrunken").to_numpy()
+        )
+    )
+    if len(drawn) > 1 or compared:
+        if compared and narrow:
+            # Long names need the space above the labels of the rows, too.
+            legend_above(ax, 1, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+        else:
+            legend_above(ax)
+    return ax
+
+
 def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the mean change by starting share with its intervals, a zero line, and what is possible at all.
 
@@ -219,7 +351,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     frame : DataFrame
         One row per start (and group) with ``start`` (share of correct votes, in [0, 1]), ``drift`` (mean
         change of the share), ``low, high`` (its interval; missing where there is none) and, optionally,
-        ``group`` (a log or a pair of rounds, told apart by colour and marker; at most 7), ``level, kind`` (of the
+        ``group`` (a log or a pair of rounds, shown by colour and marker; at most 7), ``level, kind`` (of the
         intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
@@ -239,7 +371,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     ...     {"start": [0.0, 0.5, 1.0], "drift": [0.0, 0.1, 0.0], "low": [0, 0.05, 0], "high": [0, 0.15, 0]}
     ... )
     >>> plot_martingale_drift(frame).get_ylabel()
-    'mean change by the next round'
+    'mean change in the next round'
     """
     names = ("start", "drift", "low", "high")
     checked = check_frame(frame, names, names[:2], names[2:], shares=("start",))
@@ -268,7 +400,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
             color="0.4",
         )
     ax.set_xlabel(with_bars("share of correct votes before", checked, checked["low"].notna().to_numpy()))
-    ax.set_ylabel("mean change by the next round")
+    ax.set_ylabel("mean change in the next round")
     if "group" in checked:
         legend_below(ax, 2 if len(parts) > 4 else 1)
     return ax
@@ -395,7 +527,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     within = [(f"{name}_low", name, f"{name}_high") for name in names]
     shares = (*values, *limits)
     checked = check_frame(frame, ("judge", *shares), values, limits, shares=shares, within=within)
-    ax = one_axes(ax, width=ONE_COLUMN, height=1.0 + 0.28 * len(checked))
+    ax = one_axes(ax, width=ONE_COLUMN, height=1.2 + 0.28 * len(checked))
     y = np.arange(len(checked), dtype=float)
     ax.axvline(0.5, color="0.35", linewidth=0.8, zorder=1)
     look: Look = {"marker": "|", "s": 40, "color": "0.45", "zorder": 2}
@@ -412,7 +544,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.02, 1.02)
     drawn = checked[[*limits]].notna().any(axis=1).to_numpy()
     ax.set_xlabel(with_bars("share of pairs, of verdicts", checked, drawn))
-    legend_above(ax, handletextpad=0.3)
+    legend_above(ax, 1, handletextpad=0.3)
     return ax
 
 
@@ -468,7 +600,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         down, value, up = (float(checked[name].iloc[0]) for name in limit)
         if np.isfinite(down + up):
             ax.axhspan(down, up, color=GREEN, alpha=0.12, linewidth=0)
-        ax.axhline(value, color=GREEN, linestyle=":", linewidth=1.0, label="limit of a large panel")
+        ax.axhline(value, color=GREEN, linestyle=":", linewidth=1.0, label="limit for a large panel")
     low, high = column(checked["low"]), column(checked["high"])
     banded = ~np.isnan(low + high)
     alone: Look = {"marker": "s", "markersize": 3.0, "label": "independent jurors (Condorcet)"}
@@ -479,4 +611,67 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+_DODGE = 0.11
+"""Share of the least distance between settings over which the points of the groups are spread, so that bars show."""
+
+
+def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | None = None) -> Axes:
+    """Draw a value by a setting, a line with intervals per group, and exact values as crosses.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per group and setting with ``x`` (the setting, a number), ``value``, ``low, high`` (its interval;
+        missing where there is none) and, optionally, ``group`` (shown by colour and marker; at most 7),
+        ``exact`` (what the value estimates; missing where it is not known), ``level, kind`` (of the
+        intervals, written below the axis).
+    xlabel, ylabel : str
+        What the setting and the value are, with their units.
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a number is not finite, a setting comes twice in a group, or an interval is upside
+        down.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": [1, 3], "value": [0.7, 0.74], "low": [0.65, 0.7], "high": [0.75, 0.78]})
+    >>> plot_series(frame, xlabel="jurors", ylabel="accuracy").get_ylabel()
+    'accuracy'
+    """
+    known = "exact" in getattr(frame, "columns", ())
+    optional = ("low", "high", *(["exact"] if known else []))
+    once = ("group", "x") if "group" in getattr(frame, "columns", ()) else ("x",)
+    names = ("x", "value", *optional)
+    checked = check_frame(frame, names, names[:2], optional, once=once).sort_values("x", kind="stable")
+    checked = checked.reset_index(drop=True)
+    low, high = column(checked["low"]), column(checked["high"])
+    parts = groups(checked)
+    settings = np.unique(column(checked["x"]))
+    step = _DODGE * float(np.diff(settings).min()) if len(settings) > 1 else 0.0
+    ax = one_axes(ax, width=ONE_COLUMN, height=2.6)
+    for i, (name, here, colour, marker) in enumerate(parts):
+        x = column(checked["x"])[here] + step * (i - (len(parts) - 1) / 2)
+        y = column(checked["value"])[here]
+        ax.plot(x, y, "-", color=colour, linewidth=0.9, alpha=0.6)
+        draw_points(ax, x, y, low[here], high[here], color=colour, marker=marker, label=name or None)
+        if known:
+            ax.plot(x, column(checked["exact"])[here], "x", color="0.15", markersize=3.5, zorder=4)
+    if known:
+        ax.plot([], [], "x", color="0.15", markersize=3.5, label="exact")
+    ax.set_xticks(settings, [f"{value:g}" for value in settings])
+    ax.set_xlabel(with_bars(xlabel, checked, ~np.isnan(low + high)))
+    ax.set_ylabel(ylabel)
+    if len(parts) > 1 or known:
+        ax.legend(loc="best", fontsize="small")
     return ax

@@ -60,10 +60,10 @@ def plot_counts_by_round(
     Parameters
     ----------
     frame : DataFrame
-        One row per round (from 1) and number of correct votes: ``round, successes``, the shares ``observed, fitted``
-        in [0, 1], and the band ``low, high`` on the same scale (missing where there is none): where the observed
-        share of as many debates would fall if the model were true, or an interval of ``fitted`` itself. Optionally
-        ``level`` of the band, for the legend.
+        One row per round (from 1) and number of correct votes: ``round, successes``; the shares ``observed, fitted``
+        in [0, 1]; and the band ``low, high`` on the same scale, missing where there is none. The band is where the
+        observed share of as many debates would fall if the model were true, or an interval of ``fitted`` itself.
+        Optionally ``level`` of the band, for the legend.
     axes : sequence of Axes, optional
         One axes per round, in ascending order; by default a new figure is made.
     columns : int, optional
@@ -110,8 +110,20 @@ def plot_counts_by_round(
         ax.set_title(f"round {round_number}")
         ax.set_ylim(0, min(1.0, 1.08 * highest))
         _label(ax, successes, bottom=_is_lowest(ax, panels))
-    panels[0].legend(loc="best")
+    _explain(panels)
     return panels
+
+
+def _explain(panels: NDArray[Any]) -> None:
+    """Put one legend above all panels where the figure holds nothing else; in small panels it would hide bars."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    holder = panels[0].figure
+    alone = len(panels) > 1 and {ax for ax in holder.axes if ax.axison} == set(panels)
+    if alone and isinstance(holder.get_layout_engine(), ConstrainedLayoutEngine):
+        holder.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+    else:
+        panels[0].legend(loc="best")
 
 
 def _label(ax: Axes, successes: NDArray[np.float64], *, bottom: bool) -> None:
@@ -195,7 +207,7 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     >>> frame = pd.DataFrame({"round": [2, 3], "scale": "pmf", "ks": [.2, .04], "noise": [.06, .06],
     ...     "low": [.15, .01], "high": [.25, .08]})
     >>> plot_ks_series(frame).get_xlabel()
-    'round, against the round before'
+    'round, compared with the previous one'
     """
     shares = ("ks", "noise", "low", "high")
     frame = check_frame(frame, ("round", "scale", *shares), ("round", "ks"), shares[1:], shares=shares)
@@ -221,7 +233,9 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     ax.locator_params(axis="y", nbins=6)
     ax.set_xlabel(
         with_bars(
-            "round, against the round before", frame, frame[["low", "high"]].notna().any(axis=1).to_numpy()
+            "round, compared with the previous one",
+            frame,
+            frame[["low", "high"]].notna().any(axis=1).to_numpy(),
         )
     )
     ax.set_ylabel("KS distance")
@@ -255,10 +269,10 @@ def plot_stop_rounds(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        One row per rule, round and reason, with ``rule`` (bars stand in order of first appearance), ``round`` (after
-        which the debates stopped, from 1; missing where it is unknown, because the debate ended before the rule would
-        have stopped it: drawn pale, with a question mark), ``share`` (of all debates; those of a rule add up to 1)
-        and ``reason`` (of the stop, machine-readable).
+        One row per rule, round and reason, with ``rule`` (bars are in order of first appearance), ``round``
+        (after which the debates stopped, from 1; missing where it is unknown, because the debate ended before
+        the rule would have stopped it: drawn pale, with a question mark), ``share`` (of all debates; those of
+        a rule add up to 1) and ``reason`` (of the stop, machine-readable).
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -333,7 +347,7 @@ def _draw_segment(
     )
     # A number needs about this much width to be legible at one column.
     if share >= 0.07:
-        light = np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) > 0.5
+        light = np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) > 0.45
         # The plain ground under the number keeps the hatch away from it.
         ground: Look = {"boxstyle": "circle,pad=0.25", "facecolor": colour, "edgecolor": "none"}
         ink = "black" if light else "white"
@@ -358,6 +372,15 @@ def draw_overview(
     -------
     Figure
         Save it with :func:`save`, within :func:`use_style`.
+
+    Examples
+    --------
+    >>> shares = pd.DataFrame({"round": [1, 1, 2, 2], "successes": [0, 1, 0, 1],
+    ...     "observed": [.4, .6, .3, .7], "fitted": [.45, .55, .3, .7],
+    ...     "low": [.3, .4, .2, .6], "high": [.6, .7, .4, .8]})
+    >>> ks = pd.DataFrame({"round": [2], "scale": "pmf", "ks": [.2], "noise": [.06], "low": [.15], "high": [.25]})
+    >>> len(draw_overview(shares, ks).axes)
+    3
     """
     from matplotlib.figure import Figure
 
@@ -382,7 +405,7 @@ def draw_overview(
 def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of debates that stop in each round, and the share stopped so far, for one rule.
 
-    Both are shares of all debates, so they stand on one axis; the numbers are the shares stopped so far.
+    Both are shares of all debates, so they share one axis; the numbers are the shares stopped so far.
     The form is that of D3, figure 4.
 
     Parameters
@@ -441,8 +464,8 @@ def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the gap between the judge's scores of the two answers over the rounds, one line per category.
 
-    A diamond stands on the round whose verdict counts; beyond it the line is thin: that is what going on
-    would have shown. The form is that of D3, figure 5.
+    A diamond marks the round whose verdict counts; beyond it the line is thin and shows the rounds that a
+    stop would save. The form is that of D3, figure 5.
 
     Parameters
     ----------

@@ -84,9 +84,7 @@ def figure_stem(path: str | Path) -> Path:
     stem = given.with_suffix("") if given.suffix.lower() in {".pdf", ".png"} else given
     folder = next(parent for parent in stem.absolute().parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ValueError(
-            f"path of a figure must lie in a folder that can be written; got {str(path)!r}, and {folder} is none"
-        )
+        raise ValueError(f"the folder of a figure must be writable; got {str(path)!r}, and {folder} is none")
     return stem
 
 
@@ -220,7 +218,7 @@ def whole_rounds(frame: pd.DataFrame, name: str = "round") -> list[int]:
     return [int(value) for value in np.unique(values[~np.isnan(values)])]
 
 
-def groups(frame: pd.DataFrame, name: str = "group", what: str = "groups to tell apart") -> list[Group]:
+def groups(frame: pd.DataFrame, name: str = "group", what: str = "groups to distinguish") -> list[Group]:
     """Return name, rows, colour and marker of each group in order of appearance; without a column one, unnamed."""
     if name not in frame:
         return [("", np.ones(len(frame), dtype=bool), PALETTE[0], MARKERS[0])]
@@ -235,7 +233,8 @@ def groups(frame: pd.DataFrame, name: str = "group", what: str = "groups to tell
 def one_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     """Return `ax`, or the axes of a new figure: of the given size in inches with the letters of this package's style.
 
-    Larger letters, as those of matplotlib itself, get a larger figure; in the same one they would leave no room.
+    Larger letters, as those of matplotlib itself, get a larger figure; in the same figure they would leave no
+    space.
     """
     if ax is not None:
         return ax

@@ -1,5 +1,4 @@
-"""One page about one or several logs, and tables as people read them.
+"""What does the package say about my logs, on one page?
 
-Floor 6, below the command line. Who may live here: what calls the public functions of the floors below and shows
-their results. It computes nothing itself.
+:func:`d3stats.analyse` calls the public functions of the package and shows their results.
 """

@@ -1,4 +1,4 @@
-"""``analyse``: everything that the package says about a log, as tables, as text and as one HTML page."""
+"""What does the package say about my logs? Everything, as tables, as text and as one HTML page."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from d3stats._check import choice, integer, probability
+from d3stats.log.writer import replacing
 from d3stats.report.page import to_page
 from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
-from d3stats.report.source import read_sources
+from d3stats.report.source import read_sources, with_dollars
 from d3stats.result import Result
 from d3stats.trajectories import LogSource, Missing
 
@@ -26,7 +27,7 @@ __all__ = ["Analysis", "analyse"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Analysis(Result):
-    """What the package says about one or several logs.
+    """The results of the package for one or several logs.
 
     Attributes
     ----------
@@ -39,6 +40,14 @@ class Analysis(Result):
     seed : int
     notes : tuple of str
         Sections that are missing, with the reason.
+
+    Examples
+    --------
+    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found.logs, len(found.sections) > 3
+    (('mine',), True)
+    >>> "mine" in found.to_html()
+    True
     """
 
     sections: tuple[Section, ...]
@@ -57,6 +66,17 @@ class Analysis(Result):
             if part.absent
         )
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings to read before the numbers are used, which the page lists first."""
+        several = len(self.logs) > 1
+        return tuple(
+            f"{f'{part.log}: ' if several and part.log else ''}{warning}"
+            for section in self.sections
+            for part in section.parts
+            for warning in part.warnings
+        )
+
     def __repr__(self) -> str:
         return f"Analysis({', '.join(self.logs)}; {len(self._tables())} tables)"
 
@@ -64,9 +84,9 @@ class Analysis(Result):
         return f"Report on {', '.join(self.logs)}"
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return every table by its name: read, rounds, counts, ks, rules, agreement and so on.
+        """Return every table by its name: in short, read, rounds, counts, ks, rules, agreement and so on.
 
-        Of several logs, a name is preceded by that of the log.
+        With several logs, each name begins with the name of the log.
         """
         several = len(self.logs) > 1
         return {
@@ -84,7 +104,8 @@ class Analysis(Result):
         """
         page = to_page(self.sections, self.logs, self.command, self.seed)
         if path is not None:
-            Path(path).write_bytes(page.encode("utf-8"))
+            with replacing(path) as partial:
+                partial.write_bytes(page.encode("utf-8"))
         return page
 
 
@@ -95,6 +116,8 @@ def analyse(
     rules: Sequence[str] | None = None,
     prices: PriceTable | str | Path | None = None,
     model: str | None = None,
+    role_models: Mapping[str, str] | None = None,
+    output_share: float | None = None,
     roles: Iterable[str] | None = None,
     missing: Missing = "exclude",
     level: float = 0.95,
@@ -112,32 +135,37 @@ def analyse(
     ----------
     log, *more : path, DebateLog, DataFrame, Trajectories, or what :func:`d3stats.as_trajectories` takes
         Each is a log of its own; several are also compared, the first as the reference. A path or glob is read
-        leniently: what is defective is left out and listed.
+        leniently: defective records are left out and listed.
     names : sequence of str, optional
-        What the logs are called; by default their files' names.
+        Names of the logs; by default their files' names.
     rules : sequence of str, optional
         Stopping rules, as :func:`d3stats.replay` takes them; by default fixed depths, a supermajority, and a KS rule
         where every debate has a label.
     prices : PriceTable or path, optional
         Dollars per million tokens, as ``PriceTable.read`` takes them.
     model : str, optional
-        Whose prices all turns have; by default the only model's of the table, or each turn's as logged.
+        The model whose prices all turns have; by default the only one of the table, or each turn's as logged.
+    role_models : mapping of str to str, optional
+        The models whose prices the turns of a role have, in place of `model`.
+    output_share : float, optional
+        Completion tokens as a share of all, the same in every turn; by default as logged, and .15 where a log holds
+        totals only. The page says which.
     roles : iterable of str, optional
         Only the turns of these roles.
     missing : {"exclude", "wrong"}
         What a missing vote counts as.
     level : float
-        Of all intervals.
+        Level of all intervals.
     n_boot : int, optional
         Bootstrap draws; by default 500 for rounds and 2,000 for rules, and 200 from 20,000 debates on.
     transcripts : int
         How many of the most disputed debates are shown; 0 for none.
     rng : int
-        The seed. Every method begins with it, as the commands do, so numbers are those of the single commands.
+        The seed. Every method starts with it, as in the single commands, so that the numbers are the same.
     columns, missing_values, encoding
         As in :func:`d3stats.read_log`.
     command : str, optional
-        How the page was asked for, which it shows at its end.
+        The command that made the page; the page shows it at its end.
 
     Returns
     -------
@@ -147,7 +175,7 @@ def analyse(
     Raises
     ------
     ValueError
-        When a log holds no debate, or a setting is unknown.
+        When a log holds no debate, a setting is unknown, or turns have no price.
     FileNotFoundError
         When a text is no file, no glob and no bundled log.
 
@@ -173,10 +201,14 @@ def analyse(
     for rule in rules or ():
         from_text(rule)
     table = PriceTable.read(prices) if isinstance(prices, (str, Path)) else prices
+    if table is None:
+        alone = {"model": model, "role_models": role_models or None, "output_share": output_share}
+        for name, value in alone.items():
+            if value is not None:
+                raise ValueError(f"{name} must come with prices; got {name}={value!r} alone")
     settings = Settings(
         rules=None if rules is None else tuple(rules),
         prices=table,
-        model=model,
         missing=missing,
         level=level,
         n_boot=n_boot,
@@ -186,6 +218,10 @@ def analyse(
     reading = {"columns": columns, "missing_values": missing_values, "encoding": encoding}
     wanted = None if roles is None else tuple(roles)
     sources = read_sources([log, *more], names=names, roles=wanted, reading=reading)
+    if table is not None:
+        sources = with_dollars(
+            sources, table, model=model, role_models=role_models or {}, output_share=output_share
+        )
     given = ", ".join(repr(s.given) if s.path is not None else f"<{s.given}>" for s in sources)
     called = f"d3stats.analyse({given}, rng={seed})" if command is None else command
     return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed)

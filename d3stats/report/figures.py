@@ -45,11 +45,11 @@ def png(draw: Callable[[], Any]) -> bytes:
 
 
 LONGEST = 40
-"""Characters of a name in a figure of one column; a longer one would leave no room for the data."""
+"""Characters of a name in a figure of one column; a longer one would leave no space for the data."""
 
 
 def with_short_names(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Cut the names in a column to what a figure has room for; names that become alike are numbered.
+    """Cut the names in a column to the length that fits a figure; names that become alike are numbered.
 
     Examples
     --------

@@ -5,28 +5,43 @@ from __future__ import annotations
 __all__ = ["METHODS", "REFERENCES"]
 
 METHODS = {
+    "Key figures": "The accuracy of the verdict and the share of unanimous debates are shares over debates with a "
+    "Wilson interval for clusters. The cheapest rule plays the fewest rounds among the replayed rules that lose at "
+    "most 1 point of accuracy against unanimity on the same debates; without right answers, flips take the place of "
+    "accuracy. Rules that look at right answers are left out. The rule is chosen on the log that it is judged by, so "
+    "it may lose more on new debates.",
     "Question": "Debates of one question are not independent. Whole questions are resampled, or counted as clusters, "
-    "so that an interval does not become shorter because a question was debated often.",
+    "so that repeated debates of a question do not shorten an interval.",
     "Counts and mixture": "In each round, the number of right votes of a debate is described by a mixture of two "
-    "Beta-Binomial distributions, fitted by maximum likelihood. Mean and spread are those of the chance that a vote is "
-    "right. The two components themselves are a description and not a finding.",
-    "KS distance": "The Kolmogorov-Smirnov distance between the fitted distributions of two rounds. Its noise is the "
-    "distance that appears when each question's two rounds are swapped at random.",
-    "Stopping rules": "A rule is replayed on the log: each debate is stopped where the rule says, and the plurality of "
-    "that round is its verdict. Savings are measured against unanimity, because stopping at unanimity costs nothing to "
-    "set up, and savings against full depth can vanish against it. A flip is a verdict that full depth would have "
-    "changed. The intervals are percentiles of the bootstrap; shares have a Wilson interval for clusters.",
+    "Beta-Binomial distributions, fitted by maximum likelihood. Mean and spread describe the probability "
+    "that a vote is right. The two components only describe the data and are not a finding.",
+    "KS distance": "The Kolmogorov-Smirnov distance between the fitted distributions of two rounds: of the number of "
+    "right votes (pmf), and of the chance that a vote is right (latent). Its noise is the distance after each "
+    "question's two rounds are swapped at random.",
+    "Stopping rules": "A rule is replayed on the log: each debate stops in the round that the rule "
+    "chooses, and the plurality of that round is its verdict. Savings are measured "
+    "against unanimity, because that rule needs no setup, and savings against full depth "
+    "can vanish when compared with it. A flip is a verdict that differs from the verdict "
+    "at full depth. The intervals are percentiles of the bootstrap; shares have a Wilson "
+    "interval for clusters.",
     "Agreement": "Cohen's kappa for pairs; for the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1 and the plain "
     "share of agreement. Intervals are t intervals over clusters.",
     "Bias by position": "Swap consistency is the share of pairs of verdicts, one per order, that name the same winner. "
-    "The first-slot excess is the share of verdicts for the answer shown first, less one half. Its test flips the sign "
+    "The first-slot excess is the share of verdicts for the answer shown first, minus one half. Its test "
+    "flips the sign "
     "of each cluster's sum.",
+    "Personas": "The accuracy of jurors with a persona minus that of the juror without one, paired by item, with a t "
+    "interval over clusters. A main effect is the accuracy of a persona minus that of the others; leave one out "
+    "compares the majority with and without it.",
     "Comparison": "The paired difference of two logs over the same questions, with a t interval over clusters and "
     "tests of no difference; p-values of several pairs are adjusted by Holm's method.",
-    "Missing votes": "A vote that is missing is left out, unless the command says that it counts as wrong. A missing "
+    "Tokens and dollars": "Every turn has the price of its model, or of the model that is named for its role. Prompt "
+    "and completion tokens have prices of their own; where a log has totals only, the share of completions is "
+    "assumed, and a note says so.",
+    "Missing votes": "A missing vote is left out, unless an option counts it as wrong. A missing "
     "vote is never an answer.",
 }
-"""What each method does, by its name."""
+"""A description of each method, by its name."""
 
 REFERENCES = (
     "Hu, T., Tan, Z., Wang, S., Qu, H. and Chen, T. (2025). Multi-Agent Debate for LLM Judges with Adaptive Stability "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
@@ -23,8 +24,14 @@ LONGEST_NAME, LONGEST_CELL = 200, 1000
 WIDE, LONGEST_HEAD = 4, 14
 """A table with more columns, and with long cells or longer heads, is shown as records on a narrow screen."""
 
+MANY, WIDEST = 8, 16
+"""A table with more columns and short cells is shown as lines of values on a narrow screen, and everywhere."""
+
+_NUMBER = re.compile(r"[-+]?[0-9][-+0-9.,%() \[\]]*")
+"""A number with its limits or its noise, which stands on one line."""
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What a browser may load: nothing but what stands in the page."""
+"""The policy for browsers: load nothing from outside the page."""
 
 
 def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed: int) -> str:
@@ -34,7 +41,7 @@ def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed
     title = f"Report on {', '.join(logs)}"
     several = len(logs) > 1
     style = (files("d3stats.report") / "page.css").read_text(encoding="utf-8")
-    keys = [*((s.key, s.title) for s in sections), ("methods", "Methods"), ("made", "How this page was made")]
+    keys = [*((s.key, s.title) for s in sections), ("methods", "Methods"), ("made", "About this page")]
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -65,9 +72,10 @@ def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed
     parts += _methods()
     parts += [
         '<section aria-labelledby="made">',
-        '<h2 id="made">How this page was made</h2>',
+        '<h2 id="made">About this page</h2>',
         f"<p>d3stats {_line(__version__)}, seed {seed}. The same files, settings and seed give the same page, byte by "
-        "byte, with the same versions of the package and of the libraries under it.</p>",
+        "byte, with the same versions of the package and of the libraries under it. An option that a note names is "
+        "one of the single command: replay, agreement, bias or compare.</p>",
         f"<pre><code>{_line(command)}</code></pre>",
         "</section>",
         "</main>",
@@ -90,7 +98,12 @@ def _words(text: str) -> str:
 
 
 def _name(text: object) -> str:
-    return _line(text, LONGEST_NAME)
+    """Escape a name; a long one keeps its beginning and its end, in which names differ."""
+    said = str(text)
+    if len(said) > LONGEST_NAME:
+        end = LONGEST_NAME // 3
+        said = f"{said[: LONGEST_NAME - end]} [cut] {said[-end:]}"
+    return _line(said)
 
 
 def _section(section: Section, several: bool) -> Iterable[str]:
@@ -109,6 +122,14 @@ def _part(part: Part, level: int) -> Iterable[str]:
     if part.absent:
         yield f'<p class="absent">{_line(part.absent)}</p>'
         return
+    if part.figures:
+        yield '<dl class="key">'
+        for figure in part.figures:
+            yield (
+                f"<div><dt>{_name(figure.label)}</dt><dd><strong>{_name(figure.value)}</strong> "
+                f"{_line(figure.words, LONGEST_CELL)}</dd></div>"
+            )
+        yield "</dl>"
     if part.warnings:
         yield '<div class="warning">'
         yield "<p><strong>Read this first</strong></p>"
@@ -116,8 +137,8 @@ def _part(part: Part, level: int) -> Iterable[str]:
         yield "</div>"
     for sentence in part.lead:
         yield f"<p>{_line(sentence)}</p>"
-    for table in part.tables:
-        yield from _table(table, part.log if level > 3 else "")
+    for table, how in part.tables:
+        yield from _table(table, how, part.log if level > 3 else "")
     if part.pictures:
         yield '<div class="figures">'
         for picture in part.pictures:
@@ -137,23 +158,23 @@ def _list(sentences: Sequence[str]) -> Iterable[str]:
     yield "</ul>"
 
 
-def _table(table: Table, log: str) -> Iterable[str]:
+def _table(table: Table, how: str, log: str) -> Iterable[str]:
     title, heads, rows = table
     label = f"{log}: {title}" if log else title
     # Roles are given in words because a record on a narrow screen is no longer laid out as a table.
     long = any(len(cell) > 6 for row in rows for cell in row[1:]) or max(map(len, heads)) > LONGEST_HEAD
-    records = len(heads) > WIDE and long
-    kind = "records" if records else "grid"
+    kind = "records" if len(heads) > WIDE and long else "flow" if len(heads) > MANY else "grid"
+    kind += " wide" if kind == "flow" and len(heads) > WIDEST else ""
     yield f'<div class="table" role="region" tabindex="0" aria-label="{_line(label)}">'
     yield f'<table class="{kind}" role="table">'
-    yield f"<caption>{_line(title)}</caption>"
+    yield f'<caption>{_line(title)} <span class="how">{_line(how)}</span></caption>'
     first, *rest = [head or "what" for head in heads]
     yield '<thead role="rowgroup"><tr role="row">'
     prose = [any(_is_prose(row[k]) for row in rows) for k in range(len(heads))]
     prose[0] = False
     looks = [' class="prose"' if told else "" for told in prose]
     yield "".join(
-        f'<th scope="col" role="columnheader"{look}>{_name(head)}</th>'
+        f'<th scope="col" role="columnheader"{look}>{_broken(_name(head))}</th>'
         for head, look in zip((first, *rest), looks, strict=True)
     )
     yield "</tr></thead>"
@@ -161,7 +182,7 @@ def _table(table: Table, log: str) -> Iterable[str]:
     for row in rows:
         name, *cells = row
         said = "".join(
-            f'<td role="cell" data-head="{_name(head)}"{look}>{_line(cell, LONGEST_CELL)}</td>'
+            f'<td role="cell" data-head="{_name(head)}"{look or _look(cell)}>{_broken(_line(cell, LONGEST_CELL))}</td>'
             for head, cell, look in zip(rest, cells, looks[1:], strict=True)
         )
         head = f'<th scope="row" role="rowheader" data-head="{_name(heads[0])}">{_name(name)}</th>'
@@ -169,6 +190,15 @@ def _table(table: Table, log: str) -> Iterable[str]:
     yield "</tbody>"
     yield "</table>"
     yield "</div>"
+
+
+def _broken(text: str) -> str:
+    """Let a line end after a stroke: shares of many rounds and paths hold no space."""
+    return text.replace("/", "/<wbr>")
+
+
+def _look(cell: str) -> str:
+    return ' class="number"' if _NUMBER.fullmatch(cell) else ""
 
 
 def _is_prose(cell: str) -> bool:

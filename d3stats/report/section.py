@@ -1,4 +1,4 @@
-"""What a page is made of: sections, and in each a part for every log, with tables, figures and notes."""
+"""The parts of a page: sections, and in each a part for every log, with tables, figures and notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from d3stats.report.tables import Table
 
-__all__ = ["Entry", "Part", "Picture", "Section"]
+__all__ = ["Entry", "KeyFigure", "Part", "Picture", "Section"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,18 @@ class Entry:
     round: int | None = None
 
 
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number that a reader sees first: what it is, the number, and what it is made of."""
+
+    label: str
+    value: str
+    words: str
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one log says to the question of a section, or all logs together.
+    """The answer of one log, or of all logs together, to the question of a section.
 
     Attributes
     ----------
@@ -41,12 +50,14 @@ class Part:
         The name of the log; "" where the part is about all.
     absent : str
         Why there is nothing to show, in one sentence; "" where there is something.
+    figures : tuple of KeyFigure
+        Numbers above all others.
+    warnings : tuple of str
+        What a reader must know before the rest.
     lead : tuple of str
         Sentences above the tables.
-    warnings : tuple of str
-        What stands above everything else.
-    tables : tuple of Table
-        Tables as people read them.
+    tables : tuple of (Table, str)
+        Tables as people read them, each with one or two sentences on how to read it.
     frames : mapping of str to DataFrame
         The same tables as data.
     pictures : tuple of Picture
@@ -58,9 +69,10 @@ class Part:
 
     log: str = ""
     absent: str = ""
-    lead: tuple[str, ...] = ()
+    figures: tuple[KeyFigure, ...] = ()
     warnings: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    lead: tuple[str, ...] = ()
+    tables: tuple[tuple[Table, str], ...] = ()
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from d3stats._words import counted, visible
+from d3stats._words import counted, verb, visible
 from d3stats.report.figures import png, with_short_names
+from d3stats.report.in_short import differences_in_short, in_short
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.source import Source
 from d3stats.report.tables import (
     Table,
     agreement_table,
     audit_table,
+    audit_tables,
     comparison_tables,
+    cost_table,
     replay_table,
     round_tables,
+    strata_notes,
+    strata_of,
 )
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
+    from d3stats.inference.comparison.strata import Strata
+    from d3stats.inference.item_strata import ItemStrata
+    from d3stats.log.reader import DebateLog
     from d3stats.log.schema import Item, Turn
     from d3stats.log.transcript import Transcript
+    from d3stats.planning.replay import Replay
     from d3stats.worlds.tokens import PriceTable
 
 __all__ = ["Settings", "make_sections"]
@@ -36,6 +45,12 @@ MANY_DEBATES = 20_000
 PAIRS_SHOWN = 45
 """Pairs of agents in the table of agreement; a larger panel shows the coefficients of the whole panel."""
 
+JUDGES_SHOWN = 12
+"""Judges whose bias by position has a table."""
+
+AGENTS_TOLD_APART = 100
+"""Agents that the agreement is computed for by name; of more, places in the panel are compared."""
+
 ROUNDS_DRAWN = 8
 """Rounds whose counts are drawn; the table has all."""
 
@@ -45,11 +60,10 @@ TURNS_SHOWN, CHARACTERS_SHOWN = 60, 1200
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose; see :func:`d3stats.report.analysis.analyse`."""
+    """The settings that the user chose; see :func:`d3stats.report.analysis.analyse`."""
 
     rules: tuple[str, ...] | None = None
     prices: PriceTable | None = None
-    model: str | None = None
     missing: Missing = "exclude"
     level: float = 0.95
     n_boot: int | None = None
@@ -66,43 +80,71 @@ class Settings:
 def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Section, ...]:
     """Return every section, in the order of the page."""
     each: list[tuple[str, str, str, Callable[[Source, Settings], Part]]] = [
-        ("read", "What was read", "Which files, how much of them could be used, and is anything odd?", _read),
+        ("read", "What was read", "Files, usable records, and problems in the data.", _read),
         (
             "rounds",
             "Rounds",
-            "How many votes are right in each round, which mixture describes the counts, and how far did a round move "
-            "from the one before?",
+            "Right votes in each round, the mixture that describes the counts, and the change from round "
+            "to round.",
             _rounds,
         ),
         (
             "rules",
             "Stopping rules",
-            "What would stopping earlier have cost and lost? Savings are measured against unanimity.",
+            "Cost and lost verdicts of stopping earlier. Savings are measured against unanimity.",
             _rules,
         ),
-        ("agreement", "Agreement", "Do the agents agree more than chance would make them?", _agreement),
-        ("bias", "Bias of judges", "Does a judge prefer a place, or a persona change its verdicts?", _bias),
+        ("agreement", "Agreement", "Agreement of the agents, beyond chance.", _agreement),
+        (
+            "bias",
+            "Bias of judges",
+            "Preference of a judge for a place, and effects of personas on verdicts.",
+            _bias,
+        ),
     ]
     after: list[tuple[str, str, str, Callable[[Source, Settings], Part]]] = [
-        ("tokens", "Tokens and dollars", "What did the rounds cost?", _tokens),
+        ("tokens", "Tokens and dollars", "Tokens and cost of each round.", _tokens),
         (
             "transcripts",
             "Disputed debates",
-            "Which debates do the voters disagree on most at the end, and what was said in them?",
+            "The debates with most disagreement in the last round, and their texts.",
             _disputed,
         ),
     ]
+    compared = _comparison(sources, settings)
     comparison = Section(
         "comparison",
         "Comparison of the logs",
-        "Is one log more often right than another on the same questions?",
-        (_comparison(sources, settings),),
+        "Differences in accuracy between logs on the same questions.",
+        (compared,),
     )
+    first, last = ([_section(one, sources, settings) for one in some] for some in (each, after))
+    short = [
+        in_short(
+            source,
+            {section.key: section.parts[k] for section in (*first, *last)},
+            level=settings.level,
+            missing=settings.missing,
+        )
+        for k, source in enumerate(sources)
+    ]
+    differences = differences_in_short(compared, short)
     return (
-        *(_section(one, sources, settings) for one in each),
+        Section(
+            "short",
+            "In short",
+            "The log at a glance, and what to know before using its numbers.",
+            (*short, *([differences] if differences else [])),
+        ),
+        *map(_without_warnings, first),
         comparison,
-        *(_section(one, sources, settings) for one in after),
+        *last,
     )
+
+
+def _without_warnings(section: Section) -> Section:
+    """Take out what the first section says already."""
+    return replace(section, parts=tuple(replace(part, warnings=()) for part in section.parts))
 
 
 def _section(
@@ -154,65 +196,121 @@ def _read(source: Source, settings: Settings) -> Part:
             "turns": f"{doctor.n_turns:,}",
             "verdicts recorded": f"{doctor.n_verdicts:,}",
         }
+    facts |= {} if source.roles is None else {"roles whose turns count": _listed(source.roles)}
     facts |= {
         "debates": f"{t.n_debates:,}",
-        "questions (what is resampled)": f"{len(t.cluster_names):,}",
+        "questions (resampling units)": f"{len(t.cluster_names):,}",
         "rounds, at most": f"{t.n_rounds:,}",
-        "seats, at most": f"{len(t.seats):,}",
+        "agents with a vote, at most": f"{len(t.seats):,}",
         "debates with a right answer": f"{labelled:,}",
-        "votes say": "answers" if t.coding == "answers" else "right or wrong only",
+        "votes say": "which answer" if t.coding == "answers" else "right or wrong only",
         "answers that occur": _listed(t.answers),
-        "scores": _listed(t.sides) if t.scores is not None else "none",
-        "tokens": "none"
+        "sides with scores": _listed(t.sides) if t.scores is not None else "none",
+        "tokens": "not recorded"
         if t.tokens is None
-        else "total"
+        else "in total"
         if t.tokens_in is None
-        else "prompt and completion apart",
+        else "prompt and completion separately",
     }
     said = source.log.notes if source.log is not None else t.notes
     rows = [[name, value] for name, value in facts.items()]
     table: Table = ("The log", ["", "value"], rows)
-    tables, warnings = [table], [f"{each.message}." for each in t.findings()]
+    tables = [(table, "The files, and the data after reading.")]
+    frames = {"read": pd.DataFrame(rows, columns=["what", "value"])}
+    signs = {
+        each.kind: f"{each.message}."
+        for each in (*t.findings(), *(() if doctor is None else doctor.findings))
+    }
+    many_missing = doctor is not None and doctor.missing.said_first
+    if many_missing:  # said in other words
+        signs.pop("many votes missing", None)
+    warnings = list(signs.values())
     lead: list[str] = []
+    if source.log is not None:
+        shown, frames["columns"] = _columns(source.log)
+        tables.append(shown)
+    missing, asked = source.missing_votes()
+    shares = [
+        ["votes missing", f"{missing:,} of {asked:,} ({missing / asked:z.1%})" if asked else "none asked for"]
+    ]
     if doctor is not None:
         left = sum(cause.left_out for cause in doctor.causes)
         if left:
-            warnings.insert(
-                0, f"{counted(left, 'record')} could not be used and were left out; see the table below."
+            defective = (
+                f"{counted(left, 'record')} could not be used and {verb(left, 'was', 'were')} left out"
             )
-        warnings += [f"{each.message}." for each in doctor.findings if f"{each.message}." not in warnings]
-        if doctor.missing.said_first:
+            lead.append(f"{defective}; see the table of problems below.")
+            warnings.insert(0, f"{defective}; see what was read.")
+        if many_missing:
             warnings = [*doctor.missing.sentences(), *warnings]
-        shares = [
-            ["votes missing", "none" if not doctor.missing_votes else f"{doctor.missing_votes:.1%} of turns"]
-        ]
         shares += [[f"error: {kind}", counted(n, "turn")] for kind, n in doctor.errors.items()]
-        shares += [["debates without a label", f"{doctor.unlabelled:,}"]] if doctor.unlabelled else []
         shares += [["turns whose tokens are estimates", f"{doctor.estimated:,}"]] if doctor.estimated else []
-        tables.append(("What is missing", ["", "how much"], shares))
-        if doctor.causes:
-            problems = [
-                [c.kind, f"{c.count:,}", f"{c.left_out:,}", c.meaning, "; ".join(c.places), c.advice]
-                for c in doctor.causes
-            ]
-            heads = ["problem", "places", "records left out", "what it is", "for example", "what to do"]
-            tables.append(("Problems that the doctor found", heads, problems))
-        else:
-            lead.append("The doctor found no defective record.")
-    else:
-        lead.append(
-            "The log was given as an object in memory, so the doctor, who examines files, was not asked."
+    shares += [["debates without a label", f"{t.n_debates - labelled:,}"]] if labelled < t.n_debates else []
+    tables.append(
+        (
+            ("What is missing", ["", "how much"], shares),
+            "A missing vote is left out of every number, or counts as wrong with --missing wrong. It is never an "
+            "answer.",
         )
+    )
+    if doctor is None:
+        lead.append(
+            "The log was given as an object in memory, so the doctor, which checks files, did not run."
+        )
+    elif doctor.causes:
+        problems = [
+            [c.kind, f"{c.count:,}", f"{c.left_out:,}", c.meaning, "; ".join(c.places), c.advice]
+            for c in doctor.causes
+        ]
+        heads = ["problem", "places", "records left out", "what it is", "for example", "what to do"]
+        tables.append(
+            (
+                ("Problems that the doctor found", heads, problems),
+                "A row is a kind of problem, the first cause first. d3stats doctor tells more of each.",
+            )
+        )
+    else:
+        lead.append("The doctor found no defective record.")
     decided = None if source.recorded is None else source.recorded.note()
-    frame = pd.DataFrame(rows, columns=["what", "value"])
     return _named(
         source,
         lead=tuple(lead),
         warnings=tuple(warnings),
         tables=tuple(tables),
-        frames={"read": frame},
+        frames=frames,
         notes=(*[f"{note}." for note in said], *([decided] if decided else [])),
     )
+
+
+def _columns(log: DebateLog) -> tuple[tuple[Table, str], pd.DataFrame]:
+    """Say which columns of a log hold something, and how many of their cells."""
+    tables = {"debate": log.items, "turn": log.turns, "verdict": log.verdicts}
+    rows = [
+        (name, of, int(frame[name].notna().sum()), len(frame))
+        for of, frame in tables.items()
+        for name in frame.columns
+        if (of == "debate" or name != "debate") and len(frame)
+    ]
+    found = pd.DataFrame(rows, columns=["column", "of each", "filled", "of"])
+    cells = [
+        [
+            row["column"],
+            row["of each"],
+            f"{row['filled']:,} of {row['of']:,}",
+            f"{row['filled'] / row['of']:z.1%}",
+        ]
+        for row in found[found["filled"] > 0].to_dict("records")
+    ]
+    table: Table = (
+        "The columns, by the names of the log format",
+        ["column", "of each", "filled", "share"],
+        cells,
+    )
+    how = (
+        "A row is a column of the format that holds a value in some cell. Columns with other names that were read as "
+        "these are listed in the notes."
+    )
+    return (table, how), found
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:
@@ -221,6 +319,14 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 
 # ---------------------------------------------------------------- rounds
+
+
+_HOW_TO_READ_ROUNDS = (
+    "A row is a round; a cell is the number of debates with so many right votes. A missing vote counts as not right in "
+    "this table.",
+    "Mean p(correct) is the mean chance that a vote is right, the spread its standard deviation between debates. KS is "
+    "how far a round's distribution moved, between 0 and 1; a distance below its noise is no evidence of a move.",
+)
 
 
 def _rounds(source: Source, settings: Settings) -> Part:
@@ -233,7 +339,8 @@ def _rounds(source: Source, settings: Settings) -> Part:
     if not (t.label != MISSING).any():
         return _absent(
             source,
-            "The log has no right answers (labels), so it is unknown which votes are right and no counts are made.",
+            "The log has no right answers (labels), so it is unknown which votes are right and there are "
+            "no counts.",
         )
     n_boot = settings.draws(500, t)
     try:
@@ -255,19 +362,20 @@ def _rounds(source: Source, settings: Settings) -> Part:
             f"Bars: share of debates by number of right votes in rounds {', '.join(map(str, drawn))}. Dots: the "
             "fitted mixture. The tables hold the numbers.",
             "Logged shares of debates by number of right votes (bars), the fitted mixture (dots) and its "
-            f"{settings.level:.0%} interval (lines).{some}",
+            f"{settings.level:z.0%} interval (lines).{some}",
         )
     ]
     lead: list[str] = []
-    moved = found.drift.ks()
+    # One vote per debate determines no latent law.
+    moved = found.drift.ks() if found.fit.panel > 1 else found.drift.ks(("pmf",))
     if len(rounds) > 1:
         pictures.append(
             Picture(
                 png(lambda: plot_ks_series(moved)),
-                "KS distance of each round to the round before, on counts and on the fitted densities, with the "
-                "distance that noise alone would give. The second table holds the numbers.",
-                "Kolmogorov-Smirnov distance to the round before. Below a grey bar the distance is no evidence that "
-                "anything moved.",
+                "KS distance of each round to the round before, on counts and on the fitted densities, "
+                "with the distance under noise alone. The second table holds the numbers.",
+                "Kolmogorov-Smirnov distance to the round before. A distance below its grey bar is no "
+                "evidence of change.",
             )
         )
     else:
@@ -275,7 +383,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
     return _named(
         source,
         lead=tuple(lead),
-        tables=tuple(round_tables(found)),
+        tables=tuple(zip(round_tables(found), _HOW_TO_READ_ROUNDS, strict=True)),
         frames={"rounds": found.to_frame(), "counts": found.counts().reset_index(), "ks": moved},
         pictures=tuple(pictures),
         notes=_own(found.notes(), t),
@@ -283,6 +391,17 @@ def _rounds(source: Source, settings: Settings) -> Part:
 
 
 # ---------------------------------------------------------------- rules
+
+
+_HOW_TO_READ_RULES = (
+    "Each rule stops the same debates; rounds is how many it plays on average. A flip is a verdict that full depth "
+    "would have changed; below 0 % saved, the rule plays more rounds than unanimity."
+)
+
+_HOW_TO_READ_COSTS = (
+    "Tokens of a debate up to the stop. Tokens per accuracy point are these over the accuracy in percentage points; "
+    "the rule with the fewest need not be the most accurate one."
+)
 
 
 def _rules(source: Source, settings: Settings) -> Part:
@@ -302,23 +421,57 @@ def _rules(source: Source, settings: Settings) -> Part:
             level=settings.level,
             n_boot=n_boot,
             rng=settings.seed,
+            strata=_categories(source),
         )
     except ValueError as error:
         return _absent(source, _sentence(error))
     stops = found.stops()
+    by_category = _shown_strata(found)
     return _named(
         source,
-        tables=(replay_table(found),),
-        frames={"rules": found.to_frame(), "stops": stops},
+        tables=(
+            (replay_table(found), _HOW_TO_READ_RULES),
+            *((table, _HOW_TO_READ_COSTS) for table in cost_table(found)),
+            *((table, _HOW_TO_READ_STRATA) for table in strata_of(by_category)),
+        ),
+        frames={"rules": found.to_frame(), "stops": stops, "cheapest": found.cheapest()},
         pictures=(
             Picture(
                 png(found.plot),
-                "For each rule a bar that is cut by the round in which debates stop. The table holds the shares.",
+                "One bar per rule, divided by the round in which debates stop. The table has the shares.",
                 "Share of debates that each rule stops in each round, and why.",
             ),
         ),
-        notes=(*_own(found.notes, t), f"{n_boot:,} bootstrap draws."),
+        notes=(*_own(found.notes, t), *strata_notes(by_category), f"{n_boot:,} bootstrap draws."),
     )
+
+
+_HOW_TO_READ_STRATA = (
+    "One row per category of questions. A raw estimate uses the questions of the category alone; a shrunken one also "
+    "uses the others."
+)
+
+
+def _categories(source: Source) -> ItemStrata | None:
+    """Return the categories of a log's debates, where there are two and one has several questions."""
+    from d3stats.inference.item_strata import item_strata
+
+    if source.log is None:
+        return None
+    items = source.log.items[source.log.items["category"].notna()]
+    owner = items["cluster"].where(items["cluster"].notna(), items["question"])
+    sizes = owner.groupby(items["category"]).nunique()
+    return item_strata(source.log, "category") if len(sizes) > 1 and sizes.max() > 1 else None
+
+
+def _shown_strata(found: Replay) -> list[Strata]:
+    """Return the accuracy of full depth by category, and accuracy and savings of the cheapest rule."""
+    from d3stats.planning.replay import ACCURACY, SAVED
+
+    full = next(name for name in found.names if name.startswith("full"))
+    cheapest = found.cheapest()["rule"].tolist() if found.strata else []
+    shown = [f"{ACCURACY}, {full}", *(f"{what}, {rule}" for rule in cheapest for what in (ACCURACY, SAVED))]
+    return [part for part in found.strata if part.quantity in shown]
 
 
 def _usual_rules(t: Trajectories) -> list[str]:
@@ -331,28 +484,38 @@ def _usual_rules(t: Trajectories) -> list[str]:
 # ---------------------------------------------------------------- agreement, bias, comparison
 
 
+_HOW_TO_READ_AGREEMENT = (
+    "A coefficient is 1 where all votes agree and 0 where they agree as often as chance would have it. The share of "
+    "agreement is of pairs of votes, without regard to chance."
+)
+
+
 def _agreement(source: Source, settings: Settings) -> Part:
     from d3stats.inference.judges.agreement import MEASURES, agreement
+    from d3stats.inference.judges.ratings import as_ratings
     from d3stats.plotting.intervals import plot_agreement
 
     t = source.trajectories
     if not _voted(t):
         return _absent(source, _NO_VOTES)
     if len(t.seats) < 2:
-        return _absent(source, "One agent votes, so there is nobody to agree with.")
+        return _absent(source, "One agent votes, so agreement cannot be measured.")
     if t.coding == "correctness":
         return _absent(
             source, "The log says only which votes are right, so whether two wrong votes agree is unknown."
         )
-    pairs = len(t.seats) * (len(t.seats) - 1) // 2
-    measures = [name for name in MEASURES if name != "cohen" or pairs <= PAIRS_SHOWN]
+    agents = source.voting_agents()
+    by_name = source.log is not None and len(agents) <= AGENTS_TOLD_APART
     try:
-        found = agreement(t, measures=measures, level=settings.level, rng=settings.seed)
+        ratings = as_ratings(source.log if by_name else t)
+        pairs = len(ratings.raters) * (len(ratings.raters) - 1) // 2
+        measures = [name for name in MEASURES if name != "cohen" or pairs <= PAIRS_SHOWN]
+        found = agreement(ratings, measures=measures, level=settings.level, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     notes = [*(f"{name}: {why}" for name, why in found.refused.items()), *_own(found.notes, t)]
     if pairs > PAIRS_SHOWN:
-        notes.append(f"{pairs} pairs of agents are not shown one by one; d3stats agreement lists them.")
+        notes.append(f"{pairs} pairs of agents are not shown here; d3stats agreement lists them.")
     drawn = with_short_names(found.to_frame(), "name")[["name", "value", "low", "high", "level", "kind"]]
     picture = Picture(
         png(lambda: plot_agreement(drawn, label="agreement")),
@@ -361,10 +524,19 @@ def _agreement(source: Source, settings: Settings) -> Part:
         if pairs <= PAIRS_SHOWN
         else "Agreement of the panel, with intervals.",
     )
+    title, heads, rows = agreement_table(found)
+    lead = ["Votes of each debate's last round."]
+    if not by_name and source.log is not None:
+        lead.append(
+            f"The log names {len(agents):,} agents; an agent of the table is a place in the panel, in the order of "
+            "names."
+        )
+    elif source.log is None:
+        lead.append("An agent is a seat of the panel.")
     return _named(
         source,
-        lead=("Votes of each debate's last round; an agent is a seat.",),
-        tables=(agreement_table(found),),
+        lead=tuple(lead),
+        tables=(((f"Agreement: {title}", heads, rows), _HOW_TO_READ_AGREEMENT),),
         frames={"agreement": found.to_frame()},
         pictures=(picture,),
         notes=tuple(notes),
@@ -372,9 +544,24 @@ def _agreement(source: Source, settings: Settings) -> Part:
 
 
 _OTHER_AUDITS = (
-    "Length and self-preference need the answers' lengths and families, which a debate log does not hold; "
-    "d3stats bias audits them from a table of verdicts."
+    "Length bias and self-preference need the lengths and families of answers, which a debate log does not "
+    "have; d3stats bias audits them from a table of verdicts."
 )
+
+
+_HOW_TO_READ_POSITION = (
+    "A judge that prefers no place has a first-slot excess of 0. Swap consistency is 1 where both orders always name "
+    "the same winner; p is that of no preference."
+)
+_HOW_TO_READ_PERSONAS = (
+    "Where a juror has no persona, the first row is the accuracy with personas minus that without, on the items that "
+    "both judged. Agreement is between personas."
+)
+_HOW_TO_READ_EFFECTS = (
+    "A row is a persona. An interval that holds 0 says that there may be no effect; p (Holm) is adjusted for all "
+    "personas."
+)
+_HOW_TO_READ_CHANGES = "A row is a persona; 0 means that no majority changes without it."
 
 
 def _bias(source: Source, settings: Settings) -> Part:
@@ -384,53 +571,70 @@ def _bias(source: Source, settings: Settings) -> Part:
     t = source.trajectories
     if not _voted(t):
         return _absent(source, _NO_VOTES)
-    if t.coding == "correctness" or len(t.answers) > 3:
+    log = source.log
+    recorded = log is not None and bool(log.turns["persona"].notna().any())
+    pairs = t.coding != "correctness" and len(t.answers) <= 3
+    if not (pairs or recorded):
         return _absent(
             source,
-            "Position bias is about votes between two answers, A and B; this log has other votes. "
+            "Position bias needs votes between two answers, A and B; this log has other votes. "
             + _OTHER_AUDITS,
         )
-    personas = [seat for seat in t.seats if seat == "none"]
-    ordered = source.log is not None and bool(source.log.items["first"].notna().any())
-    named = any(seat.endswith((" first", "1-2)", "2-1)", "1-2", "2-1")) for seat in t.seats)
+    personas = recorded or "none" in t.seats
+    ordered = pairs and log is not None and bool(log.items["first"].notna().any())
+    named = pairs and any(seat.endswith((" first", "1-2)", "2-1)", "1-2", "2-1")) for seat in t.seats)
     if not (ordered or named or personas):
         return _absent(
             source,
-            "The log does not say which answer was shown first, and no seat is a juror without a persona called "
+            "The log does not say which answer was shown first, records no personas, and no seat is a juror called "
             f"'none', so neither position nor persona can be audited. {_OTHER_AUDITS}",
         )
-    tables: list[Table] = []
+    tables: list[tuple[Table, str]] = []
     pictures: list[Picture] = []
     notes: list[str] = []
     frames = {}
-    try:
-        data = as_judgments(source.log if source.log is not None else t, decisions=True)
-        if ordered or named:
+    refused: list[str] = []
+    if ordered or named:
+        try:
+            data = as_judgments(t if log is None else log, decisions=True)
             found = each_judge(position_bias, data, level=settings.level, rng=settings.seed)
             frames["position"] = found.to_frame()
-            for audit in found.values():
+            for audit in list(found.values())[:JUDGES_SHOWN]:
                 title, heads, rows = audit_table(audit)
-                tables.append((f"Position: {title}", heads, rows))
+                tables.append(((f"Position: {title}", heads, rows), _HOW_TO_READ_POSITION))
                 notes += [f"{audit.judge}: {note}" for note in audit.notes]
             notes += found.notes
+            drawn = position_frame(found)
+            more = len(found) - JUDGES_SHOWN
+            if more > 0:
+                drawn = drawn[drawn["judge"].isin(list(found)[:JUDGES_SHOWN])]
+                notes.append(
+                    f"{counted(more, 'more judge')} of this log: d3stats bias lists {verb(more, 'it', 'them')}."
+                )
             pictures.append(
                 Picture(
-                    png(lambda: plot_position_bias(with_short_names(position_frame(found), "judge"))),
+                    png(lambda: plot_position_bias(with_short_names(drawn, "judge"))),
                     "Swap consistency and first-slot preference of each judge with intervals. The tables hold the "
                     "numbers.",
                     "Consistency of each judge when the order is swapped, and its preference for a place.",
                 )
             )
-        if personas:
-            effect = persona_effect(data, level=settings.level, missing=settings.missing)
-            title, heads, rows = audit_table(effect)
-            tables.append((f"Persona: {title}", heads, rows))
+        except ValueError as error:
+            refused.append(_sentence(error))
+    if personas:
+        try:
+            effect = persona_effect(log if recorded else t, level=settings.level, missing=settings.missing)
+            for k, (title, heads, rows) in enumerate(audit_tables(effect)):
+                each = _HOW_TO_READ_EFFECTS if "p" in heads else _HOW_TO_READ_CHANGES
+                tables.append(((f"Persona: {title}", heads, rows), each if k else _HOW_TO_READ_PERSONAS))
             frames["persona"] = effect.to_frame()
-            notes += effect.notes
-    except ValueError as error:
-        if not tables:
-            return _absent(source, f"{_sentence(error)} {_OTHER_AUDITS}")
-        notes.append(_sentence(error))
+            frames["each persona"] = effect.personas
+            notes += [*effect.notes, f"{str(effect.heterogeneity)[0].upper()}{str(effect.heterogeneity)[1:]}"]
+        except ValueError as error:
+            refused.append(_sentence(error))
+    if not tables:
+        return _absent(source, f"{' '.join(refused)} {_OTHER_AUDITS}")
+    notes += refused
     return _named(
         source,
         tables=tuple(tables),
@@ -438,6 +642,14 @@ def _bias(source: Source, settings: Settings) -> Part:
         pictures=tuple(pictures),
         notes=(*_own(notes, t), _OTHER_AUDITS),
     )
+
+
+_HOW_TO_READ_COMPARISON = (
+    "Above 0 the log that is named first is right more often. Gained and lost are questions on which it does better "
+    "and worse; p is that of no difference.",
+    "The share of right verdicts of each log, over the questions of the comparison.",
+    "A small p says that logs that do equally well would hardly differ so much. The tests differ in what they assume.",
+)
 
 
 def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
@@ -450,7 +662,7 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     unlabelled = [s.name for s in sources if not (s.trajectories.label != MISSING).any()]
     if unlabelled:
         return Part(absent=f"Logs without right answers cannot be compared: {', '.join(unlabelled)}.")
-    runs: list[Any] = [s.log if s.log is not None else s.trajectories for s in sources]
+    runs: list[Any] = [s.trajectories if s.recorded is None else s.recorded for s in sources]
     how: dict[str, Any] = {"names": [s.name for s in sources], "missing": settings.missing}
     how |= {"level": settings.level, "rng": settings.seed}
     try:
@@ -468,42 +680,46 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
         lead=(
             f"{counted(found.n_items, 'question')} that all logs have; {sources[0].name} is the reference.",
         ),
-        tables=tuple(comparison_tables(found)),
+        tables=tuple(zip(map(_filled, comparison_tables(found)), _HOW_TO_READ_COMPARISON, strict=False)),
         frames={"comparison": found.to_frame(), "runs": found.to_frame("runs")},
         pictures=(
             Picture(
                 png(lambda: plot_forest(drawn)),
-                "Each difference between two logs with its interval, about zero. The table holds the numbers.",
-                "Differences between logs, second less first, with intervals.",
+                "Each difference between two logs, with its interval, around zero. The table holds the "
+                "numbers.",
+                "Differences between logs, second minus first, with intervals.",
             ),
         ),
         notes=found.notes,
     )
 
 
+def _filled(table: Table) -> Table:
+    """Give rows without a name the one above: alone on a narrow screen they would say nothing."""
+    title, heads, rows = table
+    named: list[list[str]] = []
+    for row in rows:
+        named.append([row[0] or (named[-1][0] if named else ""), *row[1:]])
+    return title, heads, named
+
+
 # ---------------------------------------------------------------- tokens
 
 
 def _tokens(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.prices import price_turns, spending
+    from d3stats.planning.prices import spending
 
     t = source.trajectories
     if t.tokens is None or not bool((~np.isnan(t.tokens)).any()):
         return _absent(source, "The log does not record tokens, so what the debates cost is unknown.")
     notes: list[str] = []
-    paid = None
     if settings.prices is None:
-        notes.append("No price table was given, so there are no dollars: --prices FILE adds them.")
-    elif source.log is None:
+        notes.append("No price table was given, so there are no dollars; --prices FILE adds them.")
+    elif source.paid is None:
         notes.append("Dollars need the turns of a log; this log was given as arrays.")
     else:
-        try:
-            priced = price_turns(source.log.turns, t, settings.prices, model=settings.model)
-            paid = priced.dollars
-            notes.append(f"{priced.note[0].upper()}{priced.note[1:]}.")
-        except ValueError as error:
-            notes.append(_sentence(error))
-    frame = spending(t, paid)
+        notes.append(f"{source.paid.note[0].upper()}{source.paid.note[1:]}.")
+    frame = spending(t, None if source.paid is None else source.paid.dollars)
     heads = {
         "round": "round",
         "debates": "debates",
@@ -519,11 +735,16 @@ def _tokens(source: Source, settings: Settings) -> Part:
     ]
     unknown = int(frame["unrecorded"].iloc[-1])
     if unknown:
-        notes.append(f"{counted(unknown, 'debate')} with rounds whose tokens were not recorded: those rounds are left "
-                     "out of the sums.")  # fmt: skip
+        notes.append(f"{counted(unknown, 'debate')} with rounds whose tokens were not recorded; the sums "
+                     "leave these rounds out.")  # fmt: skip
     return _named(
         source,
-        tables=(("Tokens by round", list(shown.values()), rows),),
+        tables=(
+            (
+                ("Tokens by round", list(shown.values()), rows),
+                "A row is about the debates that played the round; the last row adds up all rounds.",
+            ),
+        ),
         frames={"tokens": frame},
         notes=tuple(notes),
     )
@@ -533,8 +754,8 @@ def _amount(name: Any, value: Any) -> str:
     if value is pd.NA or value is None or value != value:
         return "all" if name == "round" else "-"
     if str(name).startswith("dollars"):
-        return f"{value:,.2f}" if value >= 1 else f"{value:.4f}"
-    return f"{value:,.0f}"
+        return f"{value:z,.2f}" if value >= 1 else f"{value:z.4f}"
+    return f"{value:z,.0f}"
 
 
 # ---------------------------------------------------------------- transcripts
@@ -548,7 +769,7 @@ def _disputed(source: Source, settings: Settings) -> Part:
     if not _voted(t):
         return _absent(source, "The log has no votes, so no debate is disputed.")
     if settings.transcripts < 1:
-        return _absent(source, "No transcripts were asked for.")
+        return _absent(source, "No transcripts were requested.")
     frame = disputed_debates(t, settings.transcripts)
     if frame.empty:
         return _absent(source, "In every debate all votes of the last round agree.")
@@ -584,15 +805,19 @@ def _disputed(source: Source, settings: Settings) -> Part:
     lead = (
         "Shown are at most "
         f"{counted(settings.transcripts, 'debate')}, {TURNS_SHOWN} turns of each, and {CHARACTERS_SHOWN:,} characters "
-        "of each text; d3stats show prints a debate whole.",
+        "of each text; d3stats show prints a whole debate.",
     )
     return _named(
         source,
-        tables=(table,),
+        tables=(
+            (
+                table,
+                "Votes of each debate's last round with votes; the plurality is the answer with most of them. The "
+                "first debate has the largest share of votes for another answer.",
+            ),
+        ),
         frames={"disputed": frame},
-        lead=lead
-        if debates
-        else ("The log holds no texts of these debates, so what was said cannot be shown.",),
+        lead=lead if debates else ("The log holds no texts of these debates, so they cannot be shown.",),
         debates=debates,
     )
 
@@ -603,6 +828,8 @@ def _has_text(one: Transcript) -> bool:
 
 def _entries(one: Transcript) -> tuple[Entry, ...]:
     entries = [_question(one.item)]
+    if one.item.candidates is not None and len(one.item.candidates) == 1:
+        entries.append(Entry("Response", words=_cut(one.item.candidates[0])))
     for name, candidate in zip(one.item.answers or (), one.item.candidates or (), strict=False):
         entries.append(Entry(f"Answer {name}", words=_cut(candidate)))
     entries += [_turn(turn) for turn in one.turns[:TURNS_SHOWN]]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from d3stats.trajectories import LogSource, Trajectories, as_trajectories
+import numpy as np
+
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
     from d3stats.inference.comparison.run_tables import RecordedLog
     from d3stats.log.doctor import DoctorReport
     from d3stats.log.reader import DebateLog
+    from d3stats.planning.prices import RoundDollars
+    from d3stats.worlds.tokens import PriceTable
 
-__all__ = ["Source", "read_sources"]
+__all__ = ["Source", "read_sources", "with_dollars"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,11 @@ class Source:
     recorded : RecordedLog or None
         The same with the debates' decisions.
     doctor : DoctorReport or None
-        Of files.
+        Report of the doctor; files only.
+    roles : tuple of str or None
+        Whose turns alone are in `trajectories`, `log` and `recorded`; None where all are.
+    paid : RoundDollars or None
+        What the rounds cost; None without prices, or where it is unknown.
     """
 
     name: str
@@ -45,13 +53,32 @@ class Source:
     log: DebateLog | None = None
     recorded: RecordedLog | None = None
     doctor: DoctorReport | None = None
+    roles: tuple[str, ...] | None = None
+    paid: RoundDollars | None = None
+
+    def missing_votes(self) -> tuple[int, int]:
+        """Return how many votes are missing, and how many were asked for."""
+        if self.doctor is not None and self.roles is None:
+            return self.doctor.missing.total, self.doctor.missing.asked
+        t = self.trajectories
+        cast = t.votes != MISSING
+        if t.scores is not None and not cast.any():
+            return 0, 0
+        asked = t.had_turns()
+        return int((asked & ~cast).sum()), int(asked.sum())
+
+    def voting_agents(self) -> set[str]:
+        """Return the names of the agents of roles that vote; none for a log of arrays."""
+        from d3stats.log.reader import seated
+
+        return set() if self.log is None else set(self.log.turns["agent"][seated(self.log.turns)])
 
 
 def read_sources(
     logs: Sequence[LogSource],
     *,
     names: Sequence[str] | None = None,
-    roles: Sequence[str] | None = None,
+    roles: tuple[str, ...] | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> tuple[Source, ...]:
     """Read each log once, leniently: what is defective is left out, and the doctor lists it.
@@ -75,7 +102,7 @@ def read_sources(
     return tuple(_read(log, name, roles, dict(reading or {})) for log, name in zip(logs, called, strict=True))
 
 
-def _read(log: LogSource, name: str, roles: Sequence[str] | None, reading: dict[str, Any]) -> Source:
+def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dict[str, Any]) -> Source:
     from d3stats.inference.comparison.run_tables import recorded_of
     from d3stats.log.doctor import examine
     from d3stats.log.files import as_path
@@ -86,17 +113,66 @@ def _read(log: LogSource, name: str, roles: Sequence[str] | None, reading: dict[
         read = read_log(path, strict=False, **reading)
         if not len(read.items):
             raise ValueError(
-                f"a log must hold at least one debate that can be read; got none in {path}: see d3stats doctor"
+                f"a log must hold at least one debate that can be read; got none in {path}; see d3stats "
+                "doctor"
             )
-        recorded = recorded_of(read, roles)
         said = examine(path, log=read)
-        return Source(name, str(log), recorded.trajectories, path, read, recorded, said)
+        recorded = recorded_of(read, roles)
+        own = _of_roles(read, roles)
+        return Source(name, str(log), recorded.trajectories, path, own, recorded, said, roles)
     if isinstance(log, DebateLog):
         recorded = recorded_of(log, roles)
-        return Source(name, "a DebateLog", recorded.trajectories, None, log, recorded)
-    own = reading | ({} if roles is None else {"roles": roles})
-    own = {key: value for key, value in own.items() if value is not None}
-    return Source(name, f"an object of type {type(log).__name__}", as_trajectories(log, **own))
+        own = _of_roles(log, roles)
+        return Source(name, "a DebateLog", recorded.trajectories, None, own, recorded, roles=roles)
+    how = reading | ({} if roles is None else {"roles": roles})
+    how = {key: value for key, value in how.items() if value is not None}
+    kind = f"an object of type {type(log).__name__}"
+    return Source(name, kind, as_trajectories(log, **how), roles=roles)
+
+
+def _of_roles(log: DebateLog, roles: tuple[str, ...] | None) -> DebateLog:
+    return log if roles is None else replace(log, turns=log.turns[log.turns["role"].isin(roles)])
+
+
+def with_dollars(
+    sources: Sequence[Source],
+    prices: PriceTable,
+    *,
+    model: str | None,
+    role_models: Mapping[str, str],
+    output_share: float | None,
+) -> tuple[Source, ...]:
+    """Price the turns of every log that has tokens; logs of arrays have no turns to be priced.
+
+    A role of `role_models` may be absent from some logs, not from all.
+
+    Raises
+    ------
+    ValueError
+        When a model has no prices, or a role speaks in no log.
+    """
+    from d3stats.planning.prices import check_models, price_turns
+
+    check_models(prices, model, role_models)
+    heard = {s.name: set() if s.log is None else set(s.log.turns["role"].dropna()) for s in sources}
+    everywhere = set().union(*heard.values())
+    priced = []
+    for source in sources:
+        t = source.trajectories
+        if source.log is None or t.tokens is None or np.isnan(t.tokens).all():
+            priced.append(source)
+            continue
+        own = {
+            role: m for role, m in role_models.items() if role in heard[source.name] or role not in everywhere
+        }
+        try:
+            paid = price_turns(
+                source.log.turns, t, prices, model=model, role_models=own, output_share=output_share
+            )
+        except ValueError as error:
+            raise ValueError(f"{error} (log {source.name})" if len(sources) > 1 else str(error)) from None
+        priced.append(replace(source, paid=paid))
+    return tuple(priced)
 
 
 def _names(logs: Sequence[LogSource]) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
     from d3stats.inference import AgreementTable, Comparison, JuryCurve
     from d3stats.inference.bias import Audit
+    from d3stats.inference.comparison.strata import Strata
+    from d3stats.inference.reasons import RationaleComparison, Rationales
     from d3stats.planning.describe import RoundsReport
     from d3stats.planning.replay import Replay
 
@@ -16,11 +18,17 @@ __all__ = [
     "Table",
     "agreement_table",
     "audit_table",
+    "audit_tables",
     "comparison_tables",
+    "cost_table",
     "estimate",
+    "rationale_comparison_tables",
+    "rationale_tables",
     "replay_table",
     "round_tables",
     "sized",
+    "strata_notes",
+    "strata_of",
 ]
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
@@ -28,11 +36,11 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 
 
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
+    """Write an estimate with its interval where it has one; a dash means that it could not be estimated."""
     if value != value:  # NaN: nothing could be estimated
         return "-"
-    bare = f"{value:.{digits}f}"
-    return bare if lower != lower else f"{bare} [{lower:.{digits}f}, {upper:.{digits}f}]"
+    bare = f"{value:z,.{digits}f}"
+    return bare if lower != lower else f"{bare} [{lower:z,.{digits}f}, {upper:z,.{digits}f}]"
 
 
 def round_tables(report: RoundsReport) -> list[Table]:
@@ -62,20 +70,19 @@ def round_tables(report: RoundsReport) -> list[Table]:
                 estimate(row["mean"], row["mean_low"], row["mean_high"]),
                 estimate(row["spread"], row["spread_low"], row["spread_high"]),
                 estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]),
-                "" if first else f"{row['ks_pmf']:.3f} ({row['ks_pmf_noise']:.3f})",
-                "" if first else f"{row['ks_latent']:.3f} ({row['ks_latent_noise']:.3f})",
+                *("" if first else _moved(row, scale) for scale in ("pmf", "latent")),
                 *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),
             ]
         )
     fitted = (
-        f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and majority verdict, by round "
-        f"({report.drift.level:.0%} intervals; KS to the round before, its noise in brackets)",
+        f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and plurality verdict, by round "
+        f"({report.drift.level:z.0%} intervals; KS to the round before, its noise in brackets)",
         [
             "round",
             "debates",
             "mean p(correct)",
             "spread between debates",
-            "majority accuracy",
+            "plurality accuracy",
             "KS pmf",
             "KS latent",
             *(["debates in both"] if shared else []),
@@ -83,6 +90,17 @@ def round_tables(report: RoundsReport) -> list[Table]:
         rows,
     )
     return [correct, fitted]
+
+
+def _moved(row: dict[Any, Any], scale: str) -> str:
+    distance, noise = row[f"ks_{scale}"], row[f"ks_{scale}_noise"]
+    return "-" if distance != distance else f"{distance:z.3f} ({noise:z.3f})"
+
+
+def _percent(row: Mapping[Any, Any], measure: str) -> str:
+    value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
+    limits = "" if low != low else f" [{low:z.1%}, {high:z.1%}]"
+    return "-" if value != value else f"{value:z.1%}{limits}"
 
 
 def replay_table(result: Replay) -> Table:
@@ -95,24 +113,22 @@ def replay_table(result: Replay) -> Table:
     for row in table.to_dict("records"):
         of_rule = stops[stops["rule"] == row["rule"]]
         here = of_rule.groupby("round")["share"].sum()
-        where = "/".join(f"{100 * here.get(r, 0.0):.0f}" for r in range(1, n_rounds + 1))
+        where = "/".join(f"{100 * here.get(r, 0.0):z.0f}" for r in range(1, n_rounds + 1))
         unknown = of_rule.loc[of_rule["round"].isna(), "share"].sum()
-        cells = [str(row["rule"]), f"{where}, {100 * unknown:.0f} unknown" if unknown else where]
+        cells = [str(row["rule"]), f"{where}, {100 * unknown:z.0f} unknown" if unknown else where]
         for measure in ("rounds", *(["accuracy"] if labelled else [])):
             digits = 2 if measure == "rounds" else 3
             value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
             cells.append("-" if value != value else estimate(value, low, high, digits))
-        cells.append("-" if row["flips"] != row["flips"] else f"{row['flips']:.1%}")
-        saved = "saved_rounds_vs_unanimity"
-        low, high = row[f"{saved}_low"], row[f"{saved}_high"]
-        limits = "" if low != low else f" [{low:.1%}, {high:.1%}]"
-        cells.append("-" if row[saved] != row[saved] else f"{row[saved]:.1%}{limits}")
+        for measure in ("flips", *(["premature"] if labelled else [])):
+            cells.append("-" if row[measure] != row[measure] else f"{row[measure]:z.1%}")
+        cells.append(_percent(row, "saved_rounds_vs_unanimity"))
         against_full = row["saved_rounds_vs_full"]
-        cells.append("-" if against_full != against_full else f"{against_full:.1%}")
+        cells.append("-" if against_full != against_full else f"{against_full:z.1%}")
         rows.append(cells)
     s = result.settings
     return (
-        f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled; "
+        f"Replayed stopping rules: {s.level:z.0%} {s.interval} bootstrap intervals, questions resampled; "
         "shares: cluster Wilson",
         [
             "rule",
@@ -120,11 +136,35 @@ def replay_table(result: Replay) -> Table:
             "rounds",
             *(["accuracy"] if labelled else []),
             "flips",
+            *(["premature stops"] if labelled else []),
             "saved vs unanimity",
-            "vs full",
+            "saved vs full",
         ],
         rows,
     )
+
+
+def cost_table(result: Replay) -> list[Table]:
+    """Return the tokens of each rule, for a debate and for one percentage point of accuracy; none without tokens."""
+    from d3stats.planning.costs import PER_POINT
+
+    table = result.to_frame()
+    if "tokens" not in table.columns:
+        return []
+    pointed, saved = PER_POINT in table.columns, "saved_tokens_vs_unanimity"
+    rows = []
+    for row in table.to_dict("records"):
+        told = [
+            estimate(row[m], row[f"{m}_low"], row[f"{m}_high"], digits)
+            for m, digits in (("tokens", 0), *([(PER_POINT, 2)] if pointed else []))
+        ]
+        if pointed and told[1] == "-" and not row["undecided"]:
+            told[1] = "not defined"
+        rows.append([str(row["rule"]), *told, _percent(row, saved)])
+    s = result.settings
+    title = f"Tokens of each rule: {s.level:z.0%} {s.interval} bootstrap intervals, questions resampled"
+    heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else []), "saved vs unanimity"]
+    return [(title, ["rule", *heads], rows)]
 
 
 def sized(found: AgreementTable | JuryCurve) -> str:
@@ -146,10 +186,10 @@ def agreement_table(found: AgreementTable) -> Table:
         rows.append(
             (
                 e.name,
-                f"{e.value:.3f}",
-                "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]",
-                f"{one.share.value:.3f}",
-                "-" if one.chance is None else f"{one.chance:.3f}",
+                f"{e.value:z.3f}",
+                "-" if e.low is None else f"[{e.low:z.3f}, {e.high:z.3f}]",
+                f"{one.share.value:z.3f}",
+                "-" if one.chance is None else f"{one.chance:z.3f}",
                 str(e.n),
                 *([("-" if e.low is None else e.kind)] if several else []),
             )
@@ -174,7 +214,7 @@ def comparison_tables(found: Comparison) -> list[Table]:
     size = f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
     several = len(found) > 1
     differences = (
-        f"Differences, second run less first ({level}; {size})",
+        f"Differences, second run minus first ({level}; {size})",
         ["difference", "estimate", "gained / lost", "p", *([f"p, {found.family}"] if several else [])],
         [
             [d.name, _signed(d.difference), f"{d.gained} / {d.lost}", said_p(d.p_value).removeprefix("p = ")]
@@ -192,17 +232,58 @@ def comparison_tables(found: Comparison) -> list[Table]:
         for d in found.differences
         for k, test in enumerate(test for test in d.tests if test.p_value is not None)
     ]
-    tests = ("Tests that the runs do equally well", ["difference", "test", "p", "how"], rows)
+    tests = ("Tests of no difference between the runs", ["difference", "test", "p", "how"], rows)
     return [differences, runs, *([tests] if rows else [])]
 
 
+def strata_of(parts: Sequence[Strata]) -> list[Table]:
+    """Return a table per quantity: a row per stratum with its raw and its shrunken estimate, and the whole below."""
+    tables: list[Table] = []
+    for part in parts:
+        shrunk = any(e is not None for e in part.shrunken)
+        rows = []
+        for e, pulled, p, holm, bh in zip(
+            part.raw, part.shrunken, part.p_values, part.p_holm, part.p_bh, strict=True
+        ):
+            size = str(e.n if e.n_clusters is None else e.n_clusters)
+            beside = [] if not shrunk else ["" if pulled is None else _plain(pulled)]
+            rows.append([e.name, size, _plain(e), *beside, *(_tested(x) for x in (p, holm, bh))])
+        whole = part.overall
+        size = str(whole.n if whole.n_clusters is None else whole.n_clusters)
+        centre = [] if not shrunk else ["" if part.mean is None else f"mean {_plain(part.mean)}"]
+        rows.append(["all", size, _plain(whole), *centre, "", "", ""])
+        kinds = " or ".join(dict.fromkeys(e.kind for e in part.raw if e.low is not None)) or whole.kind
+        title = f"{part.quantity}, by {part.column} ({100 * whole.level:.6g} % {kinds}; p tests {part.null})"
+        heads = [
+            part.column,
+            "questions",
+            "raw",
+            *(["shrunken"] if shrunk else []),
+            "p",
+            "p (Holm)",
+            "p (BH)",
+        ]
+        tables.append((title, heads, rows))
+    return tables
+
+
+def strata_notes(parts: Sequence[Strata]) -> list[str]:
+    """Return the test of equality of each quantity, and the notes of all, each once."""
+    tests = [f"{part.quantity}: {part.equality}" for part in parts if len(part) > 1]
+    return [*tests, *dict.fromkeys(note for part in parts for note in part.notes)]
+
+
+def _tested(p: float | None) -> str:
+    return "" if p is None else "< .001" if p < 0.0005 else f"{p:z.3f}"
+
+
 def _signed(effect: Estimate) -> str:
-    limits = "no interval" if effect.low is None else f"[{effect.low:+.3f}, {effect.high:+.3f}]"
-    return f"{effect.value:+.3f} {limits}"
+    limits = "no interval" if effect.low is None else f"[{effect.low:+z.3f}, {effect.high:+z.3f}]"
+    return f"{effect.value:+z.3f} {limits}"
 
 
 def _plain(run: Estimate) -> str:
-    return f"{run.value:.3f}" + ("" if run.low is None else f" [{run.low:.3f}, {run.high:.3f}]")
+    return f"{run.value:z.3f}" + ("" if run.low is None else f" [{run.low:z.3f}, {run.high:z.3f}]")
 
 
 def audit_table(result: Audit) -> Table:
@@ -211,9 +292,116 @@ def audit_table(result: Audit) -> Table:
     return result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows
 
 
+_OF_PERSONAS = {
+    "main effect": "Main effects: accuracy minus that of the other personas",
+    "leave one out": "Leave one out: accuracy of the majority, with minus without the persona",
+    "majority changes": "Share of items whose majority changes without the persona",
+}
+
+
+def audit_tables(result: Audit) -> list[Table]:
+    """Return the estimates of an audit, and of personas what each of them does, a table per measure."""
+    tables, personas = [audit_table(result)], getattr(result, "personas", None)
+    if personas is None:
+        return tables
+    for measure, title in _OF_PERSONAS.items():
+        found = personas[personas["measure"] == measure]
+        rows = []
+        for row in found.itertuples(index=False):
+            limits = "-" if _absent(row.low) else f"[{row.low:z.3f}, {row.high:z.3f}]"
+            tested = ["" if _absent(p) else f"{p:.3g}" for p in (row.p_value, row.p_holm)]
+            rows.append((row.persona, f"{row.value:z.3f}", limits, f"{row.n}", *tested))
+        with_limits = found[found["low"].notna()]
+        if len(with_limits):
+            title += f" ({100 * with_limits['level'].iloc[0]:.6g} % {with_limits['kind'].iloc[0]})"
+        heads = ["persona", "estimate", "interval", "n", "p", "p (Holm)"]
+        if measure == "majority changes":
+            heads, rows = heads[:4], [row[:4] for row in rows]
+        if rows:
+            tables.append((title, heads, rows))
+    return tables
+
+
+def _absent(value: float | None) -> bool:
+    return value is None or value != value
+
+
 def _audit_row(e: Estimate) -> tuple[str, ...]:
-    limits = "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]"
+    limits = "-" if e.low is None else f"[{e.low:z.3f}, {e.high:z.3f}]"
     kind = ("-" if e.kind != "reference" else e.kind) if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
     clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
     tested = "" if e.p_value is None else f"{e.p_value:.3g}"
-    return e.name, f"{e.value:.3f}", limits, kind, f"{e.n}", clusters, tested
+    return e.name, f"{e.value:z.3f}", limits, kind, f"{e.n}", clusters, tested
+
+
+def rationale_tables(found: Rationales) -> list[Table]:
+    """Return what rationales cite, how alike they are, how far disagreement is traced, reasons, and agents."""
+    from d3stats._words import counted
+    from d3stats.estimate import interval_kind
+    from d3stats.inference.reasons.rationales import ACROSS, RATIO, SIMILARITY, TRACED
+
+    parts = (
+        (f"References to the debate in {counted(len(found.marks), 'rationale')}", "citing"),
+        ("Similarity of rationales", "alike"),
+        ("Disagreements traced to reasons", "traced"),
+    )
+    of = dict.fromkeys((SIMILARITY, ACROSS, RATIO), "alike") | dict.fromkeys(TRACED, "traced")
+    tables: list[Table] = []
+    for title, part in parts:
+        rows = [
+            (e.name, _plain(e), f"{e.n:,}", "-" if e.low is None else interval_kind(e))
+            for e in found.estimates
+            if of.get(e.name, "citing") == part
+        ]
+        tables += [(title, ("", "estimate", "n", "interval"), rows)] if rows else []
+    if len(found.reasons):
+        first = found.reasons.iloc[0]
+        size = (
+            f"{counted(int(first['n']), 'disputed debate')} of {counted(int(first['n_clusters']), 'cluster')}"
+        )
+        tables.append(
+            (
+                f"Reasons named in dissent and in the majority ({100 * found.level:.6g} % cluster t; {size})",
+                ("reason", "dissent", "majority", "difference", "p", f"p, {found.family}"),
+                [_reason_row(row) for row in found.reasons.to_dict("records")],
+            )
+        )
+    if len(found.agents):
+        agents: list[Sequence[str]] = []
+        for row in found.agents.to_dict("records"):
+            cites = estimate(row["cites"], row["low"], row["high"])
+            cosine = "-" if row["cosine"] != row["cosine"] else f"{row['cosine']:z.3f}"
+            dissents = f"{row['dissents']:,} of {row['votes']:,}"
+            agents.append((str(row["agent"]), f"{row['rationales']:,}", cites, cosine, dissents))
+        heads = ("agent", "rationales", "cites the debate", "cosine with others", "dissents")
+        tables.append((f"Agents ({100 * found.level:.6g} % cluster Wilson)", heads, agents))
+    return tables
+
+
+def _reason_row(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    from d3stats.inference.comparison.pair_data import said_p
+
+    bare = row["low"] != row["low"]
+    limits = "" if bare else f" [{row['low']:+z.3f}, {row['high']:+z.3f}]"
+    tested = ["-" if p != p else said_p(p).removeprefix("p = ") for p in (row["p_value"], row["p_adjusted"])]
+    shares = (f"{row['dissent']:z.3f}", f"{row['majority']:z.3f}", f"{row['difference']:+z.3f}{limits}")
+    return (str(row["reason"]), *shares, *tested)
+
+
+def rationale_comparison_tables(found: RationaleComparison) -> list[Table]:
+    """Return the differences between two logs, each beside the two estimates."""
+    from d3stats.estimate import interval_kind
+    from d3stats.inference.comparison.pair_data import said_p
+
+    rows = []
+    for e in found.differences:
+        name, _, _ = e.name.rpartition(", ")
+        ratio = e.name.endswith(f" / {found.names[0]}")
+        own = [one.find(name) for one in (found.first, found.second)]
+        shown = _plain(e) if ratio else _signed(e)
+        values = ["" if ratio or one is None else f"{one.value:z.3f}" for one in own]
+        tested = "-" if e.p_value is None else said_p(e.p_value).removeprefix("p = ")
+        kind = "-" if e.low is None else interval_kind(e)
+        rows.append((f"{name}, ratio" if ratio else name, *values, shown, tested, kind))
+    heads = ("", *found.names, "difference", "p", "interval")
+    return [(f"{found.names[1]} minus {found.names[0]}", heads, rows)]

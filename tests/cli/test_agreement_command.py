@@ -69,7 +69,7 @@ def test_latex_and_a_figure_come_from_the_same_table(votes: str, tmp_path: Path)
         (("--measure", "kappa"), "measures must be one of"),
         (("--weights", "cubic"), "weights must be one of"),
         (("--kind", "wald"), "kind must be one of"),
-        (("--json", "--latex"), "format must be one of --json and --latex; got both"),
+        (("--json", "--latex"), "only one of --json and --latex may be given; got both"),
         (("--categories", "A,B"), "vote must be one of ['A', 'B']; got 'tie'"),
         (("--round", "2"), "round_number needs a log"),
     ],
@@ -82,7 +82,7 @@ def test_what_cannot_be_done_is_one_line(votes: str, arguments: tuple[str, ...],
 
 
 def written(path: Path, text: str) -> str:
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return str(path)
 
 
@@ -105,7 +105,7 @@ def test_a_file_without_items_is_refused_and_what_is_no_vote_is_not_read(tmp_pat
     assert "columns that were not read: notes" in " ".join(text.split())
     code, text = run(written(tmp_path / "o.csv", notes.replace("notes", "other")))
     assert code == 0, text
-    assert "- no vote of 'other' is ever another rater's: are these votes?" in text
+    assert "- no vote of 'other' is ever given by another rater; check that these columns are votes" in text
 
 
 def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:
@@ -113,11 +113,16 @@ def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:
     code, text = run(written(tmp_path / "one.csv", one))
     assert code == 0, text
     assert "9 items in 1 cluster, 2 agents" in text
-    assert f"all {len(MEASURES)} coefficients: a single cluster: nothing says how clusters vary" in text
+    assert (
+        f"all {len(MEASURES)} coefficients: a single cluster, so the variation between clusters is unknown"
+        in text
+    )
     alike = "item,x,y\n" + "".join(f"q{k},{'AB'[k % 2]},{'AB'[k % 2]}\n" for k in range(12))
     code, text = run(written(tmp_path / "alike.csv", alike), "--measure", "fleiss")
     assert code == 0, text
-    assert "- Fleiss' kappa: all 12 items with two raters agree: nothing says how often they do not" in text
+    assert (
+        "- Fleiss' kappa: all 12 items with two raters agree, so the rate of disagreement is unknown" in text
+    )
 
 
 def test_scores_are_told_of_correlations_and_no_width_is_no_interval(tmp_path: Path) -> None:
@@ -126,8 +131,8 @@ def test_scores_are_told_of_correlations_and_no_width_is_no_interval(tmp_path: P
     assert code == 0, text
     assert "-0.000" not in text
     said = " ".join(text.split())
-    assert "the votes are 30 different numbers: for scores see spearman and kendall" in said
-    assert "every cluster gives the same: nothing says how clusters vary" in said
+    assert "the votes are 30 different numbers; for scores see spearman and kendall" in said
+    assert "every cluster gives the same value, so the variation between clusters is unknown" in said
 
 
 def test_unknown_weights_are_one_message(votes: str) -> None:
@@ -151,7 +156,7 @@ def test_the_jury_is_shown_by_size_beside_condorcets(tmp_path: Path) -> None:
     assert code == 0, text
     assert "Condorcet" in text
     assert "40 items in 40 clusters" in " ".join(text.split())
-    assert "worth in independent jurors, by accuracy" in text
+    assert "equivalent number of independent jurors, by accuracy" in text
     code, text = run(path, "--jury", "--n-boot", "200", "--json")
     found = json.loads(text)
     right = sum((k % 3 == 0) + (k % 4 == 0) + (k % 5 == 0) < 2 for k in range(40)) / 40

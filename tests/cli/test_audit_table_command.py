@@ -29,11 +29,11 @@ def test_what_is_inconsistent_comes_first_with_what_would_have_to_be_true(file: 
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
-        "4 findings: 1 inconsistent, 0 possible only if something else holds, 3 consistent"
+        "4 findings: 1 inconsistent, 0 possible only under a further condition, 3 consistent"
     )
     assert lines[2].startswith("Inconsistent")
     assert lines[3].strip() == "SAMRE, gain: printed 14.8; implied 13.8 (13.7 to 13.9)"
-    assert lines[4].strip() == "needs other entries than those printed"
+    assert lines[4].strip() == "needs other entries than the printed ones"
     assert "SAMRE, a share of 80 items: printed 86.3; implied 69/80 (a half, rounded up)" in done.stdout
     assert "kappa: no kappa" in done.stdout
     assert "columns that no check reads: note" in done.stdout
@@ -83,7 +83,7 @@ def test_the_checks_and_their_columns_are_listed() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{file}", "--json", "--latex"], "format must be one of"),
+        (["{file}", "--json", "--latex"], "only one of --json"),
         ([], "FILE must be a CSV"),
         (["nowhere.csv"], "nowhere.csv"),
         (["{file}", "--check", "colour"], "check must be one of"),
@@ -137,7 +137,7 @@ def test_a_table_that_no_check_can_read_says_that_nothing_was_checked(tmp_path: 
     path = tmp_path / "t.csv"
     path.write_text("model,accuracy,acc\nA,80,79\n", encoding="utf-8")
     done = run(str(path))
-    assert done.stdout.startswith("Nothing was checked: no check has all of its columns.")
+    assert done.stdout.startswith("Nothing was checked, because no check has all of its columns.")
     assert "columns that no check reads: acc" in done.stdout
 
 
@@ -148,6 +148,6 @@ def test_the_notes_say_how_the_table_was_read(tmp_path: Path) -> None:
     assert done.exit_code == 0
     notes = done.stdout.partition("Notes")[2]
     assert "read as accuracy in percent" in notes
-    assert "digits are taken as cut off, not rounded" in notes
+    assert "digits are read as truncated, not rounded" in notes
     document = json.loads(run(str(path), "--json").stdout)
-    assert document["notes"][-1] == "digits are taken as cut off, not rounded"
+    assert document["notes"][-1] == "digits are read as truncated, not rounded"

@@ -87,6 +87,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "good.csv", "LOG", "--seed", "1"],
     "agreement": ["agreement", "LOG"],
     "bias": ["bias", "LOG"],
+    "rationales": ["rationales", "LOG"],
     "show": ["show", "LOG"],
     "power": ["power", "--pilot", "good.csv", "LOG"],
 }
@@ -106,7 +107,7 @@ def with_commands(whats: Iterable[str]) -> pytest.MarkDecorator:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("good.csv").write_text(HEAD + BODY)
+    Path("good.csv").write_text(HEAD + BODY, encoding="utf-8")
     return tmp_path
 
 
@@ -155,7 +156,7 @@ def test_what_is_no_file_of_a_log_is_refused_in_one_line(command: str, what: str
     if name.startswith("folder"):
         Path(name).mkdir()
     elif name == "log.docx":
-        Path(name).write_text("x")
+        Path(name).write_text("x", encoding="utf-8")
     done = run(command, name)
     assert done.exit_code == 1
     said = (done.stdout + done.stderr).strip()
@@ -194,7 +195,9 @@ def said(read: Callable[[str], object], path: str) -> str | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["doctor", "fit", "replay", "plan"])
 def test_a_million_agents_in_one_debate_are_answered_soon(command: str, folder: Path) -> None:
-    Path("log.csv").write_text(HEAD + "".join(f"d,1,agent{a},{'AB'[a % 2]},A\n" for a in range(1_000_000)))
+    Path("log.csv").write_text(
+        HEAD + "".join(f"d,1,agent{a},{'AB'[a % 2]},A\n" for a in range(1_000_000)), encoding="utf-8"
+    )
     program = [
         sys.executable,
         "-m",

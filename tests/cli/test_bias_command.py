@@ -111,7 +111,7 @@ def test_a_debate_log_with_orders_in_its_agents_names_is_audited(tmp_path: Path)
     ("arguments", "message"),
     [
         (("--audit", "height"), "audit must be one of"),
-        (("--json", "--latex"), "format must be one of"),
+        (("--json", "--latex"), "only one of --json"),
         (("--judge", "L"), "judge must be one of"),
         (("--votes", "place"), "votes must be one of"),
     ],
@@ -141,7 +141,9 @@ def test_one_persona_is_one_and_the_figure_is_said_to_be_of_the_position_audit(t
     assert code == 0, text
     assert "1 persona of J" in text
     assert "1 personas" not in text
-    assert "Position audit: also write the figure" in " ".join(run("--help")[1].replace("│", " ").split())
+    assert "For --audit position: also write the figure" in " ".join(
+        run("--help")[1].replace("│", " ").split()
+    )
 
 
 def test_an_empty_file_is_named(tmp_path: Path) -> None:
@@ -150,3 +152,26 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
     code, said = run(str(path), "--audit", "position")
     assert code == 1
     assert "empty.csv must be a table with a line of column names" in said
+
+
+def test_the_persona_audit_takes_any_answers_and_says_what_each_persona_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        (i, p, str(rng.choice([3, 7, 11], p=[0.2, share, 0.8 - share])), "7")
+        for i in range(80)
+        for p, share in (("nurse", 0.75), ("judge", 0.4), ("actuary", 0.5))
+    ]
+    path = tmp_path / "votes.csv"
+    pd.DataFrame(rows, columns=["item", "persona", "vote", "label"]).to_csv(path, index=False)
+    code, text = run(str(path), "--audit", "persona")
+    assert code == 0, text
+    for title in ("Main effects: accuracy minus", "Leave one out", "Share of items whose majority changes"):
+        assert title in text
+    assert "(95 % cluster t)" in text
+    found = json.loads(run(str(path), "--audit", "persona", "--json")[1])["judges"][0]
+    nurse = next(r for r in found["personas"] if (r["persona"], r["measure"]) == ("nurse", "main effect"))
+    assert nurse["low"] > 0
+    assert nurse["p_holm"] >= nurse["p_value"]
+    code, text = run(str(path), "--audit", "position")
+    assert code != 0
+    assert "vote must be one of A, B, tie or missing" in text

@@ -30,7 +30,7 @@ def write(t: Trajectories, path: Path, *, labelled: bool = True) -> Path:
             lines += [
                 f"{d},{r + 1},a{s},{t.answers[v]},{label},{100 * r + 50},20" for s, v in enumerate(of_round)
             ]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -109,7 +109,7 @@ def test_a_promise_that_no_rule_keeps_leaves_unanimity(pilot: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Run unanimity in conformity like the pilot")
     assert "none of the 5 rules is cheaper" in " ".join(done.output.split())
-    assert "d3stats plan also counts the pilot's own error" in done.output
+    assert "d3stats plan also includes the pilot's sampling error" in done.output
 
 
 def test_every_world_of_a_study_gets_a_recommendation(tmp_path: Path) -> None:
@@ -136,9 +136,12 @@ def test_every_world_of_a_study_gets_a_recommendation(tmp_path: Path) -> None:
         (["calibrate", "PILOT", "--world", "courtroom"], "pilot must have scores"),
         (["calibrate", "PILOT", "--free", "charm"], "free must be names out of"),
         (["calibrate", "PILOT", "-o", "PILOT"], "--output must not exist, or be given with --overwrite"),
-        (["calibrate", "PILOT", "-o", "no/such/folder.toml"], "--output must lie in a folder that exists"),
-        (["simulate"], "STUDY.toml or --like must be given, one of them; got neither"),
-        (["simulate", "PILOT", "--like", "PILOT"], "one of them; got both"),
+        (["calibrate", "PILOT", "-o", "no/such/folder.toml"], "the folder of --output must exist"),
+        (["simulate"], "exactly one of STUDY.toml and --like must be given; got neither"),
+        (
+            ["simulate", "PILOT", "--like", "PILOT"],
+            "exactly one of STUDY.toml and --like must be given; got both",
+        ),
         (["simulate", "PILOT", "-r", "fixed:1"], "--rule must come with --like"),
         (["simulate", "--like", "PILOT", "--max-loss", "5"], "max_loss must lie below 1"),
     ],

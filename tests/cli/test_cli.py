@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import d3stats
 from d3stats.cli import app
 
 CLEAN = "debate,round,agent,vote,label\nd1,1,a,A,A\nd1,1,b,A,A\nd2,1,a,B,A\nd2,1,b,A,A\n"
@@ -30,7 +32,7 @@ def test_demo_prints_both_tables_and_writes_one_figure_twice(tmp_path: Path) -> 
     done = run("demo", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
     assert " 1       14   15   9   7   14   11   10    80 " in done.output
-    assert "majority accuracy" in done.output
+    assert "plurality accuracy" in done.output
     assert "saved vs unanimity" in done.output
     assert (tmp_path / "out" / "slm7.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "out" / "slm7.png").read_bytes().startswith(b"\x89PNG")
@@ -52,7 +54,7 @@ def test_fit_json_holds_every_round_with_its_intervals() -> None:
 def test_fit_of_one_round_says_what_is_not_identifiable() -> None:
     done = run("fit", "slm7", "--n-boot", "40", "--round", "2")
     assert done.exit_code == 0, done.output
-    assert "Components are a description, not a finding" in done.output
+    assert "Components only describe the data" in done.output
     as_json = json.loads(run("fit", "slm7", "--n-boot", "40", "--round", "2", "--json").stdout)
     assert as_json["functionals"][0]["functional"] == "mean"
 
@@ -74,6 +76,29 @@ def test_replay_reports_savings_against_unanimity_and_paired_differences() -> No
     assert {row["measure"] for row in document["paired"]} >= {"accuracy", "rounds"}
     text = run("replay", "slm7", "-r", "fixed:1", "--paired")
     assert "Differences between rules on the same debates" in text.output
+
+
+def test_replay_shows_tokens_per_accuracy_point_where_the_log_has_tokens(tmp_path: Path) -> None:
+    rows = ["debate,question,round,agent,vote,label,tokens"]
+    for d in range(6):
+        for r, vote in ((1, "B"), (2, "A")):
+            rows += [f"{d},{d // 2},{r},{agent},{vote},A,{50 + d}" for agent in "xyz"]
+    path = tmp_path / "priced.csv"
+    path.write_text("\n".join(rows) + "\n")
+    done = run("replay", str(path), "-r", "fixed:1", "--n-boot", "50")
+    assert done.exit_code == 0, done.output
+    below = done.output.split("Tokens of each rule")[1]
+    assert "tokens per accuracy point" in below
+    assert max(map(len, below.split("\n- ")[0].splitlines()[1:])) <= 80
+    table = {line.split()[0]: line for line in below.splitlines() if line.strip()}
+    assert "not defined" in table["fixed:1"]  # nobody is right in round 1
+    assert "3.15 [" in table["full"]  # 315 tokens and 100 points
+    assert "fixed:1; unanimity" in " ".join(below.split())
+    document = json.loads(run("replay", str(path), "-r", "fixed:1", "--n-boot", "50", "--json").stdout)
+    told = {row["rule"]: row["tokens_per_point"] for row in document["rules"]}
+    assert told == {"fixed:1": None, "unanimity": None, "full": pytest.approx(3.15)}
+    without = run("replay", "slm7", "-r", "fixed:1", "--n-boot", "50").output
+    assert "Tokens of each rule" not in without
 
 
 def test_replay_writes_its_figure(tmp_path: Path) -> None:
@@ -157,7 +182,7 @@ def test_an_imported_log_is_clean_and_can_be_fitted(data_dir: Path, tmp_path: Pa
     assert doctor.exit_code == 2
     found = json.loads(doctor.stdout)
     assert not found["problems"]
-    assert [f["kind"] for f in found["findings"]] == ["votes missing in whole debates"]
+    assert [f["kind"] for f in found["findings"]] == ["debates without a vote"]
     counts = json.loads(run("fit", str(log), "--n-boot", "10", "--missing", "wrong", "--json").stdout)[
         "counts"
     ]
@@ -172,3 +197,21 @@ def test_the_program_starts_as_a_program() -> None:
         check=True,
     )
     assert done.stdout.startswith("d3stats 0.")
+
+
+def test_what_goes_into_a_pipe_is_utf8_whatever_the_code_page(tmp_path: Path) -> None:
+    """As on Windows, whose pipes begin in a code page without the lines of a table and without most names."""
+    votes = "debate,round,agent,vote,label\n東,1,a,A,A\n東,1,b,B,A\n"
+    (tmp_path / "log.csv").write_text(votes, encoding="utf-8")
+    code = "import sys; sys.{}.reconfigure(encoding='cp1252'); from d3stats.cli import app; app({!r})"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
+    env["PYTHONPATH"] = str(Path(d3stats.__file__).parents[1])
+    for words, stream, said in (
+        (["show", "log.csv"], "stdout", "東"),
+        (["replay", "slm7", "--n-boot", "50"], "stdout", "───"),
+        (["show", "log.csv", "西"], "stderr", "西"),
+    ):
+        command = [sys.executable, "-c", code.format(stream, words)]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+        assert said in getattr(done, stream).decode("utf-8"), words
+        assert done.returncode == (stream == "stderr"), words

@@ -42,7 +42,7 @@ def test_the_table_leads_with_the_effect_and_its_interval(runs: list[str]) -> No
     assert "[" in head
     assert "95 % cluster t" in head
     assert "holm" not in head
-    assert "McNemar takes items as independent" in " ".join(rest.split())
+    assert "McNemar's test assumes independent items" in " ".join(rest.split())
 
 
 def test_several_runs_are_adjusted_together_or_against_a_baseline(runs: list[str]) -> None:
@@ -104,7 +104,7 @@ def test_identical_runs_are_told_so(runs: list[str]) -> None:
         (["--kind", "wald"], "kind must be one of"),
         (["--family", "none"], "family must be one of"),
         (["--items", "union"], "items must be one of"),
-        (["--json", "--latex"], "format must be one of --json and --latex; got both"),
+        (["--json", "--latex"], "only one of --json and --latex may be given; got both"),
         (["--round", "first"], "--round must be a round or 'last'; got 'first'"),
         (["--name", "one"], "names must be one per run (2); got 1"),
         (["--margin", "0"], "margin must be > 0"),
@@ -143,7 +143,7 @@ def test_every_test_stands_beside_the_pair_that_it_tests(tmp_path: Path) -> None
     ]
     code, text = run(*sources)
     assert code == 0, text
-    lines = text.split("Tests that the runs do equally well")[1].split("\n- ")[0].splitlines()
+    lines = text.split("Tests of no difference between the runs")[1].split("\n- ")[0].splitlines()
     pair, of_pair = "", Counter[str]()
     for line in (line for line in lines if "p =" in line):
         pair = next((p for p in ("x - a", "y - a", "y - x") if p in line), pair)
@@ -151,7 +151,7 @@ def test_every_test_stands_beside_the_pair_that_it_tests(tmp_path: Path) -> None
     # Sign flip and McNemar twice: of two runs that never vary the t cannot be made.
     assert of_pair == {"x - a": 5, "y - a": 5, "y - x": 3}
     code, text = run(*sources[1:])
-    assert "y - x" in text.split("Tests that the runs do equally well")[1].split("\n- ")[0]
+    assert "y - x" in text.split("Tests of no difference between the runs")[1].split("\n- ")[0]
 
 
 @pytest.mark.parametrize("name", ["[/x]", "judge [v1]", "[bold]b[/bold]", ":smile:"])
@@ -166,8 +166,8 @@ def test_notes_of_several_pairs_name_them(runs: list[str], tmp_path: Path) -> No
     assert code == 0, text
     said = " ".join(text.split())
     assert "a (D) - a (A): the runs gave the same result on every item" in said
-    assert "McNemar takes items as independent" in said
-    assert "and 2 more: McNemar takes" in said or "all 6 pairs: McNemar takes" in said
+    assert "McNemar's test assumes independent items" in said
+    assert "and 2 more: McNemar's test" in said or "all 6 pairs: McNemar's test" in said
 
 
 def test_means_have_a_level_and_a_run_that_is_always_right_has_limits_too(
@@ -196,7 +196,7 @@ def test_one_of_anything_is_in_the_singular(tmp_path: Path) -> None:
     code, text = run(a, b)
     assert code == 0, text
     assert "1 item in 1 cluster)" in " ".join(text.split())
-    assert "a single item: no interval, and no test of one item can say anything" in " ".join(text.split())
+    assert "there is only one item, so there is no interval and no test" in " ".join(text.split())
     code, text = run(written(tmp_path / "a.csv", [1, 0]), written(tmp_path / "b.csv", [0, 0]))
     assert "1 degree of freedom" in " ".join(text.split())
 

@@ -30,7 +30,7 @@ def test_a_world_is_debated_and_the_log_goes_through_the_other_commands(world: s
     assert done.exit_code == 0, done.output
     shown = " ".join(done.stdout.split())
     assert "forecast: 12 debates, samre, stopped by budgeted" in shown
-    assert "No budget: nothing limits what is spent." in shown
+    assert "No budget is set, so nothing limits the cost." in shown
     assert "debates closed 12 of 12" in shown
     assert "Next: d3stats doctor" in shown
     assert CliRunner().invoke(app, ["doctor", log]).exit_code == 0
@@ -58,8 +58,8 @@ def test_a_budget_is_shown_and_what_it_left_out_is_said(world: str, tmp_path: Pa
     shown = " ".join(done.stdout.split())
     assert done.exit_code == 0, done.output
     assert "Budget: 60,000 tokens." in shown
-    assert "the same command with a larger one goes on" in shown
-    assert "must be set aside to begin another debate)" in shown
+    assert "run the same command with a larger budget" in shown
+    assert "are needed to start another debate)" in shown
     assert "debates closed 30 of 30" in " ".join(run(*words, "--budget-tokens", "99000000").stdout.split())
 
 
@@ -116,12 +116,12 @@ def test_the_program_is_a_module_too(world: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("items.jsonl",), "-o must say where"),
+        (("items.jsonl",), "-o must name the log"),
         (("-o", "{}/log.jsonl", "--model", "m"), "ITEMS must be given"),
         (("nothing.jsonl", "-o", "{}/log.jsonl"), "--model must name"),
         (("nothing.jsonl", "--model", "m", "-o", "{}/log.jsonl"), "nothing.jsonl"),
         (("--synthetic", "{}/world.toml", "-o", "{}/log.txt"), "log must end in .jsonl"),
-        (("--synthetic", "{}/world.toml", "-o", "{}/no/log.jsonl"), "folder that exists"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/no/log.jsonl"), "the folder of the log must exist"),
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--stop", "bogus"), "bogus"),
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--orders", "odd"), "orders must be one of"),
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--budget-tokens", "9"), "must be at least"),
@@ -143,3 +143,12 @@ def test_what_a_user_can_mend_is_one_line(
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.output
+
+
+def test_a_world_file_that_does_not_exist_is_named_with_what_it_must_hold(tmp_path: Path) -> None:
+    done = run("--synthetic", str(tmp_path / "court.toml"), "--dry-run")
+    assert done.exit_code == 1
+    said = " ".join(done.output.split())
+    assert "--synthetic must name a TOML file" in said
+    assert "does not exist ('d3stats worlds' lists the names)" in said
+    assert "Errno" not in said

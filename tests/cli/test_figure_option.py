@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+from made_rationales import cited_log
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
@@ -21,23 +25,38 @@ COMMANDS = {
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
     "bias": ("bias", "VERDICTS"),
     "calibrate": ("calibrate", "slm7"),
+    "protocols": ("protocols", "samre:jurors=3"),
+    "rationales": ("rationales", "SAID"),
+    "escalate": ("escalate", "CHEAP", "DEAR", "--n-boot", "20", "--max-loss", "0.2"),
 }
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, [VERDICTS if word == "VERDICTS" else word for word in words])
+    return CliRunner().invoke(app, [FILES.get(word, word) for word in words])
 
 
-VERDICTS = ""
+FILES: dict[str, str] = {}
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    global VERDICTS
-    path = tmp_path_factory.mktemp("verdicts") / "verdicts.csv"
+    folder = tmp_path_factory.mktemp("tables")
+    path = folder / "verdicts.csv"
     rows = [(i, order, "AB"[(i + k) % 3 == 0]) for i in range(30) for k, order in enumerate(("AB", "BA"))]
     pd.DataFrame(rows, columns=["item", "order", "vote"]).to_csv(path, index=False)
-    VERDICTS = str(path)
+    cited_log(np.random.default_rng(1), 12).to_csv(folder / "said.csv", index=False)
+    (folder / "court.toml").write_text('name = "courtroom"\n', encoding="utf-8")
+    for place, protocol in (("CHEAP", "more"), ("DEAR", "samre")):
+        FILES[place] = str(folder / f"{protocol}.jsonl")
+        made = ["--synthetic", str(folder / "court.toml"), "--limit", "20", "--protocol", protocol]
+        assert CliRunner().invoke(app, ["debate", *made, "-o", FILES[place]]).exit_code == 0
+    FILES.update(VERDICTS=str(path), SAID=str(folder / "said.csv"))
 
 
 def test_every_command_that_draws_is_tried_here() -> None:
@@ -77,7 +96,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(name: str, tm
         begun = time.perf_counter()
         done = run(*COMMANDS[name], "--figure", str(tmp_path / place))
         assert done.exit_code == 1
-        assert "path of a figure must" in done.output
+        assert "of a figure must" in done.output
         assert time.perf_counter() - begun < 3
 
 
@@ -89,3 +108,16 @@ def test_a_log_without_right_answers_is_sent_to_replay_and_plan(tmp_path: Path) 
     assert done.exit_code == 1
     assert "see replay and plan" in " ".join(done.output.split())
     assert run("replay", str(path), "--n-boot", "20").exit_code == 0
+
+
+def test_one_protocol_is_drawn_and_shown_with_its_values(tmp_path: Path) -> None:
+    done = run("protocols", "samre:jurors=3", "--figure", str(tmp_path / "samre"))
+    assert "  jurors = 3\n" in done.stdout
+    for words, said in (
+        (("protocols",), "--figure draws one protocol; got no name"),
+        (("protocols", "samre:jurers=3"), "did you mean 'jurors'?"),
+    ):
+        refused = run(*words, "--figure", str(tmp_path / "none"))
+        assert refused.exit_code == 1
+        assert said in " ".join(refused.output.split())
+    assert not (tmp_path / "none.png").exists()

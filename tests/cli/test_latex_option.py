@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "cells"),
     [
-        ("fit turns.csv --n-boot 5", ("missing votes", "majority accuracy")),
+        ("fit turns.csv --n-boot 5", ("missing votes", "plurality accuracy")),
         ("fit turns.csv --n-boot 5 --round 2", ("functional", "spread")),
         ("replay turns.csv --n-boot 20 --paired", ("\\% stopped in round 1/2/3", "against")),
         ("plan turns.csv --no-limit", ("unanimity", "P(loss\\textless{}=0.01)")),
@@ -60,7 +60,12 @@ def test_the_printed_table_is_written_as_latex(words: str, cells: tuple[str, ...
 
 @pytest.mark.parametrize("name", WITH_LATEX)
 def test_two_formats_at_once_are_refused_before_the_work(name: str, folder: Path) -> None:
-    required = {"bias": ["x.csv"], "compare": ["slm7", "slm7"], "simulate": ["x.toml"]}
+    required = {
+        "bias": ["x.csv"],
+        "compare": ["slm7", "slm7"],
+        "escalate": ["a", "b"],
+        "simulate": ["x.toml"],
+    }
     words = required.get(name, [] if name in ("audit-table", "power", "theorems") else ["slm7"])
     done = CliRunner().invoke(app, [name, *words, "--json", "--latex"])
     assert done.exit_code == 1
@@ -68,4 +73,14 @@ def test_two_formats_at_once_are_refused_before_the_work(name: str, folder: Path
 
 
 def test_the_analyses_and_plans_have_it() -> None:
-    assert {"fit", "replay", "plan", "compare", "simulate", "agreement", "bias", "power"} <= set(WITH_LATEX)
+    assert {
+        "fit",
+        "replay",
+        "plan",
+        "compare",
+        "simulate",
+        "agreement",
+        "bias",
+        "power",
+        "rationales",
+    } <= set(WITH_LATEX)

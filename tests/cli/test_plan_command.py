@@ -26,7 +26,7 @@ def write_log(t: Trajectories, path: Path, labelled: bool = True) -> Path:
             tokens = int(t.tokens[d, r] / len(t.seats))  # type: ignore[index]
             for s in range(len(t.seats)):
                 lines.append(f"{d},{r + 1},a{s},{t.answers[t.votes[d, r, s]]},{tokens},{label}")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

@@ -74,7 +74,7 @@ def test_a_pilot_gives_questions_with_limits(runs: tuple[str, str]) -> None:
     done = run("--pilot", *runs, "--effect", ".1", "--n", "200")
     assert done.exit_code == 0, done.output
     assert f"{plan['questions']['value']:.0f} [" in done.output.splitlines()[0]
-    assert "planned for b less a" in done.output
+    assert "planned for b minus a" in done.output
     assert "smallest effect" in done.output
 
 

@@ -117,7 +117,7 @@ def test_one_round_and_no_texts_can_be_asked_for(log: Path) -> None:
 
 
 def test_an_open_debate_says_so(log: Path) -> None:
-    assert "No verdict yet: the debate is open." in run(log, "q2/AB")[1]
+    assert "No verdict yet, because the debate has not ended." in run(log, "q2/AB")[1]
 
 
 def test_an_unknown_debate_is_one_line_that_names_near_matches(log: Path) -> None:
@@ -161,9 +161,9 @@ def test_a_table_is_shown_without_texts(log: Path, tmp_path: Path) -> None:
 
 
 def test_a_line_that_could_not_be_read_is_told(log: Path) -> None:
-    with log.open("a") as handle:
+    with log.open("a", encoding="utf-8") as handle:
         handle.write('{"type":"turn","debate":"q1/BA","rou')
-    assert "1 line of the log could not be read; d3stats doctor tells." in run(log, "q1/BA")[1]
+    assert "1 line of the log could not be read; d3stats doctor lists the problems." in run(log, "q1/BA")[1]
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def study(tmp_path: Path) -> Path:
 def test_it_prints_a_table_per_world_and_names_the_rules_that_decide_for_a_batch(study: Path) -> None:
     done = run(str(study))
     assert done.exit_code == 0, done.output
-    assert "voter:panel=5: 1200 debates of up to 5 rounds" in done.output
-    assert "no tokens' price: 1200 debates" in done.output
+    assert "voter:panel=5: 1,200 debates of up to 5 rounds" in done.output
+    assert "no tokens' price: 1,200 debates" in done.output
     assert "rounds saved vs unanimity" in done.output
     assert "dollars" in done.output
     assert "ks:0.1: one decision per batch of 100 debates" in done.output
@@ -86,7 +86,7 @@ def test_the_same_command_goes_on_from_its_journal_and_workers_change_nothing(
 )
 def test_what_is_wrong_is_one_line_and_exit_code_1(study: Path, old: str, new: str, line: str) -> None:
     assert old in STUDY
-    study.write_text(STUDY.replace(old, new))
+    study.write_text(STUDY.replace(old, new), encoding="utf-8")
     done = run(str(study))
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -100,7 +100,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(study: Path, old: str, new: s
     [
         (("--workers", "0"), "workers must be >= 1; got workers=0"),
         (("--by", "rule"), "by must be one of 'world', 'seed'; got by='rule'"),
-        (("--csv", "/no/such/folder/x.csv"), "--csv must lie in a folder that exists"),
+        (("--csv", "/no/such/folder/x.csv"), "the folder of --csv must exist"),
         (
             ("--scheduler", "here"),
             "scheduler must be an address such as tcp://host:8786; got scheduler='here'",

@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_rationales import cited_log, disputed_log
 from rich.cells import cell_len
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.cli.output import folded
@@ -44,6 +46,7 @@ CASES: dict[str, list[str]] = {
     ],
     "demo": [],
     "doctor": ["doctor turns.csv", "doctor defective.csv", "doctor defective.csv --fix mended.csv"],
+    "escalate": ["escalate more.jsonl samre.jsonl --n-boot 50 --max-loss 0.2"],
     "example": ["example example.csv", "example wide.xlsx --wide"],
     "fit": ["fit turns.csv --n-boot 10", "fit turns.csv --n-boot 10 --round 2", "fit ragged.csv --n-boot 10"],
     "formats": ["formats"],
@@ -51,7 +54,11 @@ CASES: dict[str, list[str]] = {
     "plan": ["plan turns.csv --prices prices.toml --model mine -r fixed:2"],
     "power": ["power --effect 0.05 --discordance 0.2", "power --pilot run_one.csv,run_two.csv --effect 0.1"],
     "protocols": ["protocols", "protocols samre"],
-    "report": ["report turns.csv --n-boot 20 --prices prices.toml", "report log.jsonl turns.csv --n-boot 20"],
+    "rationales": ["rationales said.csv", "rationales said.csv disputed.csv"],
+    "report": [
+        "report turns.csv --n-boot 20 --prices prices.toml",
+        "report log.jsonl turns.csv --n-boot 20 --overwrite",
+    ],
     "replay": [
         "replay turns.csv -r fixed:1 -r unanimity|supermajority:0.7 --paired --n-boot 50",
         "replay ragged.csv --n-boot 50",
@@ -75,6 +82,7 @@ CASES: dict[str, list[str]] = {
 DRIVER = """
 import json, sys
 from typer.main import get_command
+from typer.testing import CliRunner
 from d3stats.cli import app
 
 group = get_command(app)
@@ -90,6 +98,8 @@ for words in json.load(open(sys.argv[1])):
     sys.stdout.flush()
 """
 """One process runs all commands of a width, since most of a command's time is the import of the library."""
+
+WIDTHS = (80, 100)
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]\d+)?")
 
@@ -134,8 +144,13 @@ def make_inputs(folder: Path) -> None:
     (folder / "printed.csv").write_text(
         "model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n"
     )
+    for name, made in (("said", cited_log), ("disputed", disputed_log)):
+        made(np.random.default_rng(2), 12).to_csv(folder / f"{name}.csv", index=False)
     (folder / "prices.toml").write_text('date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')
     (folder / "world.toml").write_text('name = "courtroom"\n')
+    for name in ("more", "samre"):
+        made = ["debate", "--synthetic", str(folder / "world.toml"), "--limit", "20", "--protocol", name]
+        assert CliRunner().invoke(app, [*made, "-o", str(folder / f"{name}.jsonl")]).exit_code == 0
     (folder / "human.txt").write_text("CHATGPT\nTIE\nVICUNA13B\n")
     (folder / "study.toml").write_text(
         'rules = ["fixed:2", "ks:0.1"]\nn_rounds = 4\ndebates = 200\nseeds = 2\nbatch = 100\n'
@@ -183,7 +198,7 @@ def cases() -> list[list[str]]:
 @pytest.fixture(scope="module")
 def shown(cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> dict[int | None, list[str]]:
     found = {}
-    for width in (None, 80, 100, 140):
+    for width in (None, *WIDTHS):
         folder = tmp_path_factory.mktemp("terminal")
         make_inputs(folder)
         found[width] = run(folder, cases, width)
@@ -201,7 +216,7 @@ def test_every_case_succeeds(cases: list[list[str]], shown: dict[int | None, lis
             assert text.strip(), words
 
 
-@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
     cases: list[list[str]], shown: dict[int | None, list[str]], width: int
 ) -> None:
@@ -211,7 +226,14 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
         assert not wide, f"{words}\n" + "\n".join(wide)
 
 
-@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_ends_with_blanks(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
+    for texts in shown.values():
+        for words, text in zip(cases, texts, strict=True):
+            padded = [line for line in text.splitlines() if line != line.rstrip(" ")]
+            assert not padded, f"{words}\n{padded[:3]}"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_every_number_of_the_wide_output_is_there_in_full(
     cases: list[list[str]], shown: dict[int | None, list[str]], width: int
 ) -> None:
@@ -221,9 +243,20 @@ def test_every_number_of_the_wide_output_is_there_in_full(
             assert not lost, f"{words} lost {dict(lost)}\n{narrow}"
 
 
+LONG = re.compile(r"(?<![\w.,:-])\d{5,}(?![\w:-]|\.\w)")
+"""A number of five digits or more without separators, which is no part of a name, a time or a decimal fraction."""
+
+
+def test_every_long_number_has_separators(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
+    for words, text in zip(cases, shown[None], strict=True):
+        if "--help" not in words:
+            bare = [line for line in text.splitlines() if LONG.search(line)]
+            assert not bare, f"{words}\n" + "\n".join(bare)
+
+
 def _numbers(text: str) -> Counter[str]:
     """Count the numbers, without those that a clock says."""
-    lines = [line for line in text.splitlines() if "seconds" not in line and "done in" not in line]
+    lines = [line for line in text.splitlines() if not re.search(r"seconds|done in| s of search", line)]
     return Counter(NUMBER.findall("\n".join(lines)))
 
 

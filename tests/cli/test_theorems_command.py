@@ -114,7 +114,7 @@ def test_a_claim_that_is_not_as_stated_makes_the_check_fail() -> None:
             "d3stats: name must be a claim's; got name='sign-agrement': did you mean sign-agreement",
         ),
         (("nothing", "--verify"), "d3stats: name must be a claim's; got name='nothing'"),
-        (("--json", "--latex"), "d3stats: format must be one of --json and --latex; got both"),
+        (("--json", "--latex"), "d3stats: only one of --json and --latex may be given; got both"),
         (("--examples", "10"), "d3stats: --examples must come with --verify; got --examples 10 alone"),
         (("--seed", "3"), "d3stats: --seed must come with --verify; got --seed 3 alone"),
         (("--workers", "2"), "d3stats: --workers must come with --verify; got --workers 2 alone"),

@@ -123,7 +123,9 @@ def test_an_absent_agent_is_said_once_and_leaves_nothing_out(command: list[str],
     turns["label"] = turns["label"].str.upper()
     turns[~((turns["round"] == 2) & (turns["agent"] == "agent 1"))].to_csv(log, index=False)
     said = _said(command[0], str(log), *command[1:])
-    assert said.startswith("- WARNING: all 3 agents must speak in a round in which one does"), said[:300]
+    assert said.startswith("- WARNING: all 3 agents must have a turn in each round that one of them has"), (
+        said[:300]
+    )
     assert "left out: " not in said
 
 

@@ -121,10 +121,19 @@ def test_counts_by_round_labels_the_lowest_panel_of_each_column_of_a_short_grid(
     assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, False, True, False]
 
 
-def test_counts_by_round_puts_the_legend_on_the_first_panel_only() -> None:
+def test_the_legend_of_counts_by_round_stands_above_the_panels_and_hides_no_bar() -> None:
     axes = plot_counts_by_round(counts_frame())
+    figure = axes[0].figure
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert {t.get_text() for t in legend.get_texts()} == {"observed", "fitted", "band"}
+    assert not any(ax.get_legend() or legend.get_window_extent().overlaps(ax.bbox) for ax in axes)
+
+
+def test_counts_by_round_in_a_figure_with_other_axes_puts_the_legend_on_the_first_panel_only() -> None:
+    _, given = plt.subplots(1, 4, layout="constrained")
+    axes = plot_counts_by_round(counts_frame(), axes=given[:3])
     assert [ax.get_legend() is not None for ax in axes] == [True, False, False]
-    assert {t.get_text() for t in axes[0].get_legend().get_texts()} == {"observed", "fitted", "band"}
 
 
 def test_counts_by_round_draws_on_the_axes_given() -> None:
@@ -395,7 +404,7 @@ def test_a_place_where_no_figure_can_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in .pdf, .png or nothing; got '.*figure.svg'"):
         save(plt.figure(), tmp_path / "figure.svg")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="must lie in a folder that can be written"):
+    with pytest.raises(ValueError, match="the folder of a figure must be writable"):
         save(plt.figure(), tmp_path / "file" / "figure")
 
 

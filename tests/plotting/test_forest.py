@@ -135,7 +135,7 @@ def test_a_frame_that_says_nothing_clear_is_refused(change: dict[str, float], li
 def test_a_margin_of_nothing_and_too_many_groups_are_refused() -> None:
     with pytest.raises(ValueError, match="margin must be > 0"):
         plot_forest(forest_frame(), margin=0.0)
-    with pytest.raises(ValueError, match="at most 7 groups to tell apart; got 8"):
+    with pytest.raises(ValueError, match="at most 7 groups to distinguish; got 8"):
         plot_forest(forest_frame(8).assign(group=list("abcdefgh")))
 
 

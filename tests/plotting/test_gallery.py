@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -54,6 +55,30 @@ def test_every_figure_is_of_the_data_that_lie_in_the_repository(
     assert stale == [], "run `make figures`"
 
 
+@pytest.mark.slow  # a change of almost any module is one of some figure's code until `make figures` has run
+def test_every_figure_is_of_the_code_that_draws_it_now(
+    script: ModuleType, rows: list[dict[str, object]]
+) -> None:
+    stale = [
+        row["name"] for row in rows if row["code_sha256"] != script.code_hash(script.FIGURES[row["name"]])
+    ]
+    assert stale == [], "run `make figures`"
+
+
+@pytest.mark.slow
+def test_where_nothing_has_changed_nothing_is_drawn(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save(*_: object) -> None:
+        raise AssertionError("a figure is drawn although nothing has changed")
+
+    monkeypatch.setattr(script.plotting, "save", save)
+    folder = shutil.copytree(FIGURES, tmp_path / "figures", ignore=shutil.ignore_patterns("__pycache__"))
+    assert script.make(folder=folder) == []
+    for path in sorted(FIGURES.glob("*.*")):
+        assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
+
+
 def test_every_caption_is_one_or_two_sentences(rows: list[dict[str, object]]) -> None:
     for row in rows:
         caption = str(row["caption"])
@@ -85,11 +110,150 @@ def test_a_figure_is_made_anew_only_when_its_data_code_or_files_change(
         assert script.make(folder=tmp_path) == [QUICK]
         script.FIGURES[QUICK] = entry._replace(data=("simulations/d3_headline/gap_trajectories.csv",))
         assert script.make(folder=tmp_path) == [QUICK]
-        script.FIGURES[QUICK] = entry._replace(code=("d3stats/log",))
+        script.FIGURES[QUICK] = entry._replace(draw=whole["d3_gap_trajectories"].draw)
         assert script.make(folder=tmp_path) == [QUICK]
     finally:
         script.FIGURES.clear()
         script.FIGURES.update(whole)
+
+
+def test_a_figure_hangs_on_the_code_that_it_uses_and_on_no_other(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(
+        ROOT / "d3stats", tmp_path / "d3stats", ignore=shutil.ignore_patterns("*.csv", "__pycache__")
+    )
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    script.package.cache_clear()
+
+    def changed(file: str) -> set[str]:
+        """Return the figures whose code is another when a line is added to a file."""
+        path, hashes = tmp_path / "d3stats" / file, []
+        for more in ("", "\nMORE = 1\n"):
+            path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+            hashes.append({name: script.code_hash(entry) for name, entry in script.FIGURES.items()})
+        return {name for name in hashes[0] if hashes[0][name] != hashes[1][name]}
+
+    try:
+        assert (
+            changed("cli/show.py")
+            == changed("report/page.py")
+            == changed("inference/bias/persona.py")
+            == set()
+        )
+        assert changed("plotting/d3stats.mplstyle") == changed("plotting/style.py") == set(script.FIGURES)
+        # The table of a finished study is put in order by the audit's own function.
+        assert "position_bias" in changed("inference/bias/position.py")
+        # A rule is found by its name, so nothing imports its file.
+        assert {"frontier", "slm7_stop_rounds"} <= changed("stopping/sequential.py")
+        assert changed("models/separation/laws.py") == {"separation_phase_map", "excess_wealth"}
+        talks = {name for name in script.FIGURES if name.startswith("protocols_")}
+        assert changed("protocols/chateval.py") == talks
+    finally:
+        script.package.cache_clear()
+        script.imported.cache_clear()
+
+
+def test_words_that_no_figure_shows_are_no_part_of_its_code(script: ModuleType) -> None:
+    """Comments, docstrings, the texts of errors, captions and what only type checkers import change no hash."""
+    code = """
+def drawn(x: float) -> float:
+    if x < 0:
+        raise ValueError(f"x must be at least 0; got {x}")
+    return 2 * x
+"""
+    other = """
+'A module.'
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The double.
+def drawn(x: float) -> float:
+    '''Return the double.
+
+    It is used by no one.
+    '''
+    if x < 0:  # no share
+        raise TypeError("a number of at least 0 is wanted")
+    return 2*x
+"""
+    plain = [script.without_words(text) for text in (code, other)]
+    assert plain[1] == "from typing import TYPE_CHECKING\n\n" + plain[0]
+    assert script.without_words(code.replace("2", "3")) != plain[0]
+    assert script.without_words(code.replace("< 0", "<= 0")) != plain[0]
+    assert script.without_words('NAMES = ["a"]') != script.without_words('NAMES = ["b"]')
+    entry = script.FIGURES[QUICK]
+    assert "Figure:\n    return plotting" in script.body(entry.draw)
+    assert entry.caption[:20] not in script.body(entry.draw)
+
+
+def test_another_caption_is_written_without_another_drawing(script: ModuleType, tmp_path: Path) -> None:
+    whole = dict(script.FIGURES)
+    try:
+        script.FIGURES.clear()
+        script.FIGURES[QUICK] = whole[QUICK]
+        assert script.make(folder=tmp_path) == [QUICK]
+        script.FIGURES[QUICK] = whole[QUICK]._replace(caption="Another caption.")
+        assert script.make(folder=tmp_path) == []
+        assert 'caption = "Another caption."' in (tmp_path / "manifest.toml").read_text(encoding="utf-8")
+    finally:
+        script.FIGURES.clear()
+        script.FIGURES.update(whole)
+
+
+def test_the_hash_of_code_does_not_hang_on_the_order_of_names(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names come out of a set, so in another order in each process."""
+    found, names_in = [], script.names_in
+    for backward in (False, True):
+        monkeypatch.setattr(script, "names_in", lambda code: sorted(names_in(code), reverse=backward))  # noqa: B023
+        found.append({name: script.code_hash(entry) for name, entry in script.FIGURES.items()})
+    assert found[0] == found[1]
+
+
+def test_the_gallery_has_source_data_and_code_of_every_figure(rows: list[dict[str, object]]) -> None:
+    sections = re.split(r"^## ", load("gallery").gallery(), flags=re.MULTILINE)[1:]
+    for row, section in zip(rows, sections, strict=True):
+        assert f"Source: {row['source']}." in section
+        assert all(f"`{name}`" in section for name in row["data"])  # type: ignore[attr-defined]
+        assert f"```python\ndef {row['name']}() -> Figure:" in section
+
+
+def test_a_page_shows_figures_in_one_scale_so_that_they_lead_to_their_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sphinx links a picture that has a width to its file; a telephone's reader enlarges the file."""
+    pytest.importorskip("numpydoc")
+    nodes = pytest.importorskip("docutils.nodes")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    spec = importlib.util.spec_from_file_location("docs_conf", ROOT / "docs" / "conf.py")
+    assert spec is not None
+    assert spec.loader is not None
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    names = [path.stem for path in sorted(FIGURES.glob("*.png"))]
+    page = nodes.section()
+    for name in names:
+        page += nodes.image(uri=f"../figures/{name}.png")
+    page += [nodes.image(uri=f"../figures/{QUICK}.png", width="10px"), nodes.image(uri="report.png")]
+    conf._size_figures(None, page, "page")
+    *shown, own, other = page.children
+    gallery = load("gallery")
+    assert [node["width"] for node in shown] == [f"{gallery.width(name)}px" for name in names]
+    assert {gallery.width("slm7_overview"), gallery.width("plan_fan")} == {910, 435}
+    assert own["width"] == "10px"
+    assert "width" not in other
+    assert "a:has(> img)::after" in (ROOT / "docs" / "_static" / "d3stats.css").read_text(encoding="utf-8")
+
+
+def test_every_protocol_is_drawn(script: ModuleType) -> None:
+    code = (FIGURES / "make_figures.py").read_text(encoding="utf-8")
+    from d3stats.protocols import protocols
+
+    assert {name for name in protocols() if f'"{name}' not in code} == set()
 
 
 def test_no_drawing_names_a_colour_that_is_looked_up_later() -> None:

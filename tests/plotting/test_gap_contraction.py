@@ -40,7 +40,7 @@ def test_the_lines_are_the_columns() -> None:
     ax = plot_gap_contraction(frame.sample(frac=1, random_state=1))
     for label, name in (("exact", "exact"), ("Cantelli", "cantelli"), ("sub-Gaussian", "sub_gaussian")):
         np.testing.assert_array_equal(_line(ax, label).get_ydata(), frame[name])
-    assert ax.get_ylabel() == "P(delta ≥ 0.9)"
+    assert ax.get_ylabel() == "P(gap ≥ 0.9)"
 
 
 def test_the_claimed_bound_is_a_full_line_only_where_its_premise_holds() -> None:

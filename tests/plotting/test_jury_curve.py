@@ -48,7 +48,7 @@ def test_the_limit_is_a_line_with_a_band_and_left_out_where_missing() -> None:
     with_limit = frame().assign(ceiling=0.79, ceiling_low=0.75, ceiling_high=0.83)
     ax = plot_jury_curve(with_limit)
     assert len(ax.lines) == 3
-    assert next(t.get_text() for t in ax.get_legend().get_texts()) == "limit of a large panel"
+    assert next(t.get_text() for t in ax.get_legend().get_texts()) == "limit for a large panel"
     assert len(plot_jury_curve(with_limit.assign(ceiling=np.nan)).lines) == 2
 
 

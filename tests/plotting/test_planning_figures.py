@@ -207,7 +207,7 @@ def test_the_fan_has_a_line_for_each_rule_and_a_band_for_each_level() -> None:
     assert [line.get_label() for line in ax.lines] == ["ladder:7-6-1", "unanimity"]
     np.testing.assert_allclose(ax.lines[1].get_ydata(), [120, 60_000, 120_000])
     assert len(ax.collections) == 6
-    assert ax.get_legend().get_title().get_text() == "bands: 50%, 80%, 95%"
+    assert ax.get_legend().get_title().get_text() == "bands: 50 %, 80 %, 95 %"
 
 
 def test_the_bands_of_a_rule_are_nested_the_widest_first() -> None:
@@ -232,9 +232,7 @@ def test_the_fan_starts_at_nothing_and_ends_at_the_planned_debates() -> None:
 def test_a_fan_in_two_units_is_refused() -> None:
     frame = fan_frame()
     frame.loc[0, "unit"] = "dollars"
-    with pytest.raises(
-        ValueError, match=r"unit must be one for the whole frame; got \['dollars', 'tokens'\]"
-    ):
+    with pytest.raises(ValueError, match=r"unit must be the same in all rows; got \['dollars', 'tokens'\]"):
         plot_plan_fan(frame)
 
 

@@ -45,6 +45,15 @@ def test_each_judge_has_both_shares_with_intervals_from_the_top_down() -> None:
     assert any(list(line.get_xdata()) == [0.5, 0.5] for line in ax.lines)
 
 
+def test_the_legend_fits_above_axes_that_keep_their_width() -> None:
+    ax = plot_position_bias(frame())
+    ax.figure.canvas.draw()
+    assert ax.get_position().width > 0.7
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
 def test_a_share_without_an_interval_is_a_point() -> None:
     table = frame()
     table.loc[1, ["first_low", "first_high"]] = np.nan

@@ -12,7 +12,7 @@ import numpy as np
 HOSTILE = """</script><img src=x onerror=alert(1)>"'&<b>$\\foo$"""
 """Markup, quotes and a broken formula: in names, answers and texts of a log."""
 
-VOID = {"meta", "img", "br", "hr", "link", "input"}
+VOID = {"meta", "img", "br", "wbr", "hr", "link", "input"}
 
 
 def write_jsonl(

@@ -57,11 +57,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
     d3stats.analyse(*logs, n_boot=30).to_html(folder / "two logs.html")
     d3stats.analyse("slm7", n_boot=30).to_html(folder / "slm7.html")
+    word = "Donaudampfschifffahrtsgesellschaft" * 9
+    wide = write_jsonl(
+        folder / f"{word[:60]}.jsonl",
+        n=8,
+        seats=20,
+        rounds=25,
+        answers=(f"{word} one", f"{word} two"),
+        texts=True,
+    )
+    d3stats.analyse(wide, n_boot=20, transcripts=1).to_html(folder / "wide.html")
     return {path.stem: path for path in folder.glob("*.html")}
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", ["slm7", "two logs"])
+@pytest.mark.parametrize("name", ["slm7", "two logs", "wide"])
 def test_a_page_fits_its_screen_and_asks_for_nothing(
     name: str, look: str, pages: dict[str, Path], chromium: Browser
 ) -> None:
@@ -105,6 +115,22 @@ def test_the_keyboard_reaches_the_content_first(pages: dict[str, Path], chromium
     assert chromium.run("document.activeElement.id") == "main"
 
 
+@pytest.mark.parametrize("name", ["slm7", "two logs", "wide"])
+def test_on_paper_no_table_is_cut(name: str, pages: dict[str, Path], chromium: Browser) -> None:
+    """A4 with margins of a centimetre is 718 pixels wide."""
+    chromium.open(pages[name], width=718, media="print")
+    cut = (
+        "[...document.querySelectorAll('caption, th, td')].filter(e => { const r = e.getBoundingClientRect();"
+        "return r.left > -500 && r.right > 719; }).map(e => e.textContent.slice(0, 80))"
+    )
+    assert chromium.run(cut) == []
+    # Heads are repeated on every page, and a row is on one page.
+    assert chromium.run("getComputedStyle(document.querySelector('table.grid thead')).display") == (
+        "table-header-group"
+    )
+    assert chromium.run("getComputedStyle(document.querySelector('tr')).breakInside") == "avoid"
+
+
 def test_a_page_can_be_printed(pages: dict[str, Path], chromium: Browser) -> None:
     chromium.open(pages["two logs"], width=1280)
     printed = base64.b64decode(chromium.call("Page.printToPDF", printBackground=False)["data"])
@@ -113,7 +139,7 @@ def test_a_page_can_be_printed(pages: dict[str, Path], chromium: Browser) -> Non
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", ["slm7", "two logs"])
+@pytest.mark.parametrize("name", ["slm7", "two logs", "wide"])
 def test_axe_finds_nothing(name: str, look: str, pages: dict[str, Path], chromium: Browser) -> None:
     if not AXE:
         warnings.warn("NOT TESTED FOR ACCESSIBILITY: D3STATS_AXE does not name axe.min.js", stacklevel=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -23,6 +24,7 @@ import itertools
 from pages import HOSTILE, Page, write_jsonl
 
 KEYS = [
+    "short",
     "read",
     "rounds",
     "rules",
@@ -188,7 +190,7 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     "no tokens": ({}, {"tokens": "does not record tokens"}),
     "tokens without prices": ({"tokens": True}, {"tokens": "--prices FILE"}),
     "no texts": ({}, {"transcripts": "holds no texts"}),
-    "one seat": ({"seats": 1}, {"agreement": "nobody to agree with"}),
+    "one seat": ({"seats": 1}, {"agreement": "agreement cannot be measured"}),
     "orders unknown": ({}, {"bias": "does not say which answer was shown first"}),
 }
 
@@ -202,6 +204,20 @@ def test_a_section_that_the_data_do_not_carry_says_why(kind: str, tmp_path: Path
         assert words in page.sections[key], page.sections[key]
 
 
+def test_personas_of_a_run_are_shown_whatever_is_voted_for(tmp_path: Path) -> None:
+    for answers in (("A", "B"), ("Paris", "Rome")):
+        log = write_jsonl(tmp_path / "run.jsonl", rounds=1, answers=answers, first=True)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        roles = {f"agent {s}": name for s, name in enumerate(("nurse", "judge", "actuary"))}
+        told = [
+            x | {"persona": roles[x["agent"]], "role": "juror"} if x["type"] == "turn" else x for x in lines
+        ]
+        log.write_text("".join(json.dumps(x) + "\n" for x in told))
+        html = d3stats.analyse(log, n_boot=30).to_html()
+        assert "Persona: Main effects: accuracy minus that of the other personas" in html
+        assert ("Position:" in html) == (answers == ("A", "B"))
+
+
 def test_logs_in_memory_and_of_correctness_have_a_page() -> None:
     table = pd.DataFrame(
         {"debate": [f"d{k // 4}" for k in range(48)], "round": [1, 1, 2, 2] * 12, "agent": ["x", "y"] * 24}
@@ -213,6 +229,136 @@ def test_logs_in_memory_and_of_correctness_have_a_page() -> None:
     assert "saved vs unanimity" in page_of(world).sections["rules"]
 
 
+def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
+    said = slm7.sections["short"]
+    rules = ["fixed:1", "fixed:2", "supermajority:0.8", "ks:0.05,patience=1"]
+    found = d3stats.replay("slm7", rules, n_boot=40, rng=0)
+    table = found.to_frame().set_index("rule")
+    full = table.loc["full"]
+    assert f"{full['accuracy']:.1%}" in said
+    assert f"{full['accuracy_low']:.1%} to {full['accuracy_high']:.1%} (cluster Wilson)" in said
+    stops = found.stops()
+    at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
+    assert f"{at_once:.1%}" in said
+    best = found.cheapest().iloc[0]
+    assert f"Saved by {best['rule']} {best['saved']:.1%}" in said
+    t = d3stats.as_trajectories("slm7")
+    missing = int((t.votes == -1).sum())
+    assert f"{missing:,} of {t.votes.size:,} votes" in said
+    assert "sound" in said
+    assert "160" in said
+    assert "of 40 questions" in said
+
+
+def test_several_logs_have_their_difference_among_the_key_figures(full: Page) -> None:
+    assert "Right verdicts, two - one" in full.sections["short"]
+    assert "dollars" in full.sections["short"]
+
+
+@pytest.mark.parametrize("name", ["slm7", "full"])
+def test_every_table_says_how_it_is_read(name: str, request: pytest.FixtureRequest) -> None:
+    page: Page = request.getfixturevalue(name)
+    how = [text for tag, text in page.texts if tag == "span" and text.endswith(".") and len(text) > 30]
+    assert len(page.of("caption")) == len([a for a in page.of("span") if a.get("class") == "how"])
+    assert len(how) >= len(page.of("caption"))
+
+
+def test_the_columns_of_a_log_are_listed_with_what_they_hold(slm7: Page) -> None:
+    found = d3stats.analyse("slm7", n_boot=40).to_frame("columns").set_index(["column", "of each"])
+    assert found.loc[("vote", "turn"), ["filled", "of"]].tolist() == [3213, 3360]
+    assert "3,213 of 3,360" in slm7.sections["read"]
+
+
+def _courtroom(path: Path) -> Path:
+    """Write a log in which an advocate without a vote and two jurors speak, with tokens of all."""
+    rng = np.random.default_rng(3)
+    lines: list[dict[str, object]] = [{"type": "log", "schema_version": 2, "writer": "tests"}]
+    for d in range(12):
+        lines.append({"type": "item", "debate": f"d{d}", "question": f"q{d}", "label": "A"})
+        for r in (1, 2):
+            turn = {"type": "turn", "debate": f"d{d}", "round": r, "tokens_in": 1000, "tokens_out": 100}
+            lines.append(turn | {"agent": "pro", "role": "advocate"})
+            for juror in ("x", "y"):
+                vote = "A" if rng.random() < 0.7 else "B"
+                lines.append(turn | {"agent": juror, "role": "juror", "vote": vote})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+PRICES = """date = "2025-01-01"
+[models.cheap]
+input = 1.0
+output = 4.0
+[models.dear]
+input = 10.0
+output = 40.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "dollars"),
+    [
+        # 24 rounds of an advocate and two jurors: 1,400 millionths of a turn when cheap, ten times that when dear.
+        ({"model": "cheap"}, 24 * 3 * 0.0014),
+        ({"model": "cheap", "role_models": {"juror": "dear"}}, 24 * (0.0014 + 2 * 0.014)),
+        ({"model": "cheap", "roles": ["juror"]}, 24 * 2 * 0.0014),
+        # Half of 1,100 tokens at 1 and half at 4.
+        ({"model": "cheap", "output_share": 0.5}, 24 * 3 * 0.00275),
+    ],
+)
+def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
+    how: dict[str, object], dollars: float, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    log = _courtroom(tmp_path / "log.jsonl")
+    found = d3stats.analyse(log, prices=prices, n_boot=20, transcripts=0, **how)  # type: ignore[arg-type]
+    assert found.to_frame("tokens")["dollars"].iloc[-1] == pytest.approx(dollars)
+    page = Page(found.to_html())
+    assert "Dollars are at the prices of cheap" in page.sections["tokens"]
+    assert ("50% of all tokens counted as completion tokens (as given)" in page.sections["tokens"]) == (
+        "output_share" in how
+    )
+
+
+def test_a_role_keeps_its_turns_alone_in_every_section(tmp_path: Path) -> None:
+    log = _courtroom(tmp_path / "log.jsonl")
+    found = d3stats.analyse(log, roles=["juror"], n_boot=20, transcripts=0)
+    assert "roles whose turns count juror" in Page(found.to_html()).sections["read"]
+    columns = found.to_frame("columns").set_index(["column", "of each"])
+    assert columns.loc[("round", "turn"), "of"] == 48
+
+
+def test_agreement_is_that_of_agents_also_where_panels_differ(tmp_path: Path) -> None:
+    rows = [
+        {"debate": f"d{d}", "round": 1, "agent": agent, "vote": vote, "label": "A"}
+        for d in range(12)
+        for agent, vote in zip(("ann", "bob", "cat"), ("AAB", "ABB", "BBA")[d % 3], strict=True)
+        if (d % 4, agent) != (0, "ann")
+    ]
+    path = tmp_path / "log.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    page = d3stats.analyse(path, n_boot=20).to_frame("agreement")
+    single = d3stats.agreement(path, rng=0).to_frame()
+    pd.testing.assert_frame_equal(page, single)
+
+
+def test_a_log_of_scores_has_no_missing_votes(tmp_path: Path) -> None:
+    log = write_jsonl(tmp_path / "log.jsonl", n=40, votes=False, scores=True, label=False)
+    found = d3stats.analyse(log, n_boot=20)
+    assert not any("missing" in warning or "identical" in warning for warning in found.warnings)
+    assert "No agent was asked for a vote" in Page(found.to_html()).sections["short"]
+
+
+def test_one_vote_per_debate_says_nothing_of_the_spread(tmp_path: Path) -> None:
+    log = write_jsonl(tmp_path / "log.jsonl", seats=1)
+    found = d3stats.analyse(log, n_boot=30).to_frame("rounds")
+    assert found["spread"].isna().all()
+    assert found["ks_latent"].isna().all()
+    assert found["mean"].notna().all()
+    assert "nan" not in page_of(log).sections["rounds"]
+
+
 def test_what_the_doctor_leaves_out_stands_first(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "log.jsonl")
     path.write_text(path.read_text() + '{"type":"turn","debate":"debate 0","round":1,"agent":7}\nnot json\n')
@@ -220,6 +366,7 @@ def test_what_the_doctor_leaves_out_stands_first(tmp_path: Path) -> None:
     assert "2 records could not be used" in page.sections["read"]
     assert "malformed line" in page.sections["read"]
     assert any(attrs.get("class") == "warning" for attrs in page.of("div"))
+    assert "2 records could not be used" in page.sections["short"]
 
 
 def test_logs_over_other_questions_are_compared_on_the_common_ones(tmp_path: Path) -> None:
@@ -255,11 +402,13 @@ def test_debates_are_disputed_in_the_order_of_votes_against_the_plurality() -> N
     ("words", "said"),
     [
         (("slm7", "-o", "page.pdf"), "--output must end in .html"),
-        (("slm7", "-o", "nowhere/page.html"), "--output must lie in a folder that exists"),
+        (("slm7", "-o", "nowhere/page.html"), "the folder of --output must exist"),
         (("nothing.csv",), "nothing.csv"),
         (("slm7", "-r", "bogus"), "bogus"),
         (("slm7", "--transcripts", "-1"), "transcripts must be >= 0"),
         (("slm7", "--name", "a", "--name", "b"), "names must be one per log"),
+        (("slm7", "--model", "mine"), "--model must come with --prices"),
+        (("slm7", "--role-model", "judge=mine"), "--role-model must come with --prices"),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(
@@ -287,6 +436,54 @@ def test_the_command_writes_the_page_and_the_page_tells_the_command(tmp_path: Pa
     again.mkdir()
     CliRunner().invoke(app, [*words[:3], str(again / "page.html"), *words[4:]])
     assert (again / "page.html").read_text(encoding="utf-8") == text
+
+
+def test_a_page_that_exists_is_kept(tmp_path: Path) -> None:
+    log, out = write_jsonl(tmp_path / "log.jsonl", n=12), tmp_path / "page.html"
+    out.write_text("mine")
+    words = ["report", str(log), "-o", str(out), "--n-boot", "20"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1
+    assert "--output must not exist, or be given with --overwrite" in done.stderr
+    assert out.read_text() == "mine"
+    done = CliRunner().invoke(app, [*words, "--overwrite"])
+    assert done.exit_code == 0, done.output
+    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "--overwrite" not in Page(out.read_text(encoding="utf-8")).sections["made"]
+    assert f"Next: d3stats plan {log}" in done.stdout.replace("\n", " ")
+    (tmp_path / "folder.html").mkdir()
+    done = CliRunner().invoke(app, [*words[:3], str(tmp_path / "folder.html")])
+    assert "--output must be a file" in done.stderr
+
+
+def test_a_model_without_prices_is_refused_also_where_a_log_has_no_tokens(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    with pytest.raises(ValueError, match="model must be one of 'cheap', 'dear'; got model='chaep'"):
+        d3stats.analyse("slm7", prices=prices, model="chaep")
+    log = write_jsonl(tmp_path / "log.jsonl", tokens=True)
+    with pytest.raises(ValueError, match="role_models must name roles of the turns, here no name"):
+        d3stats.analyse(log, prices=prices, model="cheap", role_models={"judge": "dear"})
+    with pytest.raises(ValueError, match="output_share must come with prices"):
+        d3stats.analyse(log, output_share=0.0)
+
+
+def test_the_picture_in_the_readme_is_of_the_page_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    from PIL import Image
+
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    monkeypatch.syspath_prepend(str(docs))
+    import _report_picture
+
+    with Image.open(docs / "report.png") as picture:
+        shown = picture.info["words"]
+    number = re.compile(r"-?\d+\.\d+")
+    today = _report_picture.words(_report_picture.page())
+    assert number.sub("#", shown) == number.sub("#", today), "run `make screenshot`"
+    for one, other in zip(number.findall(shown), number.findall(today), strict=True):
+        assert abs(float(one) - float(other)) <= 1.0, "run `make screenshot`"
+    assert (docs / "report.png").stat().st_size < 200_000
+    assert "](docs/report.png)" in (docs.parent / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
 
 def _large(path: Path, n: int) -> Path:

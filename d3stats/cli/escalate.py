@@ -1,0 +1,158 @@
+"""``d3stats escalate``: the gap below which a second protocol is worth its tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli import completion
+from d3stats.cli.options import (
+    Boot,
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Latex,
+    Lenient,
+    Level,
+    MissingValues,
+    Roles,
+    Seed,
+    one_format,
+    read_trajectories,
+    reading,
+)
+from d3stats.cli.output import (
+    print_json,
+    print_latex,
+    print_notes,
+    print_table,
+    print_text,
+    save_figure,
+    working,
+)
+from d3stats.report.tables import Table, estimate
+
+if TYPE_CHECKING:
+    from d3stats.planning.escalation import Escalation
+
+
+def escalate(
+    first: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.logs,
+            help="Log of the cheap protocol, with scores of two sides, such as MORE.",
+        ),
+    ],
+    second: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.logs,
+            help="Log of the expensive protocol on the same items, such as SAMRE.",
+        ),
+    ],
+    max_loss: Annotated[
+        float,
+        typer.Option(
+            "--max-loss",
+            help="The accuracy that may be lost against the expensive protocol alone; .01 is one point.",
+        ),
+    ] = 0.01,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Probability that the loss is kept.")
+    ] = 0.9,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option("--threshold", help="A gap in points to try; repeatable. By default 15 from 60 to 0."),
+    ] = None,
+    level: Level = 0.95,
+    n_boot: Boot = 2000,
+    figure: Figure = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Latex = False,
+) -> None:
+    """Choose between two protocols debate by debate: play the second one where the first leaves a narrow gap."""
+    from d3stats.planning.escalation import THRESHOLDS, plan_escalation
+
+    one_format(as_json, as_latex)
+    how = reading(missing_values, columns, encoding)
+    (cheap, cheap_out), (dear, dear_out) = (
+        read_trajectories([path], lenient, roles, how) for path in (first, second)
+    )
+    with working("planning"):
+        found = plan_escalation(
+            cheap,
+            dear,
+            max_loss=max_loss,
+            confidence=confidence,
+            thresholds=threshold or THRESHOLDS,
+            level=level,
+            n_boot=n_boot,
+            rng=seed,
+        )
+    if figure is not None:
+        save_figure(found.plot, figure)
+    left_out = [*cheap_out, *dear_out]
+    if as_json:
+        print_json(found.to_dict() | {"left_out": left_out})
+        return
+    table = escalation_table(found)
+    if as_latex:
+        print_latex([table])
+        return
+    typer.echo(_advice(found))
+    print_text(_second_alone(found), "  ", "    ")
+    typer.echo("")
+    print_table(*table)
+    print_notes(
+        [*cheap.remarks(), *dear.remarks(), *found.notes, *[f"left out: {line}" for line in left_out]]
+    )
+
+
+def _advice(found: Escalation) -> str:
+    promise = (
+        f"at most {found.max_loss:g} of the accuracy is lost with probability {found.confidence:g} or more"
+    )
+    if found.threshold is None:
+        return f"Play the second protocol always.\n  why: for no threshold can this pilot show that {promise}"
+    if found.threshold == 0:
+        return f"Play the first protocol alone.\n  why: {promise}"
+    return f"Play the second protocol where the gap is below {found.threshold:g} points.\n  why: {promise}"
+
+
+def _second_alone(found: Escalation) -> str:
+    row = found.alone.set_index("protocol").loc["second"]
+    said = f"accuracy {_limits(row, 'accuracy', 3)}"
+    if "tokens" in row:
+        said += f", {_limits(row, 'tokens', 0)} tokens"
+    return f"second alone: {said}"
+
+
+def _limits(row: Any, name: str, digits: int) -> str:
+    return estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], digits)
+
+
+def escalation_table(found: Escalation) -> Table:
+    """Return one row per policy: the thresholds that choose alike in every debate of the pilot."""
+    tokens = "tokens" in found.table
+    heads = ["gap", "second played", "accuracy lost"]
+    heads += ["tokens", "tokens vs second alone"] if tokens else []
+    rows = []
+    for row in found.policies().to_dict("records"):
+        low, high = f"{row['lowest']:g}", f"{row['highest']:g}"
+        # The other limits are in the frame: a row must fit a terminal of 80 columns.
+        cells = [low if low == high else f"{low} to {high}", f"{row['escalated']:z.2f}"]
+        cells.append(_limits(row, "loss", 3))
+        if tokens:
+            cells += [f"{row['tokens']:z,.0f}", _limits(row, "tokens_vs_second", 2)]
+        rows.append([*cells, "yes" if row["certified"] else "no"])
+    title = f"Gap below which the second protocol is played ({found.level:z.0%} cluster intervals)"
+    return title, [*heads, "loss kept"], rows

@@ -1,0 +1,273 @@
+"""The first section of a page: the key figures of each log and its warnings, taken from the other sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from d3stats._words import counted
+from d3stats.report.section import KeyFigure, Part
+from d3stats.report.source import Source
+from d3stats.resampling import FEW_FOR_PERCENTILES
+from d3stats.resampling.proportions import share
+from d3stats.stopping import Unanimity
+from d3stats.trajectories import MISSING, Missing
+
+if TYPE_CHECKING:
+    from d3stats.estimate import Estimate
+
+__all__ = ["differences_in_short", "in_short"]
+
+DIFFERENCES_SHOWN = 6
+"""Differences between logs among the key figures; the section on the comparison has all."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A key figure with its number, which is missing where it is unknown."""
+
+    figure: KeyFigure
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+
+
+def in_short(source: Source, parts: Mapping[str, Part], *, level: float, missing: Missing) -> Part:
+    """Return the key figures of a log and what warns; `parts` are those of its sections, by key."""
+    found = [
+        _size(source),
+        _right(source, level, missing),
+        _unanimous(source, level),
+        _saved(parts["rules"]),
+        _absent(source),
+        _spent(parts["tokens"]),
+        _doctor(source),
+    ]
+    rows = [
+        (f.figure.label, f.value, f.low, f.high, f"{f.figure.value}: {f.figure.words}") for f in found if f
+    ]
+    return Part(
+        log=source.name,
+        figures=tuple(f.figure for f in found if f),
+        warnings=_warnings(source, parts),
+        frames={"in short": pd.DataFrame(rows, columns=["figure", "value", "low", "high", "in words"])},
+    )
+
+
+def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
+    """Return the differences between logs as key figures; None where there are none.
+
+    Warnings that are in `logs` (the key figures of single logs) are left out.
+    """
+    if part.absent:
+        return None
+    said = {f"{log.log}: {warning}".rstrip(".") for log in logs for warning in log.warnings}
+    rows = part.frames["comparison"].to_dict("records")
+    figures = [
+        KeyFigure(
+            f"Right verdicts, {row['name']}",
+            f"{100 * row['value']:+z.1f} points",
+            f"{_limits(row['low'], row['high'], row['level'], row['kind'], points=True)}; "
+            f"{counted(row['n'], 'question')} that all logs have.",
+        )
+        for row in rows[:DIFFERENCES_SHOWN]
+    ]
+    if len(rows) > DIFFERENCES_SHOWN:
+        more = counted(len(rows) - DIFFERENCES_SHOWN, "more difference")
+        figures.append(KeyFigure("Further pairs of logs", more, "See the section on the comparison."))
+    warnings = _plain(note for note in part.notes if _WARNING in note)
+    return Part(figures=tuple(figures), warnings=tuple(w for w in warnings if w.rstrip(".") not in said))
+
+
+# ---------------------------------------------------------------- one figure each
+
+
+def _size(source: Source) -> _Known:
+    t = source.trajectories
+    voted = " with a vote" if (t.votes != MISSING).any() else ""
+    words = (
+        f"of {counted(len(np.unique(t.cluster)), 'question')}; up to {counted(t.n_rounds, 'round')} and "
+        f"{counted(len(t.seats), 'agent')}{voted}."
+    )
+    return _Known(KeyFigure("Debates", f"{t.n_debates:,}", words), float(t.n_debates))
+
+
+def _right(source: Source, level: float, missing: Missing) -> _Known:
+    from d3stats.inference.comparison.runs import as_run
+
+    t, label = source.trajectories, "Right verdicts"
+    if not (t.label != MISSING).any():
+        return _Known(KeyFigure(label, "unknown", "The log has no right answers (labels)."))
+    recorded = source.recorded
+    try:
+        run = as_run(t if recorded is None else recorded, by="debate", missing=missing)
+        known = ~np.isnan(run.value)
+        right = run.value[known].astype(np.int64)
+        cluster = np.asarray(run.cluster, dtype=object)[known]
+        found = share(right, np.ones_like(right), cluster=cluster, level=level, name=label)
+    except ValueError as error:
+        return _Known(KeyFigure(label, "unknown", f"{error}."))
+    what = "recorded decision" if recorded is not None and recorded.usable else "plurality of the last votes"
+    return _share(label, found, f"{counted(found.n, 'debate')}; the verdict is the {what}.")
+
+
+def _unanimous(source: Source, level: float) -> _Known | None:
+    t = source.trajectories
+    if len(t.seats) < 2 or t.n_rounds < 1:
+        return None
+    played = t.reached()[:, 0]
+    label = "Unanimous in round 1"
+    if not (t.votes[:, 0] != MISSING).any():
+        return _Known(KeyFigure(label, "unknown", "No agent votes in round 1."))
+    agreed = Unanimity().fires(t)[played, 0].astype(np.int64)
+    found = share(agreed, np.ones_like(agreed), cluster=t.cluster[played], level=level, name=label)
+    alike = " Wrong votes are taken as alike." if t.coding == "correctness" else ""
+    words = f"{counted(found.n, 'debate')}; unanimous are two votes or more that are all equal.{alike}"
+    return _share(label, found, words)
+
+
+def _saved(rules: Part) -> _Known:
+    if rules.absent:
+        return _Known(KeyFigure("Saved by stopping early", "unknown", rules.absent))
+    table = rules.frames["rules"]
+    chosen = rules.frames["cheapest"]
+    if chosen.empty:
+        unknown = table["saved_rounds_vs_unanimity"].isna().all()
+        limit = (
+            "loses at most 1 point of accuracy"
+            if "accuracy" in table
+            else "flips at most 1 point more verdicts"
+        )
+        words = (
+            "Debates ended before unanimity would have stopped them."
+            if unknown
+            else f"No replayed rule plays fewer rounds than unanimity and {limit}."
+        )
+        return _Known(KeyFigure("Saved by stopping early", "unknown" if unknown else "nothing", words))
+    row = chosen.to_dict("records")[0]
+    kind = f"{100 * row['level']:.6g} % interval"
+    limits = ""
+    if row["saved_low"] == row["saved_low"]:
+        limits = f"; {kind} {_percents(row['saved_low'], row['saved_high'])} ({table['interval'].iloc[0]})"
+    if row["measure"] == "accuracy":
+        change = f"Accuracy changes by {_signed(-100 * row['loss'])} points"
+        if row["loss_low"] == row["loss_low"]:
+            change += f" ({_signed(-100 * row['loss_high'])} to {_signed(-100 * row['loss_low'])})"
+        limit = f"loses at most {100 * row['max_loss']:g} point"
+    else:
+        limit = f"flips at most {100 * row['max_loss']:g} point more verdicts"
+        change = f"Verdicts that differ from full depth change by {_signed(100 * row['loss'])} points"
+    return _Known(
+        KeyFigure(
+            f"Saved by {row['rule']}",
+            f"{row['saved']:z.1%}",
+            f"of unanimity's rounds{limits}. {change}. It is the cheapest replayed rule that {limit} on "
+            "this log.",
+        ),
+        row["saved"],
+        row["saved_low"],
+        row["saved_high"],
+    )
+
+
+def _absent(source: Source) -> _Known:
+    missing, asked = source.missing_votes()
+    if not asked:
+        return _Known(KeyFigure("Missing votes", "none", "No agent was asked for a vote."))
+    words = f"{missing:,} of {counted(asked, 'vote')} that were asked for."
+    return _Known(KeyFigure("Missing votes", f"{missing / asked:z.1%}", words), missing / asked)
+
+
+def _spent(tokens: Part) -> _Known | None:
+    if tokens.absent:
+        return None
+    row = tokens.frames["tokens"].to_dict("records")[-1]
+    each = row["tokens_per_debate"]
+    paid = row["dollars"] == row["dollars"]
+    dollars = f", {row['dollars']:z,.2f} dollars" if paid else "; no prices were given"
+    return _Known(
+        KeyFigure("Tokens per debate", f"{each:z,.0f}", f"{row['tokens']:z,.0f} in all{dollars}."), each
+    )
+
+
+def _doctor(source: Source) -> _Known:
+    doctor = source.doctor
+    if doctor is None:
+        return _Known(
+            KeyFigure("The doctor", "not asked", "The doctor examines files; this log came as an object.")
+        )
+    wrong, odd = len(doctor.causes), len(doctor.findings)
+    if not wrong and not odd:
+        warned = doctor.missing.said_first or any(note.startswith(_WARNING) for note in doctor.notes)
+        said = "Nothing else is wrong" if warned else "Nothing is wrong"
+        return _Known(
+            KeyFigure("The doctor", "sound", f"{said} with {counted(doctor.n_records, 'record')}."), 0.0
+        )
+    value = " and ".join(counted(n, noun) for n, noun in ((wrong, "problem"), (odd, "finding")) if n)
+    left = sum(cause.left_out for cause in doctor.causes)
+    words = (
+        f"{counted(left, 'record')} of {doctor.n_records:,} left out." if wrong else "No record was left out."
+    )
+    return _Known(KeyFigure("The doctor", value, words), float(wrong + odd))
+
+
+# ---------------------------------------------------------------- what warns
+
+
+_WARNING = "WARNING: "
+
+
+def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
+    """Return what warns; agreement and bias look for the signs again that the whole log was searched for."""
+    n = len(np.unique(source.trajectories.cluster))
+    few = (
+        [
+            f"Only {counted(n, 'question')}: the bootstrap intervals of rounds and stopping rules are too short with "
+            f"fewer than {FEW_FOR_PERCENTILES}."
+        ]
+        if n < FEW_FOR_PERCENTILES
+        else []
+    )
+    others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
+    return (
+        *(warning for part in parts.values() for warning in part.warnings),
+        *_plain(note for part in others for note in part.notes if _WARNING in note),
+        *few,
+    )
+
+
+def _plain(notes: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note.replace(_WARNING, "") for note in notes))
+
+
+# ---------------------------------------------------------------- words
+
+
+def _share(label: str, found: Estimate, words: str) -> _Known:
+    limits = (
+        f"No interval: {found.note}"
+        if found.low is None or found.high is None
+        else _limits(found.low, found.high, found.level, found.kind)
+    )
+    figure = KeyFigure(label, f"{found.value:z.1%}", f"{limits}; {words}")
+    low, high = (np.nan if limit is None else limit for limit in (found.low, found.high))
+    return _Known(figure, found.value, low, high)
+
+
+def _limits(low: float, high: float, level: float, kind: str, *, points: bool = False) -> str:
+    if low is None or low != low:
+        return "No interval"
+    ends = f"{_signed(100 * low)} to {_signed(100 * high)}" if points else _percents(low, high)
+    return f"{100 * level:.6g} % interval {ends} ({kind})"
+
+
+def _percents(low: float, high: float) -> str:
+    return f"{low:z.1%} to {high:z.1%}"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 1) + 0.0:+z.1f}"  # no minus before a zero

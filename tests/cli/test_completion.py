@@ -1,0 +1,114 @@
+"""What a shell offers when a word is completed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from d3stats._named import stated
+from d3stats.cli import app
+from d3stats.log.files import BUNDLED
+from d3stats.protocols import protocols
+from d3stats.stopping.text import rule_names
+from d3stats.worlds.base import world_types
+
+
+def offered(command: str, word: str, incomplete: str = "") -> list[str]:
+    """Return what is offered for an option, or for an argument by the name of its parameter."""
+    found: Any = get_command(app).commands[command]  # type: ignore[attr-defined]
+    context = found.make_context(command, [], resilient_parsing=True)
+    (parameter,) = [each for each in found.params if word in (each.name, *each.opts)]
+    return [item.value for item in parameter.shell_complete(context, incomplete)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "known"),
+    [("stopping", rule_names()), ("worlds", world_types()), ("protocols", protocols())],
+    ids=["rules", "worlds", "protocols"],
+)
+def test_the_names_in_the_source_are_the_names_of_the_objects(folder: str, known: Any) -> None:
+    assert stated(f"d3stats.{folder}") == tuple(sorted(known))
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "known"),
+    [
+        *((command, "--rule", rule_names()) for command in ("replay", "report", "plan", "simulate")),
+        ("debate", "--stop", rule_names()),
+        ("debate", "--protocol", protocols()),
+        *((command, "--world", world_types()) for command in ("calibrate", "simulate")),
+        ("rules", "name", rule_names()),
+        ("worlds", "name", world_types()),
+        ("protocols", "name", protocols()),
+    ],
+)
+def test_every_name_is_offered_where_it_is_taken(command: str, word: str, known: Any) -> None:
+    assert offered(command, word) == sorted(known)
+    first = min(known)
+    assert offered(command, word, first) == [name for name in sorted(known) if name.startswith(first)]
+    assert offered(command, word, "no such name") == []
+
+
+LOGS = [
+    *((command, "logs") for command in ("fit", "replay", "report", "doctor")),
+    *((command, "pilot") for command in ("plan", "calibrate")),
+    ("simulate", "--like"),
+    ("compare", "runs"),
+    ("agreement", "file"),
+    ("show", "log"),
+]
+
+
+@pytest.mark.parametrize(("command", "word"), LOGS)
+def test_bundled_logs_are_offered_with_the_files_beside_them(
+    command: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("slim.csv", "own.csv", ".slow", "sl ow.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "slots").mkdir()
+    assert offered(command, word, "sl") == [*BUNDLED, "slim.csv", "slots/"]
+    assert offered(command, word) == [*BUNDLED, "own.csv", "slim.csv", "slots/"]
+    # The shell lists files where nothing is offered.
+    assert offered(command, word, "o") == []
+
+
+def test_a_line_that_is_not_finished_is_no_error() -> None:
+    """An option that takes one value and stands twice is refused when the command runs, not while it is typed."""
+    env = {
+        "_D3STATS_COMPLETE": "complete_bash",
+        "COMP_WORDS": "d3stats replay --seed 1 --seed 2 -r hu",
+        "COMP_CWORD": "7",
+    }
+    done = CliRunner().invoke(app, [], env=env, prog_name="d3stats")
+    assert (done.exit_code, done.output.split()) == (0, ["hu2025"])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_completes_a_rule(tmp_path: Path) -> None:
+    """The script that is printed runs in the shell that it is for."""
+    program = tmp_path / "d3stats"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m d3stats "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    lines = [
+        'eval "$(_D3STATS_COMPLETE=source_bash d3stats)"',
+        "COMP_WORDS=(d3stats replay slm7 --rule una); COMP_CWORD=4",
+        "_d3stats_completion d3stats",
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+    ]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == ["unanimity"], done.stderr
