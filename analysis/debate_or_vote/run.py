@@ -175,7 +175,7 @@ def limits(row: Mapping[Any, Any], suffix: str = "", *, value: bool = True) -> s
 
 def said(holds: Any) -> str:
     """Return whether a claim is shown."""
-    return "cannot be told" if pd.isna(holds) else "shown" if str(holds) == "True" else "not shown"
+    return "undecided" if pd.isna(holds) else "shown" if str(holds) == "True" else "not shown"
 
 
 def p_of(value: float) -> str:

@@ -241,8 +241,8 @@ def trials(pairs: Pairs) -> pd.DataFrame:
             "variance of w": float(w.var()),
             "variance of w, independent trials of this rate": chance,
             "variance of w, own gaps in random order": mixing,
-            "variance less that of independent trials": float(w.var()) - chance,
-            "variance less that of random order": float(w.var()) - mixing,
+            "variance minus that of independent trials": float(w.var()) - chance,
+            "variance minus that of random order": float(w.var()) - mixing,
             "variance of w without ties": float(w[clear].var()) if clear.sum() > 1 else np.nan,
         }
 

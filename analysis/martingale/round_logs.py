@@ -59,7 +59,7 @@ def read(log: RoundLog, folder: Path, **options: Any) -> Trajectories:
 def why_not(t: Trajectories) -> str:
     """Say why a log shows no change of correct votes from round to round; empty when it does."""
     if t.n_rounds < 2:
-        return "one round: nothing can change"
+        return "with one round nothing can change"
     if not (t.votes >= 0).any():
         return "no votes: the judge's accuracy over many items is logged, and no vote of an item"
     if not (t.label >= 0).any():

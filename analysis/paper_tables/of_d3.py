@@ -130,7 +130,7 @@ def _ablation(paper: Paper) -> Iterator[Finding]:
     for k, new, old in (("one juror", one_persona, one), ("five jurors", five_persona, five)):
         yield if_only(
             check_difference(new, old, stable, place=f"{said['place']}, persona gain at any size, {k}"),
-            f"a gain that hangs on the size of the jury: {float(new) - float(old):.1f} with {k}",
+            f"a gain that depends on the size of the jury: {float(new) - float(old):.1f} with {k}",
         )
     said = paper.text["seven_jurors_no_personas"]
     yield check_share(said["printed"], n, place=f"{said['place']}, seven jurors, no personas")

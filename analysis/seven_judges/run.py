@@ -1,4 +1,4 @@
-"""What do the 160 debates of seven small models say, and does it depend on how their answers were read?
+"""What do the 160 debates of seven agents of small models say, and does it depend on how their answers were read?
 
 Run: python analysis/seven_judges/run.py
 """

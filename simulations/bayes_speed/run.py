@@ -31,7 +31,7 @@ WATCHED = {
 
 
 def rounds() -> tuple[Any, ...]:
-    """Votes of seven small models in 160 debates of three rounds; two components in each round."""
+    """Votes of seven agents in 160 debates of three rounds; two components in each round."""
     from d3stats import datasets
 
     return (datasets.load_slm7().counts("wrong"),)

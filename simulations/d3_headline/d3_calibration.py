@@ -19,7 +19,7 @@ __all__ = ["MOMENTS", "Config", "Floats", "calibrate", "columns_of", "moments", 
 
 Config = Mapping[str, Any]
 Floats = NDArray[np.float64]
-MOMENTS = ("stopped_by_round_2", "rounds", "saved_tokens_vs_full", "accuracy", "changed_by_going_on")
+MOMENTS = ("stopped_by_round_2", "rounds", "saved_tokens_vs_full", "accuracy", "changed_at_full_depth")
 
 
 def columns_of(log: Trajectories, stops: NDArray[Any], tokens: Floats) -> dict[str, Floats]:
@@ -31,7 +31,7 @@ def columns_of(log: Trajectories, stops: NDArray[Any], tokens: Floats) -> dict[s
         "rounds": at + 1.0,
         "tokens": np.cumsum(tokens, axis=1)[row, at],
         "accuracy": (verdict == log.label).astype(float),
-        "changed_by_going_on": (verdict != final).astype(float),
+        "changed_at_full_depth": (verdict != final).astype(float),
     }
 
 

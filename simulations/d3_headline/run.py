@@ -236,7 +236,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     wide.insert(0, "jury is asked", rules.groupby("rule")["jury"].first())
     wide = wide.reset_index().rename(columns=lambda c: c.replace("_", " "))
     order = ["rule", "jury is asked", "stopped by round 2", "rounds", "tokens", "saved tokens vs full"]
-    order += ["saved tokens vs unanimity", "accuracy", "accuracy minus unanimity", "changed by going on"]
+    order += ["saved tokens vs unanimity", "accuracy", "accuracy minus unanimity", "changed at full depth"]
     found = pd.DataFrame({"looked for": named.index, "rule": named.to_numpy()})
     small = tables["as_large_as_d3"].query("level == 0.95")
     sized = [

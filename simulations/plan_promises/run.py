@@ -180,7 +180,7 @@ def study(config: dict[str, Any], workers: int, journal: Path = JOURNAL) -> pd.D
     """Run every world that the journal does not hold yet, and return them all."""
     done = set()
     if journal.exists():
-        done = {(r["family"], int(r["world"])) for r in csv.DictReader(journal.open())}
+        done = {(r["family"], int(r["world"])) for r in csv.DictReader(journal.open(encoding="utf-8"))}
     todo = [
         (family, i)
         for i in range(config["worlds_per_family"])
@@ -192,7 +192,7 @@ def study(config: dict[str, Any], workers: int, journal: Path = JOURNAL) -> pd.D
     )
     for rows in results:
         new = not journal.exists()
-        with journal.open("a", newline="") as file:
+        with journal.open("a", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))
             if new:
                 writer.writeheader()

@@ -92,7 +92,7 @@ def _steps(table: pd.DataFrame) -> pd.DataFrame:
         )
         for row in table.rename(columns={"gain": "estimate"}).itertuples(index=False)
     ]
-    names = ["no decision is", "cheaper", "dearer", "more dollars per 1,000", "gain", "p (Holm)"]
+    names = ["no decision is", "cheaper", "more expensive", "more dollars per 1,000", "gain", "p (Holm)"]
     return pd.DataFrame(rows, columns=names)
 
 

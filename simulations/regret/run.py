@@ -3,7 +3,7 @@
 Run: python simulations/regret/run.py [-o FOLDER]
 
 Writes ``regret.csv``: a row for each price and world, a column for each rule. The regret of a rule is
-P(wrong verdict) + price x expected cost, less the same of the best policy on counts, which knows the world.
+P(wrong verdict) + price x expected cost, minus the same of the best policy on counts, which knows the world.
 """
 
 from __future__ import annotations

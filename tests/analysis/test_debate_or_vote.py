@@ -101,7 +101,7 @@ def test_a_log_without_any_change_gets_a_row_without_an_interval(module: dict[st
     t = Trajectories.from_arrays([[["A"], ["A"]], [["B"], ["B"]]], ["A", "A"])
     row = module["row_of"](module["compared"](t))
     assert (row["gain"], row["low"], row["p_sign_flip"], row["detectable"]) == (0.0, None, None, None)
-    assert (module["limits"](row), module["said"](row["equivalent"])) == ("+0.000 -", "cannot be told")
+    assert (module["limits"](row), module["said"](row["equivalent"])) == ("+0.000 -", "undecided")
 
 
 def test_without_real_logs_the_study_says_so_and_stops(

@@ -80,8 +80,8 @@ def test_what_the_findings_say_in_words_is_in_the_tables(made: dict[str, pd.Data
         assert reading.loc[name, "low"] < 0.5 < reading.loc[name, "high"]
     assert reading.loc["area for a right leader", "estimate"] < 0.5
     assert trials.loc["after a growth", "estimate"] < trials.loc["after no growth", "estimate"] / 2
-    assert trials.loc["variance less that of independent trials", "high"] < 0
-    random = trials.loc["variance less that of random order"]
+    assert trials.loc["variance minus that of independent trials", "high"] < 0
+    random = trials.loc["variance minus that of random order"]
     assert random["low"] < 0 < random["high"]
     free = trials.loc["variance of w without ties"]
     assert free["low"] < 5 / 12 < free["high"] < 0.75
