@@ -1,7 +1,7 @@
 """Pages of the documentation that are made from the code, so that they cannot fall behind it.
 
-`write(folder)` makes one Markdown page each for the claims of a work, the command line, the stopping rules and the
-protocols, and one table of the defects that a log can have.
+`write(folder)` makes one Markdown page each for the claims of a work, the items of a paper, the command line, the
+stopping rules and the protocols, one table of the defects that a log can have, and the BibTeX entry of d3stats.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def claims() -> dict[str, str]:
     """Return one page for each work, by file name: its claims with formulas, verdicts and counterexamples."""
     from d3stats.theory import claims as known
     from d3stats.theory import page
-    from d3stats.theory.claim import WORKS, position_of_work, short_name
+    from d3stats.theory.claim import HERE, WORKS, position_of_work, short_name
 
     pages: dict[str, str] = {}
     index = [
@@ -72,6 +72,10 @@ def claims() -> dict[str, str]:
         "Each statement of a paper that d3stats checks, by source. `d3stats theorems NAME` prints one; ",
     ]
     index[-1] += "{doc}`/methods/theorems` says how a claim is checked."
+    index += [
+        "",
+        "*Holds under*: false as stated, and true with a condition that the page of the claim adds.",
+    ]
     entries = sorted(known().values(), key=lambda claim: position_of_work(claim.source.work))
     toctree = []
     for work in (*WORKS, None):
@@ -84,10 +88,11 @@ def claims() -> dict[str, str]:
             continue
         title = short_name(work) if work else "other works"
         name = "claims_" + re.sub(r"\W+", "_", title.lower())
-        toctree.append(f"{title[0].upper()}{title[1:]} <{name}>")
+        head = title if work == HERE else title[0].upper() + title[1:]
+        toctree.append(f"{head} <{name}>")
         rows = [(f"[{c.title}]({name}.md#{c.name})", c.status, f"`{c.name}`") for c in own]
-        index += ["", f"## {title[0].upper()}{title[1:]}", "", table(["claim", "verdict", "name"], rows)]
-        pages[name] = f"# Claims: {title}\n\n" + "\n".join(
+        index += ["", f"## {head}", "", table(["claim", "verdict", "name"], rows)]
+        pages[name] = f"# Claims: {head}\n\n" + "\n".join(
             _claim(page(c.name).to_markdown(), c.name) for c in own
         )
     index += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
@@ -107,7 +112,8 @@ def _claim(text: str, name: str) -> str:
             first = False
             line += f"\n\nName: `{name}`"
         lines.append(line)
-    return re.sub(r"```latex\n(.*?)\n```", r"$$\n\1\n$$", "\n".join(lines), flags=re.DOTALL)
+    linked = re.sub(r"^- ([a-z0-9-]+): ", r"- {ref}`\1 <\1>`: ", "\n".join(lines), flags=re.MULTILINE)
+    return re.sub(r"```latex\n(.*?)\n```", r"$$\n\1\n$$", linked, flags=re.DOTALL)
 
 
 def command_line() -> str:
@@ -161,8 +167,8 @@ def studies(root: Path) -> dict[str, str]:
     return pages
 
 
-def gallery() -> str:
-    """Return the page of all figures with their captions and data."""
+def _figures() -> Any:
+    """Return the module that knows the figures of the repository."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("gallery", ROOT / "figures" / "gallery.py")
@@ -170,14 +176,60 @@ def gallery() -> str:
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    text: str = module.gallery("../../figures")
+    return module
+
+
+def gallery() -> str:
+    """Return the page of all figures with their captions and data."""
+    text: str = _figures().gallery("../../figures")
     return text
+
+
+def figure_widths() -> dict[str, int]:
+    """Return the width on a page of every figure, in pixels, by its name."""
+    figures = _figures()
+    return {path.stem: figures.width(path.stem) for path in sorted((ROOT / "figures").glob("*.png"))}
+
+
+def bibtex(cff: str) -> str:
+    """Return the BibTeX entry that a CITATION.cff file describes."""
+    import yaml
+
+    said = yaml.load(cff, Loader=yaml.BaseLoader)  # every value as text: a version is no number
+    authors = [
+        f"{who['family-names']}, {who['given-names']}" if "family-names" in who else f"{{{who['name']}}}"
+        for who in said["authors"]
+    ]
+    fields = {
+        "author": " and ".join(authors),
+        "title": said["title"],
+        "version": said.get("version"),
+        "year": said.get("date-released", "")[:4],
+        "doi": said.get("doi"),
+        "url": said.get("url") or said.get("repository-code"),
+    }
+    key = re.sub(r"\W+", "_", said["title"].split(":")[0].lower())
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@software{{{key},", *lines, "}"])
+
+
+def citation() -> str:
+    """Return the BibTeX entry of d3stats as a block of code, from CITATION.cff."""
+    return f"```bibtex\n{bibtex((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))}\n```\n"
+
+
+def papers() -> dict[str, str]:
+    """Return the pages of the papers' items."""
+    from _papers import pages as made
+
+    return made()
 
 
 def pages() -> dict[str, str]:
     """Return every page by its name, without an ending."""
     made = {"defects": defects(), "rules": rules(), "protocols": protocols(), "command_line": command_line()}
-    return {**made, "gallery": gallery(), **claims(), **studies(ROOT)}
+    made |= {"citation": citation(), "gallery": gallery()}
+    return {**made, **claims(), **papers(), **studies(ROOT)}
 
 
 def names() -> set[str]:

@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from numpydoc.xref import DEFAULT_LINKS
+
 import d3stats
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import _api
 
 project = "d3stats"
 author = "the d3stats authors"
@@ -17,7 +21,6 @@ version = release = d3stats.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "myst_nb",
     "numpydoc",
 ]
@@ -26,24 +29,35 @@ nb_execution_mode = "cache"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "made/defects.md", "made/rules.md", "made/protocols.md"]
-templates_path = ["_templates"]
+# Parts that other pages include.
+exclude_patterns = ["_build", *(f"made/{name}.md" for name in ("citation", "defects", "protocols", "rules"))]
 
-myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 
-autosummary_generate = True
-autodoc_member_order = "bysource"
+# A reference that leads nowhere is a warning, hence an error.
+nitpicky = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
-# The members are listed by autodoc; a second list by numpydoc would document each of them twice.
+# The pages list the members; a second list by numpydoc would document each of them twice.
 numpydoc_show_class_members = False
+# In the types of parameters the package's own classes are links, and nothing else is.
+DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = _api.short_names()
+numpydoc_xref_ignore = "all"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "d3stats"
 html_static_path = ["_static"]
 html_css_files = ["d3stats.css"]
 html_show_sourcelink = False
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 7,
+    "collapse_navigation": True,
+}
 html_sidebars = {
     page: []
     for page in (
@@ -54,36 +68,128 @@ html_sidebars = {
         "concepts",
         "glossary",
         "notebooks",
+        "neighbours",
+        "citation",
         "moved",
         "made/command_line",
+        "made/gallery",
+        *(f"made/{path.stem}" for path in Path(__file__).parents[1].glob("notebooks/*.py")),
     )
 }
 
 
 def _write_pages(app: Any) -> None:
-    """Make the pages that come from the code: claims, commands, rules, protocols, defects."""
-    from _pages import write
+    """Make the pages that come from the code: the reference, claims, commands, rules, protocols, defects."""
+    import _pages
 
-    write(Path(__file__).parent / "made")
+    _pages.write(Path(__file__).parent / "made")
+    _api.write(Path(__file__).parent / "api" / "generated")
+
+
+def _documented(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Resolve a reference to a name by another path than the one under which it is documented."""
+    if node.get("refdomain") != "py":
+        return None
+
+    target = _api.documented(node["reftarget"], node.get("py:module"), Path(node["refdoc"]).name)
+    if target is None:
+        return None
+    return env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", target, node, content)
+
+
+def _public_bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
+    """Name only those bases of a class that a reader can look up."""
+    bases[:] = filter(_api.is_shown, bases)
+
+
+def _mathml(formula: str, display: str) -> str:
+    """Return a formula as MathML.
+
+    The converter leaves the backslash of an escaped sign within a text, and browsers do not stretch a bracket of fixed
+    size that has an exponent: brackets grow with what they hold instead.
+    """
+    import re
+
+    from latex2mathml.converter import convert
+
+    plain = re.sub(r"\\text\{[^}]*\}", lambda text: re.sub(r"\\([_%&#])", r"\1", text[0]), formula)
+    plain = re.sub(r"\\[bB]igg?l(?![a-z])", r"\\left", plain)
+    plain = re.sub(r"\\[bB]igg?r(?![a-z])", r"\\right", plain)
+    return str(convert(plain, display=display))
 
 
 def _inline_math(writer: Any, node: Any) -> None:
     from docutils.nodes import SkipNode
-    from latex2mathml.converter import convert
 
-    writer.body.append(convert(node.astext()))
+    formula = _mathml(node.astext(), "inline")
+    long = len(node.astext()) > 40  # wider than a telephone: it scrolls by itself
+    writer.body.append(f'<span class="long-formula">{formula}</span>' if long else formula)
     raise SkipNode
 
 
 def _block_math(writer: Any, node: Any) -> None:
     from docutils.nodes import SkipNode
-    from latex2mathml.converter import convert
 
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="math">{_mathml(node.astext(), "block")}</div>')
     raise SkipNode
+
+
+def _mark_long_code(app: Any, doctree: Any, name: str) -> None:
+    """Mark code in a sentence with a word that is longer than a line on a telephone, for the style sheet."""
+    from docutils.nodes import literal
+
+    for node in doctree.findall(literal):
+        if max(map(len, node.astext().split()), default=0) > 32:
+            node["classes"].append("long-code")
+
+
+def _size_figures(app: Any, doctree: Any, name: str) -> None:
+    """Show every figure in the gallery's scale; a picture with a width links to its file, where it can be enlarged."""
+    from _pages import figure_widths
+    from docutils.nodes import image
+
+    widths = figure_widths()
+    for node in doctree.findall(image):
+        path = Path(node["uri"])
+        if path.parent.name == "figures" and "width" not in node:
+            node["width"] = f"{widths[path.stem]}px"
+
+
+def _console() -> Any:
+    """Return a lexer for terminal sessions in which only ``$ `` is a prompt: a line of output may begin with a %."""
+    import re
+
+    from pygments.lexers.shell import BashSessionLexer
+
+    class Session(BashSessionLexer):
+        _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
+
+    return Session
+
+
+def _formulas_of_outputs(app: Any, doctree: Any, page: str) -> None:
+    """Write formulas in the HTML that a notebook's cell shows as MathML, too."""
+    import html
+    import re
+
+    from docutils import nodes
+
+    def mathml(found: Any) -> str:
+        return f'<div class="math">{_mathml(html.unescape(found[1]), "block")}</div>'
+
+    for node in doctree.findall(nodes.raw):
+        text = node.astext()
+        if "html" in node.get("format", "") and "\\[" in text:
+            node.children = [nodes.Text(re.sub(r"\\\[(.*?)\\\]", mathml, text, flags=re.DOTALL))]
 
 
 def setup(app: Any) -> None:
     """Hook the made pages into the build, and write formulas as MathML, which browsers show without any script."""
+    app.add_lexer("console", _console())
     app.connect("builder-inited", _write_pages)
+    app.connect("doctree-resolved", _formulas_of_outputs)
+    app.connect("doctree-resolved", _mark_long_code)
+    app.connect("doctree-resolved", _size_figures)
+    app.connect("missing-reference", _documented)
+    app.connect("autodoc-process-bases", _public_bases)
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))

@@ -96,21 +96,40 @@ class Scripted(BaseHTTPRequestHandler):
         pass
 
 
-# Port 0: the system chooses a free one. Loopback only: nobody else can reach it.
+# Port 0: the system chooses a free one. Loopback only: no other machine can reach it.
 server = ThreadingHTTPServer(("127.0.0.1", 0), Scripted)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 base_url = f"http://127.0.0.1:{server.server_port}/v1"
 
 # %% [markdown]
-# ## What is debated
+# ## The items
 #
 # An item is a question and two answers; the right one is known here, so that accuracy can be counted. A CSV or JSONL
 # file with columns such as `question, answer_a, answer_b, label` does as well as a DataFrame.
 
 # %%
+import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
 from d3stats.run.items import read_items
+
+# %matplotlib inline
+
+def show(frame, digits=3):
+    """Show a data frame without its row numbers; a blank cell is a value that does not exist."""
+
+    def written(value):
+        if pd.isna(value):
+            return ""
+        if isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if isinstance(value, (float, np.floating)) and abs(value) < 1000:
+            return f"{value:.{digits}f}"
+        return f"{value:,.0f}" if isinstance(value, (int, float, np.integer, np.floating)) else str(value)
+
+    return HTML(frame.map(written).to_html(index=False, border=0))
+
 
 rows = []
 for i, (question, said) in enumerate(right.items()):
@@ -118,14 +137,15 @@ for i, (question, said) in enumerate(right.items()):
     a, b = (said, wrong) if i % 2 else (wrong, said)
     rows.append({"question": question, "answer_a": a, "answer_b": b, "label": "A" if i % 2 else "B"})
 items = read_items(pd.DataFrame(rows))
-items[0]
+show(pd.DataFrame(rows[:4]))
 
 # %% [markdown]
-# ## What it will cost
+# ## The cost forecast
 #
-# SAMRE: two advocates, a judge, five jurors. Here the jurors are polled in every round and nothing stops a debate
-# before its third round, so that rules can be compared afterwards. The forecast plays the debates with imagined
-# replies and asks nobody. `at most` is the bound that a budget sets aside; a reply is rarely that long.
+# SAMRE: two advocates, a judge, five jurors. Here the jurors are polled in every round and nothing stops a debate before
+# its third round, so that rules can be compared afterwards. The forecast simulates the debates with made-up replies and
+# calls no model. `at most` is the bound that a budget sets aside; a reply is rarely that long. There are no prices here,
+# so there are no dollars.
 
 # %%
 from d3stats.run.live import LiveAgent
@@ -135,14 +155,15 @@ from d3stats.stopping import FullDepth
 
 protocol = Samre(poll="every_round", max_rounds=3)
 agent = LiveAgent("scripted", base_url, seed=7)
-print(forecast(protocol, items, agent).to_frame().round(0).to_string(index=False))
+ahead = forecast(protocol, items, agent).to_frame()
+show(ahead[["case", "rounds", "calls", "tokens_in", "tokens_out", "tokens", "tokens_per_debate"]], digits=0)
 
 # %% [markdown]
 # ## Run it
 #
-# `check` costs nothing and fails with one clear line when nobody answers, the key is refused or the model is unknown.
-# The budget counts every token, and no call begins whose bound is not set aside. Should this cell be interrupted, or its
-# process be killed, the same call goes on from the log: what was recorded is not bought again.
+# `check` costs nothing and fails with one clear line when no server answers, the key is refused or the model is unknown.
+# The budget counts every token, and no call begins whose bound is not set aside. If this cell is interrupted, or its
+# process is killed, the same call resumes from the log, and no recorded reply is bought again.
 #
 # On the command line the same run is
 # `d3stats debate items.csv --protocol samre:poll=every_round,max_rounds=3 --model NAME --base-url URL --budget-tokens 3000000 -o samre.jsonl`.
@@ -160,6 +181,9 @@ print(f"{report.closed} of {report.planned} debates, {report.calls} calls, {repo
 print("stopped because:", dict(report.stops))
 
 # %% [markdown]
+# *Exhausted* means that the debates went to their last round, as was asked for. The tokens are a quarter of the forecast
+# of all rounds, because a script answers in one line where a model would use the words that it may.
+#
 # The same call again finds everything done, and asks nothing.
 
 # %%
@@ -170,42 +194,36 @@ async with agent:
 print(again.new, "new debates;", again.calls - report.calls, "new calls")
 
 # %% [markdown]
-# ## Is the log sound?
+# ## Check of the log
 
 # %%
 from d3stats.log import examine
 
-print(examine(log).to_text())
+print(examine(log).to_text().replace(f"{folder}/", ""))
 
 # %% [markdown]
 # ## Read a debate
 #
-# `d3stats show samre.jsonl DEBATE` prints one debate for people. Here is how the first one began:
+# `d3stats show samre.jsonl DEBATE` prints one debate for people. The log is also a table with one row per turn. Here is
+# how the first debate began:
 
 # %%
-import os
-import subprocess
-import sys
-
 from d3stats.log import read_log
 
-first = read_log(log).items["debate"].iloc[0]
-command = "from d3stats.cli import app; app()"
-shown = subprocess.run(
-    [sys.executable, "-c", command, "show", str(log), first, "--round", "1"],
-    capture_output=True,
-    text=True,
-    check=True,
-    env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"},
-)
-print(shown.stdout)
+records = read_log(log, texts=True)
+item = records.items.iloc[0]
+turns = records.turns[(records.turns["debate"] == item["debate"]) & (records.turns["round"] == 1)]
+print(item["text"])
+show(turns[["agent", "role", "vote", "text"]].fillna(""))
 
 # %% [markdown]
-# ## Which rule would have done?
+# Only jurors vote; the judge gives scores, which have a column of their own.
 #
-# The debates were played to the end, so any rule can be replayed on them: SAMRE's own, which stops when the gap of
-# the judge's scores has settled, and rules on the jurors' votes. The seats are the jurors', because nobody else votes;
-# the tokens are everybody's.
+# ## Comparison of stopping rules
+#
+# The debates were played to the end, so any rule can be replayed on them: SAMRE's own, which stops when the gap of the
+# judge's scores has settled, and rules on the jurors' votes. The seats are the jurors', because no other agent votes; the
+# tokens are those of all agents.
 
 # %%
 import d3stats
@@ -213,15 +231,21 @@ from d3stats.plotting import use_style
 
 debates = d3stats.Trajectories.from_log(log)
 played = d3stats.replay(debates, [protocol.rule(), "supermajority:0.8", "fixed:1"], n_boot=500, rng=1)
-print(played.summary())
+columns = ["rule", "rounds", "tokens", "accuracy", "accuracy_low", "accuracy_high", "flips"]
+show(played.to_frame()[[*columns, "saved_tokens_vs_unanimity"]])
 
 # %%
 with use_style():
     played.plot()
 
 # %% [markdown]
-# The synthetic jurors draw anew in every round and do not listen, so what a further round changes here is chance. Real
-# ones may listen; that is what a pilot with your own model is for: see *From pilot to plan*.
+# The last column is the share of unanimity's tokens that a rule saves. SAMRE's own rule costs more than unanimity here:
+# the scripted judge draws new scores in every round, so the gap between them does not settle. Stopping after round 1 is
+# worse in accuracy, and a larger majority in any round better than all three rounds; with 40 debates the intervals
+# overlap, so neither is shown.
+#
+# The synthetic jurors draw new votes in every round and do not listen, so what a further round changes here is chance.
+# Real ones may listen; that is what a pilot with your own model is for: see *From pilot to plan*.
 #
 # ## Stop the server
 

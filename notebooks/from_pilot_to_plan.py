@@ -16,46 +16,69 @@
 # Fifty debates were played to the end. Which stopping rule should the next thousand run under, what will they cost,
 # and how often will they be right?
 #
-# So that the answer can be checked, the pilot is simulated here: seven agents of one LLM who are right or wrong
-# together, keep half of their votes by habit and lean towards the majority, on questions of three kinds. With a
-# log of your own, `Trajectories.from_log("my_log.jsonl")` takes the place of `simulate`.
+# So that the answer can be checked, the pilot is simulated here. Seven agents of one LLM are right or wrong together,
+# keep half of their votes by habit and lean towards the majority, on questions of three kinds. With a log of your own,
+# `Trajectories.from_log("my_log.jsonl")` takes the place of `simulate`.
 
 # %%
+import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
 import d3stats
 from d3stats.planning.plan import plan
 from d3stats.planning.risk import needed_debates, risk_controlled
 from d3stats.plotting import use_style
-from d3stats.worlds import simulate
-from d3stats.worlds import Conformity
+from d3stats.worlds import Conformity, simulate
+
+# %matplotlib inline
+
+
+def show(frame, digits=3):
+    """Show a data frame without its row numbers; a blank cell is a value that does not exist."""
+
+    def written(value):
+        if pd.isna(value):
+            return ""
+        if isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if isinstance(value, (float, np.floating)) and abs(value) < 1000:
+            return f"{value:.{digits}f}"
+        return f"{value:,.0f}" if isinstance(value, (int, float, np.integer, np.floating)) else str(value)
+
+    return HTML(frame.map(written).to_html(index=False, border=0))
+
 
 world = Conformity(panel=7, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], conformity=1.5)
 pilot = simulate(world, n_debates=50, n_rounds=8, rng=7)
-pilot
+print(pilot)
 
 # %% [markdown]
 # ## Look at the pilot
 #
-# How often is the majority right after each round, and how often do the agents agree? Later rounds cost more,
-# because every prompt holds the transcript.
+# How often is the majority right after each round (`accuracy`, with its 95 % interval), what share of the votes is right
+# (`mean`), and how far do debates differ in that share (`spread`)? Later rounds cost more tokens, because every prompt
+# holds the transcript.
 
 # %%
-print(d3stats.describe_rounds(pilot, n_boot=200, rng=1).to_frame()[
-    ["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "accuracy_high"]
-].round(3).to_string(index=False))
-print("tokens of each round:", pilot.tokens.mean(axis=0).round().tolist())
+rounds = d3stats.describe_rounds(pilot, n_boot=200, rng=1).to_frame().astype({"debates": int})
+rounds["tokens"] = pilot.tokens.mean(axis=0).round().astype(int)
+show(rounds[["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "accuracy_high", "tokens"]])
 
 # %% [markdown]
-# What would some rules have done on these fifty debates? Unanimity is the incumbent: savings against full depth
-# alone flatter a rule.
+# Accuracy seems to jump in the last round. With fifty debates that is four of them, and the intervals overlap widely.
+#
+# What would some rules have done on these fifty debates? Unanimity is what one would use without a plan: savings against
+# full depth alone flatter a rule. A *flip* is a debate whose decision differs from that of full depth.
 
 # %%
 played = d3stats.replay(pilot, ["fixed:1", "supermajority:0.85", "supermajority:0.7"], n_boot=500, rng=1)
-print(played.summary())
+columns = ["rule", "rounds", "accuracy", "accuracy_low", "accuracy_high", "flips"]
+show(played.to_frame()[[*columns, "saved_tokens_vs_unanimity"]])
 
 # %% [markdown]
-# The savings are plain and the differences in accuracy are not: on fifty debates one debate is two points, and a
+# The last column is the share of unanimity's tokens that a rule saves; full depth costs more than twice as many. The
+# savings are plain and the differences in accuracy are not: on fifty debates one debate is two points, and a
 # difference of several points can be chance. A plan reads the difference off a fitted chain instead, which uses every
 # vote of every round, and says so.
 #
@@ -66,73 +89,122 @@ print(played.summary())
 
 # %%
 made = plan(pilot, max_loss=0.01, confidence=0.9, debates=1000, price=1.0, rng=1)
-print(made.summary())
+print("Run", made.rule)
+frame = made.to_frame()
+show(frame[["rule", "role", "rounds", "saved", "saved_low", "saved_high", "loss", "loss_low", "loss_high", "p_within"]])
 
 # %% [markdown]
-# How to read the table:
+# A *ladder* is a threshold for each round: `7-7-6-5-5-1` stops in rounds 1 and 2 when all seven agents agree, in round 3
+# when six do, and so on; in round 6 it stops in any case. The table reads as follows:
 #
-# - `saved` is against unanimity, in tokens, and `loss` is unanimity's share of right verdicts less the rule's;
-#   `P(within)` is the chance under the chain that the loss is at most .01.
-# - The last line is the exact optimum of the fitted chain: what any rule that looks at counts could save.
-# - The notes say what the pilot cannot tell. They belong to the plan.
+# - `saved` is the share of unanimity's dollars that a rule saves. It is below 0 for full depth, which costs more.
+# - `loss` is unanimity's share of right verdicts minus the rule's, and `p_within` is the chance, under the chain, that
+#   the loss is at most .01. For the recommended rule it has to be .9 or more. Intervals are at 90 %.
+# - The last line is the exact optimum of the fitted chain: what the best rule that looks at counts would save. It is no
+#   rule to run, so it has no intervals.
 #
-# The same as a frame, with the cost of all thousand debates:
+# The notes say what the pilot does not show. They belong to the plan:
 
 # %%
-frame = made.to_frame()
-print(frame[["rule", "role", "saved", "total", "total_low", "total_high", "total_unit"]].round(3).to_string(index=False))
+for note in made.notes:
+    print("-", note)
+
+# %% [markdown]
+# The first note matters. On the pilot itself the rule loses five verdicts of fifty, ten times what it may. The chain
+# takes that for chance, because it knows no reason why round 8 should correct verdicts. In this world it is right, as is
+# seen below. With a log of your own it may be wrong. If you know that late rounds correct verdicts, do not cut them.
+#
+# The next table shows the cost of all thousand debates. Only the rules that one would run have limits for the total:
+
+# %%
+totals = frame.loc[frame["role"].isin(["recommended", "incumbent"])]
+show(totals[["rule", "role", "total", "total_low", "total_high", "total_unit"]], digits=1)
 
 # %% [markdown]
 # Does the chain fit at all? Each line compares the pilot with pilots drawn from the fit; a small p-value says that
 # the chain does not know something that the pilot shows.
 
 # %%
-print(made.checks.round(3).to_string(index=False))
+show(made.checks)
 
 # %% [markdown]
-# What the debates will cost, as they are run:
+# All p-values are large: the chain knows what these statistics show, the jump in round 8 included.
+#
+# The figure shows the cost as the debates are run:
 
 # %%
 with use_style():
     made.plot()
 
 # %% [markdown]
-# ## Was the promise kept?
+# ## The plan on fresh debates
 #
-# Five thousand fresh debates from the same world, stopped by the planned rule and by unanimity. Every interval of
-# the plan is set beside what happened. One pilot proves nothing: the study in `simulations/plan_promises` repeats
-# this over many worlds.
+# Five thousand fresh debates from the same world, stopped by the planned rule and by unanimity. Every interval of the
+# plan is set beside what happened.
 
 
 # %%
-def checked(plan_made, fresh):
-    """Set a plan's intervals beside fresh debates: accuracy, whatever the plan was made for."""
+def happened(plan_made, fresh):
+    """Set a plan's intervals beside fresh debates, by the measure that the plan was made for."""
     rule = plan_made.rule
-    table = d3stats.replay(fresh, rule, n_boot=200, rng=2).to_frame().set_index("rule")
-    mine, theirs = table.loc[str(rule)], table.loc["unanimity"]
-    promised = plan_made.to_frame().iloc[0]
+    replayed = d3stats.replay(fresh, rule, n_boot=10, rng=2).to_frame().set_index("rule")
+    mine, theirs = replayed.loc[str(rule)], replayed.loc["unanimity"]
+    planned = plan_made.to_frame().iloc[0]
     kept = "agreement" if plan_made.target == "agreement" else "accuracy"
-    happened = {
+    found = {
         "rounds": mine["rounds"],
         "tokens": mine["tokens"],
-        "kept": mine[kept],
+        kept: mine[kept],
         "saved": mine["saved_tokens_vs_unanimity"],
         "loss": theirs[kept] - mine[kept],
     }
+    names = {kept: "kept"}
     rows = [
-        (name, promised[name], promised[f"{name}_low"], promised[f"{name}_high"], value)
-        for name, value in happened.items()
+        (name, *(planned[f"{names.get(name, name)}{end}"] for end in ("", "_low", "_high")), value)
+        for name, value in found.items()
     ]
-    return pd.DataFrame(rows, columns=["measure", "planned", "low", "high", "happened"]).assign(
-        covered=lambda t: (t["low"] <= t["happened"]) & (t["happened"] <= t["high"])
-    )
+    frame = pd.DataFrame(rows, columns=["measure", "planned", "low", "high", "happened"])
+    inside = (frame["low"] <= frame["happened"]) & (frame["happened"] <= frame["high"])
+    return frame.assign(inside=inside)
 
 
 fresh = simulate(world, n_debates=5000, n_rounds=8, rng=8)
-print(made.rule)
-print(checked(made, fresh).round(3).to_string(index=False))
+show(happened(made, fresh))
 
 # %% [markdown]
+# The limit on the loss holds: the loss is .006, below the .01 that was allowed, although the pilot lost .1. But three
+# intervals miss: the rule plays 3.01 rounds, more than the upper limit of 2.98, so it needs more tokens and saves less,
+# .62 in place of .70. The three are one miss, because tokens and savings follow from the rounds. Is it bad luck, or is
+# the plan too sure?
+#
+# Each interval holds the truth with probability .9, so one pilot in ten is expected to miss. Twenty other pilots of the
+# same world separate the two explanations:
+
+# %%
+tried = []
+for seed in range(100, 120):
+    other = simulate(world, n_debates=50, n_rounds=8, rng=seed)
+    again = plan(other, max_loss=0.01, confidence=0.9, debates=1000, price=1.0, limit=False, rng=1)
+    tried.append(happened(again, fresh).assign(pilot=seed))
+tried = pd.concat(tried)
+counted = tried.groupby("measure", sort=False)["inside"].sum()
+losses = tried.loc[tried["measure"] == "loss", "happened"]
+show(counted.rename("intervals that hold, of 20").reset_index())
+
+# %%
+print(f"loss of the 20 rules on fresh debates: mean {losses.mean():.4f}, largest {losses.max():.4f}")
+print(f"rules that lose more than .01: {int((losses > 0.01).sum())} of 20")
+
+# %% [markdown]
+# The intervals hold in 16 to 20 of 20 pilots, where 18 are expected; so the three misses above are the luck of one pilot.
+# The loss is another matter: five of twenty rules lose more than .01, where two are expected. The noise of the fresh
+# debates (a standard error of some .004) explains a part. The rest is an error of the chain, which knows two kinds of
+# questions where this world has three. A plan is as good as its chain.
+#
+# `simulations/plan_promises` repeats this for 200 worlds of five families. Its 90 % intervals hold rounds, tokens,
+# accuracy and savings in 89 to 93 % of the worlds, and the loss in 71 %: where the chain does not describe the world,
+# the loss is what suffers.
+#
 # ## Without labels
 #
 # Most users have no right answers. The plan then keeps agreement with the verdict of full depth, and cannot see
@@ -141,37 +213,47 @@ print(checked(made, fresh).round(3).to_string(index=False))
 
 # %%
 blind = plan(pilot, target="agreement", max_loss=0.01, limit=False, rng=1)
-print(blind.rule, "\n", *(f"- {note}\n" for note in blind.notes))
-print(checked(blind, fresh).round(3).to_string(index=False))
+print("Run", blind.rule)
+for note in blind.notes:
+    print("-", note)
+
+# %%
+show(happened(blind, fresh))
 
 # %% [markdown]
-# ## A promise that needs no model
+# All intervals hold. The saving is small because agreement with full depth asks so much: a rule that stops early cannot
+# know what the last round would say.
+
+# %% [markdown]
+# ## A guarantee without a model
 #
-# The plan's promise holds as far as the chain does. Learn-then-test assumes nothing about debates: it certifies the
-# boldest supermajority whose verdict differs from that of full depth in at most so many debates. The price is data.
+# The plan's limit on the loss holds as far as the chain does. Learn-then-test assumes nothing about debates. It certifies
+# the smallest supermajority whose verdict differs from that of full depth in at most so many debates. The price is data.
 # Even a rule without a single loss needs 45 debates for a limit of .05, and 230 for .01.
 
 # %%
 family = [f"supermajority:{share}" for share in (1.0, 0.85, 0.7, 0.55)]
 print("debates needed without a loss, at .05 and .01:", needed_debates(0.05, 0.1), needed_debates(0.01, 0.1))
+rows = []
 for limit in (0.15, 0.1, 0.05, 0.01):
+    row = {"at most this share may differ": limit}
     for size in (50, 500, 5000):
         found = risk_controlled(fresh.select(range(size)), family, max_loss=limit, delta=0.1)
-        rule = found.rule if found.certified else "nothing certified"
-        print(f"at most {limit:.2f} differ from full depth, {size:4d} debates: {rule}")
+        row[f"{size} debates"] = str(found.rule) if found.certified else "nothing certified"
+    rows.append(row)
+show(pd.DataFrame(rows), digits=2)
 
 # %% [markdown]
-# How often each of them really differs from full depth, on all five thousand:
+# The column `risk` shows how often each of them really differs from full depth, on all five thousand:
 
 # %%
-print(found.to_frame()[["rule", "rounds", "risk"]].round(3).to_string(index=False))
+show(found.to_frame()[["rule", "rounds", "risk"]])
 
 # %% [markdown]
-# Two things to see. A rule whose true share lies near the limit passes or fails by the luck of the pilot: a small
-# one may certify what a large one does not. And no number of debates certifies a limit below what unanimity itself
-# loses against full depth, because that loss is real: the plan's promise is against unanimity, this one against full
-# depth.
+# Two things to see. A rule whose true share lies near the limit passes or fails by the luck of the pilot: a small one may
+# certify what a large one does not. And no number of debates certifies a limit below what unanimity itself loses against
+# full depth, because that loss is real. The plan's limit is against unanimity, this one against full depth.
 #
-# So fifty debates are enough for a plan that says which model it stands on, and not for a promise of one in a
-# hundred without one. Run the plan, keep playing a few of the thousand debates to the end, and certify the rule when
-# there are enough.
+# So fifty debates are enough for a plan that names the model on which it depends. They are not enough for a limit of one
+# in a hundred without a model. Run the plan, keep playing a few of the thousand debates to the end, and certify the rule
+# when there are enough.

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # What the theorems really say
+# # Theorems on debate: proofs and counterexamples
 #
 # Papers on debate cite theorems: more advocates separate two answers, a growing gap makes the verdict sure, debate
 # is a martingale. This notebook is for a reader who is about to cite one. It shows which hold, which fail and on
@@ -27,17 +27,36 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
 import d3stats
 from d3stats.plotting import TWO_COLUMNS, use_style
 from d3stats.theory import claim, contents, find_counterexample, page, survive
 
 # %matplotlib inline
-pd.set_option("display.max_rows", None, "display.max_colwidth", None)
+
+
+def show(frame, digits=3):
+    """Show a data frame without its row numbers; a blank cell is a value that does not exist."""
+
+    def written(value):
+        if pd.isna(value):
+            return ""
+        if isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if isinstance(value, (float, np.floating)) and abs(value) < 1000:
+            return f"{value:.{digits}f}"
+        return f"{value:,.0f}" if isinstance(value, (int, float, np.integer, np.floating)) else str(value)
+
+    return HTML(frame.map(written).to_html(index=False, border=0))
+
+
 studies = Path(d3stats.__file__).parents[1] / "analysis"  # tables of the studies on real logs, in a checkout
 
 table = contents().to_frame().rename(columns={"evidence": "smallest counterexample, or examples survived"})
-table
+with pd.option_context("display.max_colwidth", None):
+    shown = show(table)
+shown
 
 # %% [markdown]
 # *Refuted*: an instance satisfies everything that the source assumes and contradicts what it concludes. *Holds
@@ -45,7 +64,7 @@ table
 # contradicted by any instance that was generated; surviving is no proof.
 
 # %%
-print(pd.crosstab(table["source"], table["verdict"]).to_string())
+show(pd.crosstab(table["source"], table["verdict"]).rename_axis(columns=None).reset_index())
 
 # %% [markdown]
 # The counterexample was not only written down. A search that is not told of it draws instances to the assumptions,
@@ -56,6 +75,8 @@ for name in ("d3-concentration-bound", "d3-theorem-3-absolute", "more-advocates-
     print(find_counterexample(claim(name), rng=1))
 
 # %% [markdown]
+# The margin is what is claimed to be at least 0; the claim fails by so much.
+#
 # `d3stats theorems NAME` prints all that is known of one claim; `d3stats theorems --verify` checks all of them
 # again.
 #
@@ -75,12 +96,11 @@ debates = {
     "near .95": 0.95 + 0.01 * rng.random((1000, 51)),
     "creeps to .1": np.linspace(0, 0.1, 51)[None, :],
 }
-for name, gaps in debates.items():
-    last = gap_posterior(gaps).mean[:, -1]
-    print(f"{name:12s}  last gap {gaps[:, -1].mean():.3f}  posterior mean {last.mean():.3f}")
+rows = [(name, gaps[:, -1].mean(), gap_posterior(gaps).mean[:, -1].mean()) for name, gaps in debates.items()]
+show(pd.DataFrame(rows, columns=["gaps", "last gap", "posterior mean"]))
 
 # %% [markdown]
-# It is a posterior of the probability *that the gap grows*. It knows neither how large the gap is nor who leads.
+# The posterior is one of the probability *that the gap grows*. It shows neither how large the gap is nor who leads.
 #
 # The bound on P(delta >= 1 - eps) that comes with it says one minus four variances over eps squared. Where the
 # mean is not near one, it is no bound. On the left the gap grew in every round; on the right in half of the
@@ -93,15 +113,16 @@ with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.0), layout="constrained")
     for ax, debate in zip(axes, (every, half), strict=True):
         d3stats.plotting.plot_gap_contraction(debate, ax=ax)
-print(
-    half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]]
-    .round(4)
-    .to_string(index=False)
-)
+
+# %%
+show(half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]], digits=4)
 
 # %% [markdown]
-# And the variance, which is said to fall with every round, may rise. Here the gap grew nine times, then once did
-# not:
+# The numbers are those of the right panel. `claimed` should be a lower bound of `exact`, and lies far above it; its
+# premise, a mean near one, does not hold. Cantelli's and the sub-Gaussian bound are 0. They guarantee nothing, and that
+# is true.
+#
+# The variance, which D3 says falls with every round, may rise. Here the gap grew nine times, then once did not:
 
 # %%
 before, after = BetaGap.from_successes(9, 9), BetaGap.from_successes(9, 10)
@@ -115,10 +136,11 @@ print("would a failure lower it?", bool(before.failure_lowers_variance()))
 # %%
 size = np.array([2.0, 3, 4, 5, 6, 7])
 pair = np.array([size, size * [1, -1, 1, -1, 1, -1]])
-print("P(the gap grows), mean:", gap_posterior(pair).mean[:, -1].round(3))
 signed = signed_gap_posterior(pair, scale=20)
-print("P(answer 1 is better): ", signed.prob_better[:, -1].round(3))
-print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(3))
+found = {"P(the gap grows), mean": gap_posterior(pair).mean[:, -1]}
+found |= {"P(answer 1 is better)": signed.prob_better[:, -1]}
+found |= {"P(it leads in the next round)": signed.predictive().prob_positive[:, -1]}
+show(pd.DataFrame([(name, *each) for name, each in found.items()], columns=["", "answer 1 leads", "the lead changes"]))
 
 # %% [markdown]
 # A lead that lasts and one that changes hands look the same to the posterior of the growing gap, and not to the
@@ -130,34 +152,36 @@ print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(
 # %%
 reading = pd.read_csv(studies / "gap_reading" / "reading.csv")
 areas = reading[(reading["sides"] == "agents") & reading["name"].str.startswith("area")]
-print(areas[["name", "estimate", "low", "high"]].round(2).to_string(index=False))
+show(areas[["name", "estimate", "low", "high"]], digits=2)
 
 # %% [markdown]
 # Every interval holds a half: on 100 hard questions none of the three is seen to say who is right.
 #
 # ## The best of k
 #
-# D3's Theorems 2 and 3 take the best of k advocates a side and say: if one answer's scores dominate (it is more
-# likely to pass any mark), the gap between the two best scores grows with k. The page of the claim, with its
-# counterexample computed again:
+# D3's Theorems 2 and 3 take the best of k advocates a side. They say that the gap between the two best scores grows with
+# k if one answer's scores dominate (it is more likely to pass any mark). The page of the claim, with its counterexample
+# computed again:
 
 # %%
-print(page("d3-theorem-3-absolute").to_text())
+page("d3-theorem-3-absolute")
 
 # %% [markdown]
-# What holds instead are three theorems. **A**: if the *excess wealth* of the better answer's scores, how far they
-# reach above their own quantiles, is nowhere below the other's, the gap of the means is, for every k, at least
-# that of one advocate. **B**: the expected absolute gap grows if the best of k spreads more than one score, the
-# gap of the means grows, and the better answer is ahead at least half of the time. **C**: with a ceiling on the
-# scores the gap tends to the distance of the ceilings. Each survives a hundred instances drawn to its conditions,
-# which is no proof; the proofs are on the pages:
+# Three theorems hold instead. **A** is about *excess wealth*: how far an answer's scores reach above their own quantiles.
+# If the better answer's is nowhere below the other's, the gap of the means is, for every k, at least that of one
+# advocate. **B**: the expected absolute gap grows if the best of k spreads more than one score, the gap of the means
+# grows, and the better answer is ahead at least half of the time. **C**: with a ceiling on the scores the gap tends to
+# the distance of the ceilings. Each survives a hundred instances drawn to its conditions, which is no proof; the proofs
+# are on the pages:
 
 # %%
 for name in ("theorem-a", "theorem-b", "theorem-c"):
     print(survive(claim(name), 100, rng=1))
 
 # %% [markdown]
-# ### Do they apply to *your* scores?
+# A least margin of -8.9e-16 is 0 with the rounding of floating-point numbers: an instance in which both sides are equal.
+#
+# ### Conditions for your own scores
 #
 # A rubric from 1 to 20, and two answers of which the better one dominates. In place of these two tables put the
 # shares of your own scores.
@@ -185,25 +209,26 @@ def conditions(better, other, k):
     rows += [("B", "(i) best of k spreads more", b.spread), ("B", "(ii) gap of the means grows", b.mean_gap)]
     rows += [("B", "(iii) ahead half of the time", b.ahead), ("", f"so: the gap grows at k = {k}", b.conclusion)]
     return pd.DataFrame(
-        [(who, what, check.holds, round(check.margin, 4)) for who, what, check in rows],
+        [(who, what, check.holds, round(check.margin, 4) + 0.0) for who, what, check in rows],
         columns=["of", "condition", "holds", "margin"],
     )
 
 
 better, other = rubric(beta(5, 2)), rubric(beta(3, 2))
-print(conditions(better, other, k=5).to_string(index=False))
 print("as k grows, theorem C: the gap tends to", ceiling_limit(better, other))
+show(conditions(better, other, k=5), digits=4)
 
 # %% [markdown]
-# The claim's assumption is met and its conclusion is not. The conditions of A and B fail and say so. A law without
+# A condition holds where its margin is at least 0; a margin of 0 is equality somewhere. The claim's assumption is met and
+# its conclusion is not. The conditions of A and B fail and say so. A law without
 # a ceiling, for contrast:
 
 # %%
-print(conditions(exponential(2), exponential(1), k=5).to_string(index=False))
+show(conditions(exponential(2), exponential(1), k=5), digits=4)
 
 # %% [markdown]
-# Excess wealth shows at a glance which case one is in. Left the rubric: but for the lowest scores the weaker
-# answer has more room to rise, so the best of k gains more for it. Right the long tails.
+# Excess wealth shows at a glance which case one is in. On the left is the rubric. Except for the lowest scores the weaker
+# answer can rise further, so the best of k gains more for it. On the right are the long tails.
 
 # %%
 with use_style():
@@ -220,7 +245,7 @@ with use_style():
 # %% [markdown]
 # ### The gap is the wrong target
 #
-# A verdict is not a gap. What matters is how often the better answer has the higher best score:
+# A verdict is not a gap. A verdict depends on how often the better answer has the higher best score:
 
 # %%
 pairs = {
@@ -230,15 +255,18 @@ pairs = {
     "exponential, mean 2 against 1": (exponential(2), exponential(1)),
 }
 ks = [1, 2, 5, 10, 50]
+rows = []
 for name, (one, two) in pairs.items():
-    s = separation(one, two, ks)
-    print(f"{name:30s} gap {s.expected_gap.round(3)}  ranked right {s.ranking.round(3)}")
+    found = separation(one, two, ks)
+    for quantity, values in (("gap", found.expected_gap), ("ranked right", found.ranking)):
+        rows.append({"scores": name, "quantity": quantity} | {f"k = {k}": v for k, v in zip(ks, values, strict=True)})
+show(pd.DataFrame(rows))
 
 # %% [markdown]
-# On the rubric the gap shrinks from the start while the ranking improves up to some ten advocates; at fifty both
-# answers stand at the ceiling, ties decide, and it is worse than with one. For normal scores the gap shrinks and
-# the ranking improves all the way. Where each happens, for five advocates against one; the right ranking is the
-# one that single advocates give more often:
+# On the rubric the gap shrinks from the start while the ranking improves up to some ten advocates. At fifty both answers
+# are at the ceiling, ties decide, and the ranking is worse than with one. For normal scores the gap shrinks and the
+# ranking improves all the way. Where each happens, for five advocates against one; the right ranking is the one that
+# single advocates give more often:
 
 # %%
 from d3stats.models.separation.best_of_k import phase_table
@@ -281,21 +309,26 @@ def scored(level, rng):
 
 rng = np.random.default_rng(4)
 for_better, for_other = scored(16, rng), scored(14, rng)
-print(conditions(for_better.ravel(), for_other.ravel(), k=6).to_string(index=False), "\n")
-print(separation_from_scores(for_better, for_other, [1, 2, 6], rng=1).summary())
+show(conditions(for_better.ravel(), for_other.ravel(), k=6), digits=4)
+
+# %%
+logged = separation_from_scores(for_better, for_other, [1, 2, 6], rng=1).to_frame()
+wanted = ["expected_gap", "ranking", "gap_change", "ranking_change"]
+show(logged.loc[logged["quantity"].isin(wanted), ["k", "quantity", "estimate", "low", "high"]])
 
 # %% [markdown]
-# Dominance holds, the gap shrinks with k, and the ranking improves: here more advocates help, and the gap does not
+# The changes are against k = 1, where they are 0 by definition and have no interval. Dominance holds, the gap shrinks
+# with k, and the ranking improves: here more advocates help, and the gap does not
 # show it.
 #
-# ### How many advocates are they?
+# ### Worth in independent advocates
 #
 # Advocates of one model think alike. The correlation of their scores says how many independent ones they are
 # worth; by the variance of their mean and by the mean of their best, which are two questions.
 
 # %%
 alike = score_correlation(for_better, rng=1)
-print(alike.summary())
+print(f"correlation {alike.estimate:.3f} [{alike.low:.3f}, {alike.high:.3f}]")
 for kind in ("variance", "maximum"):
     worth = effective_advocates(6, max(alike.estimate, 0.0), kind, for_better.ravel())
     print(f"six advocates are worth {worth:.2f} by the {kind}")
@@ -322,13 +355,8 @@ print(f"under a common ceiling: {pays.pays_until}; {pays.reason}")
 # %%
 real = pd.read_csv(studies / "max_of_k" / "separation.csv")
 last = real[real["k"] == real.groupby("panel")["k"].transform("max")]
-for panel, rows in last.groupby("panel", sort=False):
-    row = rows.set_index("quantity")
-    gap, rank = row.loc["gap_change"], row.loc["ranking_change"]
-    print(
-        f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]  "
-        f"ranking {rank.estimate:+.3f} [{rank.low:+.3f}, {rank.high:+.3f}]"
-    )
+last = last[last["quantity"].isin(["gap_change", "ranking_change"])]
+show(last[["panel", "k", "quantity", "estimate", "low", "high"]])
 
 # %% [markdown]
 # The gap shrinks in every panel. The ranking gets worse for GPT-4's prompts, which share a ceiling, and better for
@@ -340,7 +368,7 @@ for panel, rows in last.groupby("panel", sort=False):
 # theorem is about beliefs, and one agent's belief is a martingale only if those whom it hears believe on average
 # what it believes (`debate-or-vote-theorem-1`). A log shows votes. For the share of right votes the claim can be
 # tested; in the voter world, where an agent copies a seat at random, it is true by construction. Then comes the
-# bundled log, seven small models on 40 questions.
+# bundled log, debates of seven agents of a small model on 40 questions.
 
 # %%
 from d3stats.models.beliefs.martingale import martingale_test
@@ -350,13 +378,17 @@ from d3stats.worlds import Voter
 world = Voter(panel=7, accuracy=0.65)
 voters = martingale_test(simulate(world, 160, 3, rng=1))
 models = martingale_test(d3stats.datasets.load_slm7())
-for name, test in (("voter world", voters), ("seven small models", models)):
+for name, test in (("voter world", voters), ("bundled log", models)):
     print(f"{name}\n{test.summary()}\n")
+
+# %% [markdown]
+# The drift of the voter world is 0 within its noise, as it is by construction. That of the small models is above 0, and
+# depends on how many of a panel are right. The figure shows both.
 
 # %%
 with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained", sharey=True)
-    for ax, (name, test) in zip(axes, (("voter world", voters), ("seven small models", models)), strict=True):
+    for ax, (name, test) in zip(axes, (("voter world", voters), ("bundled log", models)), strict=True):
         test.plot(ax=ax).set_title(name)
     axes[1].set_ylabel("")
 
@@ -366,7 +398,7 @@ with use_style():
 # the ends:
 
 # %%
-print(models.boundary.to_string(index=False))
+show(models.boundary)
 
 # %% [markdown]
 # One misread vote counts as a departure here, and 40 questions cannot see a drift of a hundredth.
@@ -376,7 +408,7 @@ print(models.boundary.to_string(index=False))
 # %%
 drift = pd.read_csv(studies / "martingale" / "drift.csv")
 first = drift[(drift["transition"] == "1-2") & (drift["picked"] == "no")]
-print(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]].round(3).to_string(index=False))
+show(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]])
 
 # %% [markdown]
 # ### Theorem D: what a martingale would cost
@@ -391,33 +423,34 @@ from d3stats.models.beliefs.latent import vote_or_consensus
 
 right, votes = simulate(world, 10_000, 100, rng=3).successes_trials()
 agreed = np.isin(right[:, -1], (0, 7))
-print(f"all agree at the end: {agreed.mean():.4f}")
-print(f"one agent, first round:      {right[:, 0].mean() / 7:.4f}")
-print(
-    f"unanimously right at the end: {(right[:, -1] == 7).mean():.4f}, Monte Carlo error {(right[:, -1] == 7).std() / 100:.4f}"
-)
-print(f"first majority right:        {(right[:, 0] > 3).mean():.4f}")
+end = right[:, -1] == 7
 counted = np.bincount(right[:, 0], minlength=8) / len(right)
-print("the theorem, from the counts of the first round:", vote_or_consensus(pmf=counted))
+theorem = vote_or_consensus(pmf=counted)
+shares = {
+    "all agree at the end": agreed.mean(),
+    "unanimously right at the end": end.mean(),
+    "its Monte Carlo error": end.std() / 100,
+    "one agent, first round": right[:, 0].mean() / 7,
+    "first majority right": (right[:, 0] > 3).mean(),
+    "consensus right, by the theorem from the first round": theorem.consensus,
+    "majority right, by the same counts": theorem.majority,
+}
+show(pd.DataFrame(shares.items(), columns=["share of debates", "value"]), digits=4)
 
 # %% [markdown]
-# Real debates are no such martingale, so the theorem does not condemn them; the question is put to the verdict
-# itself. What was gained over the majority of the first vote (`analysis/amplification`, 95 % intervals over
+# Real debates are no such martingale, so the theorem does not condemn them; the question is put to the verdict itself.
+# The next table shows the gain over the majority of the first vote (`analysis/amplification`, 95 % intervals over
 # questions):
 
 # %%
 gain = pd.read_csv(studies / "amplification" / "amplification.csv")
-print(
-    gain[["log", "picked", "first", "final", "gain", "gain_low", "gain_high", "p_gain_holm"]]
-    .round(3)
-    .to_string(index=False)
-)
+show(gain[["log", "picked", "first", "final", "gain", "gain_low", "gain_high", "p_gain_holm"]])
 
 # %% [markdown]
 # After correction no log shows a gain of the verdict, and none excludes one of a hundredth. "Picked" logs hold
 # questions chosen because a majority had failed on them, and say nothing about others.
 #
-# ## What to use instead
+# ## Replacements
 
 # %%
 instead = [
@@ -430,9 +463,9 @@ instead = [
     ("debate is, or is not, a martingale", "test it, questions as clusters", "models.beliefs"),
     ("debate until all agree", "the first majority is the one to beat", "d3stats.replay, d3stats.plan"),
 ]
-print(pd.DataFrame(instead, columns=["in place of", "use", "where"]).to_string(index=False))
+show(pd.DataFrame(instead, columns=["in place of", "use", "where"]))
 
 # %% [markdown]
-# What this notebook cannot say: a claim is true or false as it was made precise here, and each page says how that
-# was done. The real logs are a few hundred questions and, but for GPT-4's ratings, small or older models. The
-# studies' findings list what each of them cannot tell.
+# The results have limits. A claim is true or false as it was made precise here, and each page says how that was done. The
+# real logs are a few hundred questions and, but for GPT-4's ratings, small or older models. The studies' findings list
+# the limitations of each.
