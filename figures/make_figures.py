@@ -1,21 +1,23 @@
 """Make the figures of this folder: those whose data or code have changed, or all with `--all`.
 
 The same data give the same bytes, so a figure that changes in version control has changed in what it shows.
-`manifest.toml` keeps the name, caption, data and hashes of each; `gallery.py` makes a page of it.
+`manifest.toml` keeps name, caption, source, data and hashes of each; `gallery.py` makes a page of it. A figure's code
+is its function here, what that calls here, and the modules of d3stats that these use, with all that they import. Words
+for people are no part of it: comments, docstrings, captions and the texts of errors change without another drawing.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import inspect
 import json
-import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -27,6 +29,8 @@ from matplotlib.figure import Figure
 from d3stats import plotting
 from d3stats.datasets import load_slm7
 from d3stats.inference.bias import position_table
+from d3stats.inference.comparison import compare, strata_tables
+from d3stats.inference.reasons import rationale_strata
 from d3stats.models.bayes.mixture import fit_mixture
 from d3stats.models.chains import optimum
 from d3stats.models.gaps.beta import contraction_table
@@ -34,12 +38,22 @@ from d3stats.models.separation.best_of_k import phase_table
 from d3stats.models.separation.excess import excess_wealth_table, gain_table
 from d3stats.models.separation.laws import beta, exponential, uniform
 from d3stats.planning.describe import describe_rounds
+from d3stats.planning.escalation import plan_escalation
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.planning.replay import replay
 from d3stats.plotting import TWO_COLUMNS
+from d3stats.protocols import schematic
 from d3stats.stopping import from_text
-from d3stats.worlds import Conformity, count_process, round_tokens, simulate
+from d3stats.worlds import (
+    Conformity,
+    Courtroom,
+    JurorPersona,
+    count_process,
+    courtroom_items,
+    round_tokens,
+    simulate,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "figures"
@@ -47,20 +61,18 @@ SLM7 = ("d3stats/datasets/slm7.csv", "d3stats/datasets/slm7_questions.csv")
 
 
 class Entry(NamedTuple):
-    """A figure: how it is drawn, its caption, the files of its data, and the folders of code that it hangs on."""
+    """A figure: how it is drawn, its caption, where what it shows is from, and the files of its data."""
 
     draw: Callable[[], Figure]
     caption: str
+    source: str
     data: tuple[str, ...]
-    code: tuple[str, ...]
 
 
 FIGURES: dict[str, Entry] = {}
 
 
-def figure(
-    caption: str, *data: str, code: str = "d3stats"
-) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
+def figure(caption: str, *data: str, source: str) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
     """Enter the function's figure, under the function's name, into the list of figures.
 
     Parameters
@@ -69,18 +81,15 @@ def figure(
         What is shown, of which data, and how to read it.
     *data : str
         Files that it is drawn from, relative to the root.
-    code : str
-        Folder of the code that it hangs on besides; a figure of a finished table hangs on the drawings alone.
+    source : str
+        Where the data are from, or what is computed, and the published figure that this one goes with.
     """
 
     def enter(draw: Callable[[], Figure]) -> Callable[[], Figure]:
-        FIGURES[draw.__name__] = Entry(draw, caption, data, (code,))
+        FIGURES[draw.__name__] = Entry(draw, caption, source, data)
         return draw
 
     return enter
-
-
-TABLE = "d3stats/plotting"
 
 
 @cache
@@ -106,11 +115,12 @@ def one_legend(fig: Figure, axes: Iterable[Any]) -> None:
 
 
 @figure(
-    "What `d3stats demo` draws of its log, 160 debates of 7 small language models over 3 rounds: how many "
+    "The figure of `d3stats demo` for its log, 160 debates of 7 agents over 3 rounds: how many "
     "debates had 0 to 7 correct votes, observed (bars), fitted (dots), and where 95 % of samples of the "
     "fitted model fall (lines). Below, how far each round moved from the one before, and where each rule "
     "stops; missing votes are left out.",
     *SLM7,
+    source="the bundled log slm7 (d3stats/datasets/slm7.md); what `d3stats demo` computes",
 )
 def slm7_overview() -> Figure:
     report, played = demo()
@@ -121,6 +131,7 @@ def slm7_overview() -> Figure:
     "Correct votes per debate in each round of the demo's log, without missing votes. The fit misses only "
     "where a grey bar ends outside of the blue line, which holds 95 % of samples of the fitted model.",
     *SLM7,
+    source="the bundled log slm7 (d3stats/datasets/slm7.md); the mixtures of Hu et al. (2025), arXiv 2510.12697",
 )
 def slm7_counts_by_round() -> Figure:
     report, _ = demo()
@@ -132,6 +143,7 @@ def slm7_counts_by_round() -> Figure:
     "between the fitted mixtures. A distance below its grey bar, the 95 % quantile if nothing drifts, is no "
     "evidence of change.",
     *SLM7,
+    source="the bundled log slm7 (d3stats/datasets/slm7.md); the statistic of Hu et al. (2025), arXiv 2510.12697",
 )
 def slm7_ks_series() -> Figure:
     return plotting.plot_ks_series(demo()[0].drift.ks()).figure
@@ -141,6 +153,7 @@ def slm7_ks_series() -> Figure:
     "Where each rule would have stopped the debates of the demo's log. The length of a piece is the share of "
     "debates, its number and colour the round, its hatch the reason.",
     *SLM7,
+    source="the bundled log slm7 (d3stats/datasets/slm7.md); what `d3stats replay` computes",
 )
 def slm7_stop_rounds() -> Figure:
     return plotting.plot_stop_rounds(demo()[1].stops()).figure
@@ -151,6 +164,7 @@ def slm7_stop_rounds() -> Figure:
     "95 % band of the share of debates with 0 to 7 right votes, beside the observed shares; on top: the mean of"
     " each component.",
     *SLM7,
+    source="the bundled log slm7 (d3stats/datasets/slm7.md); a PyMC model, sampled with a fixed seed",
 )
 def mixture_posterior() -> Figure:
     return fit_mixture(load_slm7().counts()[1], draws=1500, rng=20251).plot().figure
@@ -160,7 +174,7 @@ def mixture_posterior() -> Figure:
     "Accuracy and tokens of stopping rules in a conformity world with 7 agents and up to 6 rounds, and the "
     "limit that no rule passes. All values are exact, so there are no intervals; rules far below the line waste"
     " tokens or verdicts.",
-    code="d3stats",
+    source="computed from the exact law of a synthetic world",
 )
 def frontier() -> Figure:
     world, rounds = Conformity(conformity=1.0, stubbornness=0.3), 6
@@ -186,7 +200,7 @@ def frontier() -> Figure:
     "verdicts and rounds together, each rule does than the best that knows the world. Values are exact to "
     ".001, those of the plan a mean over 5 pilots; light is good.",
     "simulations/regret/regret.csv",
-    code=TABLE,
+    source="study simulations/regret",
 )
 def regret_map() -> Figure:
     table = read("simulations/regret/regret.csv")
@@ -219,9 +233,10 @@ def regret_map() -> Figure:
 
 
 @figure(
-    "What up to 1,000 new debates will cost under the rule that `plan` recommends from a simulated pilot of "
+    "The cost of up to 1,000 new debates under the rule that `plan` recommends from a simulated pilot of "
     "50 debates, and under unanimity. The bands hold the total with 50, 80 and 95 % probability; where they "
     "lie apart, the saving is larger than chance.",
+    source="a pilot of a synthetic world, drawn with a fixed seed",
 )
 def plan_fan() -> Figure:
     pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
@@ -229,8 +244,9 @@ def plan_fan() -> Figure:
 
 
 @figure(
-    "What five advocates a side change over one, for two families of score laws with a ceiling; computed, not"
+    "The change from one advocate a side to five, for two families of score laws with a ceiling; computed, not"
     " simulated. Green: the expected gap and the chance of the right ranking both grow; red: both fall.",
+    source="computed from the exact laws of scores; the claims are D3's Theorems 2 and 3",
 )
 def separation_phase_map() -> Figure:
     floors, ceilings = np.linspace(0.0125, 0.9875, 40), np.linspace(0, 1, 41)
@@ -253,12 +269,12 @@ def separation_phase_map() -> Figure:
 
 @figure(
     "Accuracy gained over a single judge against cost in two synthetic worlds (2,000 and 1,000 items); a debate"
-    " without a decision counts as half right, and of protocols with the same cost and verdicts the first is "
-    "drawn. Bars are 95 % cluster intervals of the paired difference; filled points are not beaten by any "
-    "cheaper protocol.",
+    " without a decision counts as half right. Bars are 95 % cluster intervals of the paired difference; filled"
+    " points are not beaten by any cheaper protocol, and of protocols with the same cost and verdicts the first"
+    " is drawn.",
     "simulations/protocol_comparison/frontier.csv",
     "simulations/protocol_comparison/measures.csv",
-    code=TABLE,
+    source="study simulations/protocol_comparison; goes with D3, figure 3",
 )
 def protocol_frontier() -> Figure:
     table, measures = (
@@ -291,9 +307,50 @@ def protocol_frontier() -> Figure:
 
 
 @figure(
+    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2, beside points of one path) in four "
+    "synthetic worlds, with errors near .005, and on seven real logs with patience 1. Real values are means over "
+    "resamples of questions, and their 95 % intervals, near .08 on either side, are in the findings.",
+    "simulations/stability_sensitivity/thresholds.csv",
+    "analysis/stability_logs/settings.csv",
+    source="studies simulations/stability_sensitivity and analysis/stability_logs; goes with arXiv 2510.12697, whose "
+    "summary asks for rounds against accuracy over the threshold",
+)
+def stability_thresholds() -> Figure:
+    table, logs = (
+        read(name)
+        for name in (
+            "simulations/stability_sensitivity/thresholds.csv",
+            "analysis/stability_logs/settings.csv",
+        )
+    )
+    rules = table[table["threshold"].notna()]
+    rules = rules.assign(group="patience " + rules["patience"].astype(int).astype(str))
+    logs = logs[logs["patience"] == 1]
+    logs = logs.assign(rounds=logs["mean_rounds"], accuracy=logs["mean_accuracy"])
+    small = logs[logs["log"].str.startswith("small")]
+    small = small.assign(group=small["log"].str.removeprefix("small models, "))
+    other = logs[~logs["log"].str.startswith("small")]
+    other = other.assign(group=other["log"].str.removeprefix("GSM8K, ").str.removesuffix(", two runs"))
+    worlds = dict(list(rules.groupby("world", sort=False)))
+    fig, axes = plt.subplots(3, 2, figsize=(TWO_COLUMNS, 7.6), layout="constrained")
+    for ax, (name, part) in zip(axes.flat, worlds.items(), strict=False):
+        ax.set_ylim(0.5, 0.8)
+        plotting.plot_threshold_path(part[["threshold", "rounds", "accuracy", "group"]], ax=ax)
+        ax.set_title(f"world: {name}")
+        ax.get_legend().remove()
+    axes.flat[0].legend(loc="lower right")
+    for ax, (name, part) in zip(axes[2], {"small models": small, "GSM8K": other}.items(), strict=True):
+        ax.set_ylim(0.25, 0.95)
+        plotting.plot_threshold_path(part[["threshold", "rounds", "accuracy", "group"]], ax=ax)
+        ax.set_title(f"real logs: {name}")
+    return fig
+
+
+@figure(
     "Excess wealth of three pairs of score laws, computed exactly, where the first dominates the second. More "
     "advocates widen the mean gap for every k where the first curve is above, for no k where it is below, and "
     "for some where they cross.",
+    source="computed from the exact laws of scores",
 )
 def excess_wealth() -> Figure:
     pairs = [
@@ -314,6 +371,7 @@ def excess_wealth() -> Figure:
     "The chance that a gap has come within .4 of 1: exact, as D3 bounds it, and two bounds that hold. Left "
     "the gap grows in every round, right in every second one, where the claimed bound lies above the truth "
     "(crosses).",
+    source="computed from the exact posterior; the bound is that of D3, section 3",
 )
 def gap_contraction() -> Figure:
     rounds = np.arange(1, 61)
@@ -330,9 +388,9 @@ def gap_contraction() -> Figure:
 @figure(
     "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs."
     " Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare point"
-    " has none, as nobody moved there.",
+    " has none, as no share changed there.",
     "analysis/martingale/conditional.csv",
-    code=TABLE,
+    source="study analysis/martingale, of seven published logs that its findings name",
 )
 def martingale_drift() -> Figure:
     frame = (
@@ -352,11 +410,11 @@ def martingale_drift() -> Figure:
 
 
 @figure(
-    "How often 95 % intervals of clustered data hold the truth, in 2,000 simulated sets of 80 clusters for "
+    "Coverage of 95 % intervals on clustered data, in 2,000 simulated sets of 80 clusters for "
     "each point; bars are two Monte Carlo standard errors either way. Good methods stay in the grey band at "
     "every intraclass correlation (ICC); arrows are values below .90.",
     "simulations/interval_coverage/coverage.csv",
-    code=TABLE,
+    source="study simulations/interval_coverage",
 )
 def interval_coverage() -> Figure:
     found = read("simulations/interval_coverage/coverage.csv")
@@ -376,7 +434,7 @@ def interval_coverage() -> Figure:
     "sets of judgments, as kappa with 95 % cluster t intervals. The broken line is what chance alone gives; 1"
     " is perfect agreement.",
     "analysis/judges/kappas.csv",
-    code=TABLE,
+    source="study analysis/judges, of published judgments that its findings name",
 )
 def judge_agreement() -> Figure:
     found = read("analysis/judges/kappas.csv")
@@ -384,7 +442,7 @@ def judge_agreement() -> Figure:
     found["name"] = found["name"].where(~of_humans, "humans " + found["name"])
     found["level"], found["kind"] = 0.95, "cluster t"
     ax = plotting.plot_agreement(found[["name", "value", "low", "high", "group", "level", "kind"]])
-    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.8 + 0.19 * len(found))
+    ax.figure.set_size_inches(TWO_COLUMNS, 0.8 + 0.19 * len(found))
     return ax.figure
 
 
@@ -393,7 +451,7 @@ def judge_agreement() -> Figure:
     " jurors of the same accuracies (orange) and the limit of a large panel (green). The distance between blue "
     "and orange is what shared errors cost.",
     "analysis/juries/curves.csv",
-    code=TABLE,
+    source="study analysis/juries, of published judgments (PRD, LLMBar) and the bundled log slm7",
 )
 def jury_curve() -> Figure:
     frame = read("analysis/juries/curves.csv").assign(level=0.95)
@@ -413,11 +471,11 @@ def jury_curve() -> Figure:
 
 
 @figure(
-    "What debate gains over a vote in seven real logs: accuracy of the last round's vote less that of the "
+    "Gain of debate over a vote in seven real logs: accuracy of the last round's vote minus that of the "
     "first. Bars are 95 % cluster t intervals; differences inside the grey margin of .05 are too small to "
     "matter.",
     "analysis/debate_or_vote/debate_or_vote.csv",
-    code=TABLE,
+    source="study analysis/debate_or_vote, of seven published logs that its findings name",
 )
 def forest_debate_or_vote() -> Figure:
     found = read("analysis/debate_or_vote/debate_or_vote.csv")
@@ -425,7 +483,138 @@ def forest_debate_or_vote() -> Figure:
     frame["group"] = np.where(frame["picked"] == "yes", "picked for a wrong majority", "questions not picked")
     frame["level"], frame["kind"] = 0.95, "cluster t"
     fig, ax = plt.subplots(figsize=(TWO_COLUMNS, 2.6), layout="constrained")
-    plotting.plot_forest(frame, margin=0.05, xlabel="accuracy of the last vote less that of the first", ax=ax)
+    plotting.plot_forest(
+        frame, margin=0.05, xlabel="accuracy of the last vote minus that of the first", ax=ax
+    )
+    return fig
+
+
+@figure(
+    "Mean size of the difference between the judge's scores of two answers, by round of SAMRE, in four simulated "
+    "worlds of 2,000 questions, with 95 % t intervals. MORE with three advocates has one round; the broken line "
+    "carries its level on.",
+    "simulations/advocates_hypotheses/by_round.csv",
+    source="simulations/advocates_hypotheses; hypotheses 1 and 2 of the advocates paper, appendix A.5",
+)
+def advocates_rounds() -> Figure:
+    frame = read("simulations/advocates_hypotheses/by_round.csv").assign(level=0.95, kind="t")
+    worlds = {
+        "default": "both answers give equally much to find",
+        "independent, three times as much to find": "the better answer gives more to find",
+        "half hidden": "round 1 hides half",
+        "scores near the ceiling": "scores near the ceiling",
+    }
+    fig, axes = plt.subplots(2, 2, figsize=(TWO_COLUMNS, 4.9), layout="constrained", sharex=True, sharey=True)
+    for ax, (world, title) in zip(axes.flat, worlds.items(), strict=True):
+        rows = frame[frame["world"] == world]
+        parts = []
+        for name, group in (
+            ("samre", "SAMRE, one advocate a side"),
+            ("more", "MORE, three advocates a side"),
+        ):
+            ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high", "round": "x"}
+            part = rows[[*ends, "level", "kind"]].rename(columns=ends).assign(group=group)
+            parts.append(part if name == "samre" else part.head(1))
+        both = pd.concat(parts, ignore_index=True)
+        plotting.plot_series(both, xlabel="round", ylabel="difference, points", ax=ax)
+        (bars,) = (
+            h for h, label in zip(*ax.get_legend_handles_labels(), strict=True) if label.startswith("MORE")
+        )
+        ax.axhline(
+            parts[1]["value"].iloc[0], color=bars[0].get_color(), linestyle="--", linewidth=0.8, zorder=0
+        )
+        ax.set_title(title)
+    one_legend(fig, axes.flat)
+    for ax in axes[0]:
+        ax.set_xlabel("")
+    for ax in axes[:, 1]:
+        ax.set_ylabel("")
+    return fig
+
+
+@figure(
+    "Accuracy of ChatEval in a simulated world by the number of referees (left) and by turns of three referees "
+    "(right), by how a verdict is extracted; 20,000 items, with 95 % intervals. Grey: where accuracies of 80 items "
+    "fall for the majority of diverse roles; diamonds: what the paper prints for ChatGPT, with the error of its 80 "
+    "items.",
+    "simulations/chateval_sweeps/sweeps.csv",
+    source="simulations/chateval_sweeps; goes with ChatEval, figures 3a and 3b",
+)
+def chateval_sweeps() -> Figure:
+    frame = read("simulations/chateval_sweeps/sweeps.csv").assign(level=0.95, kind="Wilson")
+    frame = frame[frame["world"] == "errors by role"].rename(columns={"accuracy": "value"})
+    single = frame.loc[frame["sweep"] == "single agent", "value"].iloc[0]
+    groups = {
+        ("diverse", "mean"): "diverse roles, mean score",
+        ("diverse", "majority"): "diverse roles, majority",
+        ("same", "majority"): "one role, majority",
+    }
+    frame["group"] = [groups.get(key) for key in zip(frame["roles"], frame["extraction"], strict=True)]
+    frame = frame.dropna(subset="group")
+    # Table 1 and section 4.3: two, three and four referees; two turns of three (table 4).
+    printed = {"referees": {2: 0.600, 3: 0.625, 4: 0.625}, "turns": {2: 0.600}}
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.1), layout="constrained", sharey=True)
+    for ax, sweep in zip(axes, printed, strict=True):
+        rows = frame[frame["sweep"] == sweep]
+        if sweep == "turns":
+            rows = rows[rows["referees"] == 3]
+        rows = rows.assign(x=rows[sweep], order=rows["group"].map(list(groups.values()).index))
+        rows = rows.sort_values(["order", "x"])
+        plotting.plot_series(rows.drop(columns="order"), xlabel=sweep, ylabel="accuracy", ax=ax)
+        band = rows[rows["group"] == groups["diverse", "majority"]]
+        ax.fill_between(
+            band["x"],
+            band["batch_low"],
+            band["batch_high"],
+            color="0.9",
+            zorder=0,
+            label="95 % of batches of 80 items",
+        )
+        ax.axhline(single, color="0.35", linestyle="--", linewidth=0.8, zorder=1, label="single agent")
+        x, y = np.array(list(printed[sweep])), np.array(list(printed[sweep].values()))
+        ax.errorbar(
+            x + 0.14,
+            y,
+            1.96 * np.sqrt(y * (1 - y) / 80),
+            fmt="D",
+            color="0.15",
+            markersize=4,
+            linewidth=0.9,
+            label="printed, with the error of 80 items",
+        )
+        ax.set_xticks(sorted(rows["x"].unique()))
+        ax.legend()
+    axes[0].set_title("two turns")
+    axes[1].set_title("three referees")
+    one_legend(fig, axes)
+    axes[1].set_ylabel("")
+    return fig
+
+
+@figure(
+    "Accuracy of the majority of 1, 3, 5 and 7 jurors in 6,000 simulated debates, by what jurors have of a persona: an "
+    "effect toward the better answer (lifts the curve), and an error of their own (bends it upward). Means over all "
+    "juries of a size out of fifty personas, with 95 % cluster t intervals; crosses are exact.",
+    "simulations/persona_study/sizes.csv",
+    source="simulations/persona_study; the shape of D3, section 5.6 and Table 3",
+)
+def persona_juries() -> Figure:
+    frame = read("simulations/persona_study/sizes.csv").rename(columns={"k": "x", "accuracy": "value"})
+    arms = {
+        "plain": "no persona, seeing alike",
+        "effects": "effects, seeing alike",
+        "diversity": "no effects, seeing differently",
+        "personas": "effects, seeing differently",
+    }
+    frame = frame.assign(group=frame["arm"].map(arms), level=0.95, kind="cluster t")
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.3), layout="constrained", sharey=True)
+    for ax, (protocol, rows) in zip(axes, frame.groupby("protocol", sort=False), strict=True):
+        # SAMRE has no exact law, as its stop depends on the judge's marks.
+        rows = rows if rows["exact"].notna().any() else rows.drop(columns="exact")
+        plotting.plot_series(rows, xlabel="jurors", ylabel="accuracy of the majority", ax=ax)
+        ax.set_title(protocol)
+    one_legend(fig, axes)
+    axes[1].set_ylabel("")
     return fig
 
 
@@ -434,7 +623,7 @@ def forest_debate_or_vote() -> Figure:
     "share of pairs with the same winner in both orders, beside what chance alone would give (grey); orange: "
     "share of verdicts for the first slot, one half without bias.",
     "analysis/judge_bias/position.csv",
-    code=TABLE,
+    source="study analysis/judge_bias, of published judgments (LLMBar, PRD)",
 )
 def position_bias() -> Figure:
     found = read("analysis/judge_bias/position.csv").assign(level=0.95)
@@ -453,7 +642,7 @@ def position_bias() -> Figure:
     "Where D3's budgeted rule stops 10,000 simulated debates of a courtroom that is calibrated to D3's figures:"
     " the share that stops in each round (bars) and so far (line).",
     "simulations/d3_headline/stop_histogram.csv",
-    code=TABLE,
+    source="study simulations/d3_headline; goes with D3, figure 4",
 )
 def d3_stop_histogram() -> Figure:
     return plotting.plot_stop_histogram(read("simulations/d3_headline/stop_histogram.csv")).figure
@@ -461,10 +650,10 @@ def d3_stop_histogram() -> Figure:
 
 @figure(
     "Mean gap between the judge's scores of the better and the worse answer over the rounds, by kind of "
-    "question, in the same simulated courtroom. Diamonds mark the median stop, the thin lines what going on "
-    "would have shown; bands are 95 % intervals of the mean.",
+    "question, in the same simulated courtroom. Diamonds mark the median stop, the thin lines what further "
+    "rounds would have shown; bands are 95 % intervals of the mean.",
     "simulations/d3_headline/gap_trajectories.csv",
-    code=TABLE,
+    source="study simulations/d3_headline; goes with D3, figure 5",
 )
 def d3_gap_trajectories() -> Figure:
     frame = read("simulations/d3_headline/gap_trajectories.csv").assign(
@@ -473,20 +662,296 @@ def d3_gap_trajectories() -> Figure:
     return plotting.plot_gap_trajectories(frame).figure
 
 
+@figure(
+    "Accuracy of juries with and without personas by kind of question, in a simulated courtroom of 480 questions whose "
+    "personas help on four kinds and not on coding and math. Left is the difference, raw and shrunken; right are the "
+    "accuracies themselves, all with their intervals.",
+    source="computed from a synthetic world with a fixed seed; goes with D3, figure 2",
+)
+def persona_strata() -> Figure:
+    kinds, n, seed = [category.name for category in Courtroom().categories], 480, 11
+    lift = tuple(0.0 if kind in ("coding", "math") else 1.5 for kind in kinds)
+    jurors = tuple(JurorPersona(f"persona {k}", by_category=lift) for k in range(1, 6))
+    worlds = {"without personas": Courtroom(plain_diversity=0.0), "with personas": Courtroom(personas=jurors)}
+    plain, persona = (simulate(world, n, 5, rng=seed) for world in worlds.values())
+    of_debate = courtroom_items(worlds["without personas"], n, seed).set_index("debate")["category"]
+    found = compare(plain, persona, names=list(worlds), strata=of_debate, rng=0)
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.1), layout="constrained", sharey=True)
+    table = strata_tables(found.strata)["strata"]
+    of_runs = table["quantity"].isin(worlds)
+    plotting.plot_strata(table[~of_runs], xlabel="accuracy gained with personas", ax=axes[0])
+    plotting.plot_strata(table[of_runs], xlabel="accuracy", ax=axes[1])
+    return fig
+
+
+@figure(
+    "Tokens and accuracy of a choice between two protocols by the judge's gap, planned on 500 debates of a simulated "
+    "courtroom to lose at most .02 of accuracy; numbers are thresholds in points. The broken line and the star are the "
+    "same over 100,000 debates of that world, up to .001.",
+    source="computed from a synthetic world with a fixed seed, whose first round shows half of the difference; goes "
+    "with D3, section 5.5",
+)
+def protocol_choice() -> Figure:
+    thresholds, max_loss = [30, 15, 10, 8, 6, 5, 4, 3, 2, 1, 0], 0.02
+
+    def planned(n: int, seed: int, n_boot: int) -> Any:
+        more = simulate(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
+        samre = simulate(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
+        return plan_escalation(more, samre, max_loss=max_loss, thresholds=thresholds, n_boot=n_boot, rng=seed)
+
+    truth = planned(100_000, 1, n_boot=2).table  # its intervals are not drawn
+    best = truth.loc[truth["loss"] <= max_loss, "threshold"].min()
+    truth = truth[["threshold", "tokens", "accuracy"]].assign(chosen=truth["threshold"] == best)
+    return planned(500, 7, n_boot=2000).plot(truth=truth).figure
+
+
+@figure(
+    "D3's three measures of rationales in five public logs, by round where a log has several: who cites the debate, "
+    "how alike rationales of one debate are, and how many disagreements have an axis. Agents of a first round have "
+    "read no other; a short line is the cosine across questions, or the share with an axis by chance.",
+    "analysis/rationales/measures.csv",
+    source="study analysis/rationales; goes with D3, section 5.8",
+)
+def rationale_measures() -> Figure:
+    table = read("analysis/rationales/measures.csv").assign(level=0.95, kind="over questions")
+    # Words that are joined by a space without a break stay in one line.
+    when = {number: f"round\N{NO-BREAK SPACE}{number}" for number in table["round"]}
+    when["last"] = "last\N{NO-BREAK SPACE}round"
+    parts = table.groupby(["log", "round"], sort=False)
+    frame = rationale_strata({f"{log}, {when[number]}": part for (log, number), part in parts})
+    beside = "across questions, by chance"
+    return plotting.plot_strata(frame, xlabel="share, or mean cosine", reference=beside).figure
+
+
+def draw_protocols(panels: dict[str, str], heights: Iterable[int]) -> Figure:
+    """Draw the schematics of protocols, two in a row, with one legend; heights are lines per row."""
+    rows = list(heights)
+    fig, axes = plt.subplots(
+        len(rows),
+        2,
+        figsize=(TWO_COLUMNS, 0.5 + sum(0.55 + 0.21 * lines for lines in rows)),
+        height_ratios=rows,
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax, (title, text) in zip(axes.flat, panels.items(), strict=True):
+        schematic(text).plot(ax=ax).set_title(title, pad=14)
+    one_legend(fig, axes.flat)
+    return fig
+
+
+@figure(
+    "Order of speakers (left to right) and readers of each message in D3's two protocols, found by playing them. "
+    "An arrow runs from a message to its reader, and from those who decide to the verdict; five jurors share a line.",
+    source="the protocols of d3stats, played with a synthetic agent; goes with D3, figure 1",
+)
+def protocols_d3() -> Figure:
+    return draw_protocols({"MORE, one round": "more", "SAMRE, 2 of at most 5 rounds": "samre"}, [10])
+
+
+@figure(
+    "Order of speakers (left to right) and readers of each message in the advocates paper, found by playing its "
+    "protocols. In SAMRE the judge's feedback goes back to both advocates, who read it before they speak again; in "
+    "MORE no advocate does.",
+    source="the protocols of d3stats, played with a synthetic agent; goes with the advocates paper, figure 1",
+)
+def protocols_advocates() -> Figure:
+    panels = {"MORE, one round": "more_advocates", "SAMRE, 2 of at most 4 rounds": "samre_advocates"}
+    return draw_protocols(panels, [7])
+
+
+@figure(
+    "A single judge, and who reads whom in ChatEval's three orders of communication, with three referees and two "
+    "rounds. A grey arrow is a message that its reader has read before.",
+    source="the protocols of d3stats, played with a synthetic agent; goes with ChatEval, figures 1 and 2",
+)
+def protocols_chateval() -> Figure:
+    panels = {
+        "a single judge": "single_judge",
+        "one by one": "chateval",
+        "simultaneous": "chateval:communication=simultaneous",
+        "simultaneous with summarizer": "chateval:communication=simultaneous_with_summarizer",
+    }
+    return draw_protocols(panels, [3, 4])
+
+
+@figure(
+    "Readers of each message in the four networks of Exchange-of-Thought, two of at most six rounds: each solver reads "
+    "its own solution and those of its neighbours. The plurality of the last round decides.",
+    source="the protocols of d3stats, played with a synthetic agent; the networks are those of Yin et al. (2023)",
+)
+def protocols_eot() -> Figure:
+    panels = {
+        "memory (bus)": "memory",
+        "report (star)": "report",
+        "relay (ring)": "relay",
+        "debate (tree)": "debate",
+    }
+    return draw_protocols(
+        {title: f"eot_network:communication={how}" for title, how in panels.items()}, [3, 3]
+    )
+
+
+@figure(
+    "Four more debates, two rounds each: an angel, a devil and a moderator; two leaves and a synthesizer; recruited "
+    "experts; and a panel of seven judges. A broken arrow marks the answer that counts if the deciding one is missing.",
+    source="the protocols of d3stats, played with a synthetic agent; the works are named by each protocol's citation",
+)
+def protocols_debates() -> Figure:
+    panels = {
+        "Multi-Persona": "multi_persona",
+        "Exchange-of-Thought with a synthesizer": "eot",
+        "AgentVerse": "agentverse",
+        "stability debate": "stability",
+    }
+    return draw_protocols(panels, [3, 7])
+
+
+@figure(
+    "Protocols of few words: a majority of five, ChatEval on questions, and the two protocols of PRD. In ChatEval on "
+    "questions the marks of round 2 choose among the answers of round 1, so both lead to the verdict.",
+    source="the protocols of d3stats, played with a synthetic agent; the works are named by each protocol's citation",
+)
+def protocols_reviews() -> Figure:
+    panels = {
+        "majority of five": "majority",
+        "ChatEval on questions": "chateval_open",
+        "peer rank": "peer_rank",
+        "peer discussion": "peer_discussion",
+    }
+    return draw_protocols(panels, [3, 2])
+
+
 def data_hash(entry: Entry) -> str:
     """Return the hash of the files that a figure is drawn from."""
     return digest(ROOT / name for name in entry.data)
 
 
 def code_hash(entry: Entry) -> str:
-    """Return the hash of a figure's function, of what it calls here, and of the code that it hangs on."""
-    called = (globals().get(name) for name in entry.draw.__code__.co_names)
-    here = [
-        inspect.unwrap(f) for f in called if callable(f) and inspect.getmodule(f) is sys.modules[__name__]
-    ]
-    sources = "".join(inspect.getsource(f) for f in (entry.draw, *here) if isinstance(f, FunctionType))
-    files = (path for folder in entry.code for path in sorted((ROOT / folder).rglob("*")))
-    return digest((path for path in files if path.suffix in {".py", ".mplstyle"}), sources)
+    """Return the hash of a figure's code: functions of this file, and files of the package."""
+    functions, modules = called(entry.draw)
+    own = "\n".join(map(body, functions))
+    files = code_files(modules)
+    beside = [path for path in files if path.suffix in BESIDE]
+    code = [without_words(path.read_text(encoding="utf-8")) for path in files if path.suffix not in BESIDE]
+    return digest(beside, "\n".join([own, *code]))
+
+
+def body(function: FunctionType) -> str:
+    """Return the code of a function of this file without its decorator, which holds the caption."""
+    tree = ast.parse(inspect.getsource(function))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+    return without_words(ast.unparse(tree))
+
+
+@cache
+def without_words(source: str) -> str:
+    r"""Return code in one form, without comments, docstrings, the texts of errors, and what only type checkers read.
+
+    Examples
+    --------
+    >>> without_words("def f(x):\\n    'Double.'\\n    return 2 * x  # twice\\n")
+    'def f(x):\\n    return 2 * x'
+    """
+    return ast.unparse(Plain().visit(ast.parse(source)))
+
+
+class Plain(ast.NodeTransformer):
+    """Take out of code what people or type checkers read and no figure shows."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        # A text that stands alone is a docstring.
+        alone = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if alone else self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        return ast.Raise()
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        checked = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return [self.visit(each) for each in node.orelse] if checked else self.generic_visit(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        # A body that held a docstring alone.
+        if getattr(node, "body", None) == [] and not isinstance(node, ast.Module):
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return node
+
+
+def called(draw: Callable[..., Any]) -> tuple[list[FunctionType], set[str]]:
+    """Return a function with the functions of this file that it calls, and the modules of d3stats that these name."""
+    waiting, functions, modules = [inspect.unwrap(draw)], list[FunctionType](), set[str]()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, FunctionType) or function in functions:
+            continue
+        functions.append(function)
+        for name in names_in(function.__code__):
+            value = globals().get(name)
+            home = (
+                value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+            )
+            if home == function.__module__:
+                waiting.append(inspect.unwrap(value))
+            elif home.split(".")[0] == "d3stats":
+                modules.add(home)
+    # Names come in any order.
+    return sorted(functions, key=lambda one: one.__name__), modules
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Return the names in a function, in what is defined within it too."""
+    inner = (names_in(part) for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+BESIDE = {".toml", ".mplstyle"}
+
+
+def code_files(modules: Iterable[str]) -> list[Path]:
+    """Return the files of modules and of all that they import, with the tables and styles beside them."""
+    waiting, found = list(modules), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += imported(name)
+    paths = {package()[name] for name in found}
+    folders = {path.parent for path in paths}
+    return sorted(paths | {path for folder in folders for path in folder.iterdir() if path.suffix in BESIDE})
+
+
+@cache
+def package() -> dict[str, Path]:
+    """Return the file of every module of d3stats."""
+    paths = {}
+    for path in sorted((ROOT / "d3stats").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+@cache
+def imported(name: str) -> frozenset[str]:
+    """Return the modules of d3stats that a module imports, or finds by their folder's name."""
+    # The package's own list of names leads to everything, so it says nothing of what a module uses.
+    if name == "d3stats":
+        return frozenset()
+    paths, found = package(), set[str]()
+    # What only type checkers import never runs.
+    for node in ast.walk(ast.parse(without_words(paths[name].read_text(encoding="utf-8")))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            deep = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {one if one in paths else node.module for one in deep}
+        elif isinstance(node, ast.Constant) and node.value in paths and node.value != "d3stats":
+            # A folder whose modules are found by their names: all of them.
+            found |= {one for one in paths if one.startswith(f"{node.value}.")}
+    return frozenset(found & set(paths))
 
 
 def digest(paths: Iterable[Path], text: str = "") -> str:
@@ -500,24 +965,27 @@ def digest(paths: Iterable[Path], text: str = "") -> str:
 def make(names: Iterable[str] = (), *, everything: bool = False, folder: Path = HERE) -> list[str]:
     """Draw the figures with these names, or all, or what has changed; return the names of those drawn.
 
-    The manifest of the folder is written anew: name, caption, data and hashes of each figure.
+    The manifest of the folder is written again: name, caption, data and hashes of each figure. A caption alone changes
+    there without a new drawing.
     """
     manifest = folder / "manifest.toml"
     rows = tomllib.loads(manifest.read_text(encoding="utf-8"))["figure"] if manifest.exists() else []
     before = {row["name"]: row for row in rows}
     drawn, wanted = [], list(names)
     for name, entry in FIGURES.items():
-        row: dict[str, Any] = {"name": name, "caption": entry.caption, "data": list(entry.data)}
+        row: dict[str, Any] = {"name": name, "caption": entry.caption, "source": entry.source}
+        row["data"] = list(entry.data)
         row |= {"data_sha256": data_hash(entry), "code_sha256": code_hash(entry)}
-        stale = before.get(name) != row or not all(
-            (folder / f"{name}.{kind}").exists() for kind in ("pdf", "png")
-        )
+        known = before.get(name, {})
+        stale = any(known.get(key) != row[key] for key in ("data", "data_sha256", "code_sha256"))
+        stale = stale or not all((folder / f"{name}.{kind}").exists() for kind in ("pdf", "png"))
         if everything or name in wanted or (stale and not wanted):
             with plotting.use_style():
                 plotting.save(entry.draw(), folder / name)
             plt.close("all")
-            before[name] = row
             drawn.append(name)
+        if name in drawn or not (stale or wanted):
+            before[name] = row
     parts = ["# Made by make_figures.py.\n"]
     for name in (name for name in FIGURES if name in before):
         # Strings and lists of JSON are those of TOML.
