@@ -12,7 +12,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons bench lint format figures docs clean
+.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench lint format figures screenshot docs links clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,43 @@ test-all-pythons:  ## run the tests under each of Python 3.11, 3.12 and 3.13 tha
 test-bayes-pythons:  ## run the tests of the Bayesian models under each of these Pythons: both generations of PyMC
 	@$(MAKE) --no-print-directory test-all-pythons TESTS="tests/models/bayes tests/plotting/test_mixture_posterior.py"
 
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/bridges tests/models/bayes tests/plotting/test_mixture_posterior.py tests/log tests/live \
+  tests/cli tests/report tests/planning tests/models/mixtures
+
+test-lowest:  ## install the lowest versions that pyproject.toml allows (Python 3.11) and run a part of the tests
+	python3.11 -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	  -e '.[bayes,live,scale,peers,inspect,text]' 'pytest>=8' 'pyyaml>=6' 'polars>=1' 'psutil>=6' 'mpmath>=1.3' \
+	  'statsmodels>=0.14.2'
+	$(LOWEST)/bin/python -m pytest -m "not slow" $(or $(TESTS),$(LOWEST_TESTS))
+
+INSTALL := .venv-install
+
+test-install:  ## build both archives; install each under every Python here without extras, and run five commands
+	rm -rf $(INSTALL)
+	$(PYTHON) -m venv $(INSTALL)/build
+	$(INSTALL)/build/bin/python -m pip install --quiet build
+	$(INSTALL)/build/bin/python -m build --outdir $(INSTALL)/dist .
+	@printf 'rules = ["fixed:2"]\nn_rounds = 3\ndebates = 200\nseeds = [1]\n[[worlds]]\nname = "voter"\npanel = 3\n' \
+	  > $(INSTALL)/study.toml
+	@cd $(INSTALL) || exit 1; failed=; for v in 3.11 3.12 3.13; do \
+	  python$$v -c '' 2>/dev/null || { echo "== Python $$v: not on this machine, not tested"; continue; }; \
+	  for archive in dist/*; do \
+	    echo "== Python $$v, $$archive"; begun=$$(date +%s); \
+	    python$$v -m venv --clear $$v && $$v/bin/python -m pip install --quiet $$archive || { failed="$$failed $$v"; continue; }; \
+	    echo "install: $$(( $$(date +%s) - begun )) s"; \
+	    for words in '--version' 'fit slm7 --round 1' 'replay slm7' 'simulate study.toml' 'theorems d3-theorem-2' \
+	      'compare slm7 slm7'; do \
+	      begun=$$(date +%s); \
+	      $$v/bin/d3stats $$words > $$v/said 2>&1 || { cat $$v/said; failed="$$failed $$v:$$words"; }; \
+	      echo "$$words: $$(( $$(date +%s) - begun )) s"; \
+	    done; \
+	  done; \
+	done; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+
 bench: $(DEV)  ## measure speed (tests/benchmarks)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
 
@@ -74,10 +111,15 @@ format: $(DEV)  ## rewrite the code in the house style
 figures: $(DEV)  ## remake every figure in figures/
 	$(BIN)/python figures/make_figures.py
 
+screenshot: $(DEV)  ## take the picture of the report in the README again (needs Chromium)
+	$(BIN)/python docs/_report_picture.py
+
 docs: $(DEV)  ## build the documentation into docs/_build/html, warnings are errors
-	rm -rf docs/api/generated  # a page of a room that is gone would linger
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+links: $(DEV)  ## check every link of the built documentation; links to other hosts are listed, not followed
+	$(BIN)/python docs/_links.py docs/_build/html
 
 clean:  ## remove what the commands above made, the environment excepted
 	rm -rf docs/_build docs/api/generated .hypothesis .benchmarks .mypy_cache .ruff_cache .import_linter_cache

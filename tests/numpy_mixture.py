@@ -189,4 +189,4 @@ def fit_by_lbfgs(
     converged = settled(Objective(cells, space, penalty), found.x, counts.weights[None], tol)
     # A search of the tests alone is no method that a setting may name; nothing reads it from here.
     settings = FitSettings(n_components, n_binomial, "em", n_starts, max_iter, tol, penalty)
-    return MixtureFit.from_optimum(counts, settings, found, converged, 0)
+    return MixtureFit._from_optimum(counts, settings, found, converged, 0)

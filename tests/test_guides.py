@@ -2,34 +2,179 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from test_readme import ELSEWHERE, ROOT, disagreement, files_shown, shown
+from loaded import Loaded, as_words
+from test_readme import ELSEWHERE, PAGES, ROOT, blocks, disagreement, files_shown, shown
 
-GUIDES = [ROOT / "docs" / "quick_start.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+from d3stats import read_log
+
+MADE = {ROOT / "docs" / name for name in ("_build", "api", "made")}
+DOCS = [p for p in PAGES if p.is_relative_to(ROOT / "docs") and not MADE & set(p.parents)]
+WITH_COMMANDS = [page for page in DOCS if any(not c.startswith(ELSEWHERE) for c, _ in shown(page))]
+WITH_LONG_PYTHON = [page for page in DOCS if any(">>>" not in body for body in blocks(page, "python"))]
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_the_commands_of_a_guide_print_what_it_shows(page: Path, tmp_path: Path) -> None:
-    bash = f'd3stats() {{ "{sys.executable}" -m d3stats.cli "$@"; }}\n'
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    with Loaded(environment(tmp_path_factory.mktemp("home"))) as process:
+        yield process
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A reader's shell: the environment that holds d3stats is active, so `python` is this one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {
+        "MPLBACKEND": "Agg", "COLUMNS": "80", "PYTHONPATH": str(ROOT), "HOME": str(home), "PYTHONUTF8": "1",
+        "PATH": path,
+    }  # fmt: skip
+
+
+def in_a_shell(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f'd3stats() {{ "{sys.executable}" -m d3stats.cli "$@"; }}\n{command}'],
+        cwd=folder, env=environment(home), capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, loaded: Loaded) -> None:
+    folder = tmp_path / "reader"
+    folder.mkdir()
     for name, body in files_shown(page).items():
-        (tmp_path / name).write_text(body, encoding="utf-8")
+        (folder / name).write_text(body, encoding="utf-8")
     for command, said in shown(page):
         if command.startswith(ELSEWHERE):
             continue
-        done = subprocess.run(
-            ["bash", "-c", bash + command],
-            cwd=tmp_path,
-            env=os.environ | {"MPLBACKEND": "Agg", "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = loaded.type(command, folder, tmp_path / "said") or in_a_shell(command, folder, tmp_path)
         assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
         if said:
             assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("d3stats fit 'a log.csv' --round 2  # a comment", ["fit", "a log.csv", "--round", "2"]),
+        (
+            "d3stats replay log.csv \\\n  -r 'unanimity|fixed:2'",
+            ["replay", "log.csv", "-r", "unanimity|fixed:2"],
+        ),
+        ("d3stats doctor log.csv | head -3", None),
+        ("d3stats fit log.csv > fit.txt", None),
+        ("cat log.csv", None),
+    ],
+)
+def test_only_a_call_of_d3stats_alone_runs_without_a_shell(command: str, words: list[str] | None) -> None:
+    assert as_words(command) == words
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "d3stats rules | head -n 3",
+        "d3stats rules --json | tail -n 2",
+        "d3stats protocols more | tail -n 1000  # all of it",
+        "d3stats doctor nothing.csv | tail -n 1",
+        "d3stats doctor nothing.csv > said.txt",
+        "d3stats example own.csv > /dev/null",
+    ],
+)
+def test_what_needs_no_shell_does_as_in_a_shell(command: str, tmp_path: Path, loaded: Loaded) -> None:
+    """The same output, the same status and the same files."""
+    made = []
+    for kind in ("typed", "shell"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        if kind == "typed":
+            done = loaded.type(command, folder, tmp_path / "said")
+            assert done is not None
+        else:
+            done = in_a_shell(command, folder, tmp_path)
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        made.append((done.stdout, done.stderr, done.returncode, files))
+    assert made[0] == made[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_LONG_PYTHON, ids=lambda page: page.stem)
+def test_the_python_without_a_prompt_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks without ``>>>`` show no output: they take long, or need an extra."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    module = ModuleType("a_page")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where a dataclass looks up its annotations
+    for body in blocks(page, "python"):
+        if ">>>" not in body:
+            exec(compile(body, page.name, "exec"), module.__dict__)
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_fits_beside_both_sidebars(page: Path) -> None:
+    """100 columns are what a page shows on a screen of 1280 pixels."""
+    languages = ("console", "python", "sh", "text", "toml")
+    wide = [
+        line
+        for name in languages
+        for body in blocks(page, name)
+        for line in body.splitlines()
+        if len(line) > 100
+    ]
+    assert wide == []
+
+
+METHODS = sorted(set((ROOT / "docs" / "methods").glob("*.md")) - {ROOT / "docs" / "methods" / "index.md"})
+WITHOUT_EQUATION = {"inspect", "protocols"}
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
+def test_a_method_has_its_question_assumptions_equation_limitations_and_tests(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert re.match(r"# [^\n?]+\n\n\*\*[^*]+\?\*\* ", text), "a noun phrase, then the question in bold"
+    parts = ["## Assumptions", "## Limitations", "## How this is tested"]
+    found = [line for line in text.splitlines() if line in parts]
+    assert found == parts
+    assert ("## Equation" in text or "$$" in text) == (page.stem not in WITHOUT_EQUATION)
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_tests_and_studies_that_a_page_names_exist(page: Path) -> None:
+    named = re.findall(
+        r"`((?:tests|simulations|analysis|notebooks)/[\w./]+)`", page.read_text(encoding="utf-8")
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_methods_stand_in_six_groups_with_a_sentence_each() -> None:
+    text = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
+    groups = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    trees = re.findall(r":caption: (.+)\n\n((?:\w+\n)+)", text)
+    assert [caption for caption, _ in trees] == groups
+    assert len(groups) == 6
+    listed = [name for _, names in trees for name in names.split()]
+    assert sorted(listed) == [page.stem for page in METHODS]
+    assert re.findall(r"^- \{doc\}`(\w+)`: .+\.$", text, re.MULTILINE) == listed
+
+
+def test_the_logs_on_the_page_of_the_format_are_read(tmp_path: Path) -> None:
+    shown_logs = blocks(ROOT / "docs" / "log_format.md", "json")
+    assert len(shown_logs) == 2
+    for body in shown_logs:
+        records, rest = [], body.strip()
+        while rest:  # a record may be broken over lines there
+            record, end = json.JSONDecoder().raw_decode(rest)
+            records.append(json.dumps(record))
+            rest = rest[end:].strip()
+        path = tmp_path / "log.jsonl"
+        path.write_text("\n".join(records), encoding="utf-8")
+        assert len(read_log(path).turns) == sum('"turn"' in record for record in records) > 0

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import d3stats
-from d3stats import Trajectories, as_trajectories, inference, read_log
+from d3stats import Trajectories, as_trajectories, inference, planning, read_log
 from d3stats.inference import bias
 from d3stats.log import write_jsonl, write_parquet
 from d3stats.models.gaps.posterior import signed_gaps
@@ -70,6 +70,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.jury_curve": lambda log: d3stats.jury_curve(log, n_boot=20, n_refits=2, rng=1).to_frame(),
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
+    "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
+        log, {f"d{d:02d}": "odd" if d // 2 % 2 else "even" for d in range(24)}
+    ),
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
@@ -94,8 +97,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 NO_LOG = {
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "reads files; what it returns is taken by all others",
+    "d3stats.inference.direct_scores": "needs scores of one response, which Trajectories do not hold",
     "d3stats.inference.length_bias": "needs lengths, which no log of votes has",
     "d3stats.inference.self_preference": "needs families of models, which no log of votes has",
+    "d3stats.rationales": "needs texts, which Trajectories do not hold",
+    "d3stats.inference.rationale_texts": "needs texts, which Trajectories do not hold",
     "d3stats.plan_comparison": "takes a pair of runs",
     "d3stats.import_log": "reads foreign formats",
 }
@@ -272,7 +278,7 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
     path = tmp_path / "latin.csv"
     pd.DataFrame({"item": ["é1", "é2"], "correct": [1, 0]}).to_csv(path, index=False, encoding="latin-1")
     assert inference.as_run(path, encoding="latin-1").items == ("é1", "é2")
-    with pytest.raises(ValueError, match=r'if that is right, say --encoding cp1252 \(encoding="cp1252"\)'):
+    with pytest.raises(ValueError, match=r'if that is correct, use --encoding cp1252 \(encoding="cp1252"\)'):
         inference.as_run(path)
 
 
@@ -314,7 +320,7 @@ def test_a_panel_that_varies_is_read_through_every_door_with_a_warning(data: Any
         for file in files:
             assert d3stats.count_log(file).rounds == first.counts()
     warned = [remark for remark in first.remarks() if remark.startswith("WARNING")]
-    assert any("must speak in a round in which one does" in remark for remark in warned) == absent
+    assert any("must have a turn in each round that one of them has" in remark for remark in warned) == absent
     assert any("panels of different sizes" in remark for remark in warned) == sizes
 
 

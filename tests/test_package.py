@@ -7,8 +7,10 @@ import importlib
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import d3stats
 
@@ -48,9 +50,31 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = d3stats.fit_everything
 
 
-def test_the_version_is_that_of_the_project_file() -> None:
+def test_the_version_stands_in_one_place() -> None:
+    """The project file takes it from the package, and what is cited is what is installed."""
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in document["project"]
+    assert document["project"]["dynamic"] == ["version"]
+    assert ROOT / document["tool"]["hatch"]["version"]["path"] == ROOT / "d3stats" / "__init__.py"
+    assert citation()["version"] == d3stats.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", d3stats.__version__)
+
+
+def citation() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_citation_has_what_its_format_requires_and_names_no_person_and_no_address() -> None:
+    """The Citation File Format 1.2.0 requires four keys; people who are not there are not named."""
+    cited = citation()
+    assert set(cited) >= {"cff-version", "message", "title", "authors"}
+    assert cited["cff-version"] == "1.2.0"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert d3stats.__version__ == project["version"]
+    assert cited["license"] == project["license"]
+    assert [list(author) for author in cited["authors"]] == [["name"]]
+    assert cited["authors"][0]["name"].lower() == project["authors"][0]["name"]
+    assert "://" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_constraints_pin_by_name_and_version_only() -> None:
@@ -73,7 +97,9 @@ def test_every_dependency_of_running_and_developing_is_pinned() -> None:
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
     names = {re.match(r"[A-Za-z0-9_.-]+", line).group().lower() for line in wanted} - {"d3stats"}  # type: ignore[union-attr]
-    pinned = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    pinned = {
+        line.split("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    }
     assert names <= pinned
 
 

@@ -1,4 +1,4 @@
-"""Tables that can hardly be meant: each gets one sentence, from the doctor and from the array view."""
+"""Tables of probable mistakes: each gets one sentence, from the doctor and from the array view."""
 
 from __future__ import annotations
 
@@ -77,20 +77,21 @@ def _rates(n: int, share: float) -> Callable[[pd.DataFrame], pd.Series]:
 IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = {
     # no vote is a label
     "labels in lower case": (changed(label=lambda t: t["label"].str.lower()), "no vote is a label",
-                             "no vote ever equals its label .* differ only in upper and lower case"),
-    "labels in brackets": (changed(label=lambda t: "(" + t["label"] + ")"), "no vote is a label", "in punctuation"),
-    "labels with a full stop": (changed(label=lambda t: t["label"] + "."), "no vote is a label", "in punctuation"),
+                             "no vote ever equals its label .* differ only in case"),
+    "labels in brackets": (changed(label=lambda t: "(" + t["label"] + ")"), "no vote is a label", "or punctuation"),
+    "labels with a full stop": (changed(label=lambda t: t["label"] + "."), "no vote is a label", "or punctuation"),
     "labels as positions": (_numbers, "no vote is a label", "labels are numbers and votes are not"),
     "votes as positions": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", range(4), strict=True)))),
                            "no vote is a label", "votes are numbers and labels are not"),
-    "labels of other words": (changed(label="gold"), "no vote is a label", "write both alike, or name the columns"),
+    "labels of other words": (changed(label="gold"), "no vote is a label", "write both in the same way, or "
+                                                                           "name the columns"),
     "labels and questions exchanged": (changed(label=lambda t: t["question"]), "no vote is a label", "labels 'q0'"),
     "votes and agents exchanged": (changed(vote=lambda t: t["agent"]), "no vote is a label", "votes 'agent 1'"),
     "votes of other letters": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
                                      "no vote is a label", "votes 'E', 'F', 'G'"),
-    # labels that nobody votes, spellings
-    "a label outside the answers": (changed(label=lambda t: t["label"].replace("D", "E")), "labels that nobody votes",
-                                    "have a label that nobody ever votes .'E'"),
+    # labels without a vote, spellings
+    "a label outside the answers": (changed(label=lambda t: t["label"].replace("D", "E")), "labels without a vote",
+                                    "have a label that no agent votes for .'E'"),
     "half the labels in lower case": (changed(label=lambda t: t["label"].replace({"A": "a", "B": "b"})),
                                       "answers in several spellings", "'A', 'a' and 1 more such answers"),
     "some votes in brackets": (changed(vote=lambda t: t["vote"].where(_rates(1, 0.5)(t), "(" + t["vote"] + ")")),
@@ -112,13 +113,13 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "votes that are row numbers": (changed(vote=lambda t: np.arange(len(t)), label=None), "votes are texts",
                                    "texts or identifiers"),
     # missing votes
-    "a debate without votes": (_without(lambda t: t["debate"] == "d3"), "votes missing in whole debates",
+    "a debate without votes": (_without(lambda t: t["debate"] == "d3"), "debates without a vote",
                                "in 1 debate of 40 every vote is missing .'d3'"),
-    "an agent without votes": (_without(lambda t: t["agent"] == "agent 2"), "votes missing of whole agents",
+    "an agent without votes": (_without(lambda t: t["agent"] == "agent 2"), "agents without a vote",
                                "every vote of 1 agent is missing .'agent 2'"),
-    "a round without votes": (_without(lambda t: t["round"] == 2), "votes missing in whole rounds",
+    "a round without votes": (_without(lambda t: t["round"] == 2), "rounds without a vote",
                               "every vote of round 2 is missing"),
-    "a last round without votes": (_without(lambda t: t["round"] == 3), "votes missing in whole rounds", "round 3"),
+    "a last round without votes": (_without(lambda t: t["round"] == 3), "rounds without a vote", "round 3"),
     "a quarter of the votes missing": (_without(_rates(2, 0.25)), "many votes missing",
                                        r"of 360 votes are missing \(2\d%"),
     "98 % of the votes missing": (_without(_rates(3, 0.98)), "many votes missing", r"\(9[789]%"),
@@ -131,22 +132,22 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "one agent in every row": (lambda t: t[t["agent"] == "agent 1"], "one agent", "'agent 1', has every turn"),
     "rounds named as agents": (lambda t: t[t["agent"] == "agent 1"].assign(agent="gpt"), "one agent", "'gpt'"),
     "rows named as debates": (changed(debate=lambda t: [f"row{i}" for i in range(len(t))], round=1),
-                              "one turn per debate", "each of 360 debates has a single turn:"),
+                              "one turn per debate", "each of 360 debates has a single turn;"),
     "one debate of a hundred rounds": (lambda t: sound(n=1, rounds=100), "one long debate", "one debate of 100 rounds"),
     "a panel that changes": (lambda t: t[(t["agent"] != "agent 3") | (t["debate"] < "d2")], "panel changes",
                              "panels of different sizes .2, 3 agents"),
-    "identical runs": (_runs(copy=True), "identical runs", "runs 'run 1' and 'run 2' are identical"),
+    "identical runs": (_runs(copy=True), "identical runs", "runs 'run 1' and 'run 2' have identical votes"),
     "identical debates": (lambda t: pd.concat([t[t["debate"] == "d1"].assign(debate=f"d{k}", question=f"q{k}")
                                                for k in range(20)], ignore_index=True),
-                          "identical debates", "all 20 debates are identical"),
+                          "identical debates", "all 20 debates have identical votes"),
     "identical repeats": (lambda t: pd.concat([t.assign(debate=t["debate"] + f"-{k}") for k in range(3)]),
                           "identical repeats",
-                          "debates of each of 40 repeated questions are identical"),
+                          "debates of each of 40 repeated questions have identical votes"),
     "labels of other questions": (changed(vote=lambda t: t["label"].map(dict(zip("ABCD", "BCDA", strict=True)))),
                                   "no vote is a label", "never together"),
     "repeats by number": (_repeats("#"), "repeated questions", "repeats of 10 questions"),
     "repeats by run": (_repeats("_run"), "repeated questions", "repeats of 10 questions"),
-    "repeats by seed": (_repeats("/seed="[:-1]), "repeated questions", "give a column question"),
+    "repeats by seed": (_repeats("/seed="[:-1]), "repeated questions", "add a column question"),
     "a question in two clusters": (changed(question=lambda t: "q" + (t["debate"].str[1:].astype(int) // 2).astype(str),
                                            cluster=lambda t: t["debate"], label="A"),
                                    "repeated questions", "20 questions lie in several clusters"),
@@ -206,6 +207,7 @@ PLAUSIBLE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "two debates": lambda t: sound(n=2),
     "a hundred debates of five": lambda t: sound(n=100, agents=5),
     "right or wrong": lambda t: t.assign(correct=(t["vote"] == t["label"]).astype(int)).drop(columns=["vote", "label"]),
+    "scores alone": changed(vote=None, label=None, scores='{"pro": {"logic": 3.0}, "con": {"logic": 2.0}}'),
     "numbered debates": lambda t: t.assign(debate=t["debate"].str[1:].astype(int)),
 }  # fmt: skip
 

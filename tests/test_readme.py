@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 
 import _pages
 
+import d3stats
 from d3stats.agent import Reply, Request
 from d3stats.protocols import DebateProtocol, RoundOver, drive, protocols
 from d3stats.run import DebateItem
@@ -38,10 +39,13 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def shown(path: Path) -> list[tuple[str, list[str]]]:
-    """Return the commands after ``$ `` of the console blocks of a page, and what each is shown to print."""
+    """Return the commands after ``$ `` of the console blocks of a page, and what each is shown to print.
+
+    A line of a command that ends with a backslash goes on in the next.
+    """
     found: list[tuple[str, list[str]]] = []
     for body in blocks(path, "console"):
-        for line in body.splitlines():
+        for line in re.sub(r" *\\\n +", " ", body).splitlines():
             if line.startswith("$ "):
                 found.append((re.sub(r"\s+#.*", "", line[2:]).strip(), []))
             elif line.strip():
@@ -79,22 +83,19 @@ def disagreement(said: str, printed: str) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_python_of_a_page_gives_what_the_page_says(page: Path) -> None:
+def test_the_python_of_a_page_gives_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All fences of a page run in order as one session; an output may end right before its closing fence."""
+    monkeypatch.chdir(tmp_path)  # a page may write files
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     found = [body for body in blocks(page, "python") if ">>>" in body]
     test = doctest.DocTestParser().get_doctest("\n".join(found), {}, page.name, str(page), 0)
+    written = re.findall(r"^ *>>> ", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(test.examples) == len(written), "an example is outside the python fences, so it is not run"
     report: list[str] = []
     runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_files_that_a_page_links_to_exist(page: Path) -> None:
-    text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    targets = re.findall(r"\]\(([^)#\s]+)", text)
-    local = [t for t in targets if not re.match(r"[a-z]+:", t)]
-    made = {f"{name}.md" for name in _pages.names()}  # pages that the build makes
-    assert [t for t in local if not (page.parent / t).exists() and not made & {Path(t).name}] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -181,7 +182,7 @@ def test_the_tables_of_protocols_name_all_with_their_source_and_who_speaks() -> 
     def table(lines: list[str]) -> dict[str, list[str]]:
         return {row.split("`")[1]: [cell.strip() for cell in row.split("|")] for row in lines}
 
-    rows = table(rows_under("docs/methods/protocols.md", "## All of them"))
+    rows = table(rows_under("docs/methods/protocols.md", "## Protocols by name"))
     made = table(_pages.protocols().splitlines()[2:])
     assert "{include} /made/protocols.md" in (ROOT / "docs/guides/run_debates.md").read_text(encoding="utf-8")
     assert set(rows) == set(made) == set(protocols())
@@ -217,3 +218,15 @@ def test_the_readme_names_the_test_command_that_the_check_runs() -> None:
         pytest.skip("there is no README yet")
     assert "make test" in commands(readme)
     assert re.search(r"^make test$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_bibtex_entry_says_what_the_citation_file_says() -> None:
+    said = "title: 'A tool: for tests'\nversion: 1.10\nauthors: [{family-names: Doe, given-names: Jo}, {name: a team}]"
+    assert _pages.bibtex(said).splitlines() == [
+        "@software{a_tool,",
+        "  author = {Doe, Jo and {a team}},",
+        "  title = {A tool: for tests},",
+        "  version = {1.10},",
+        "}",
+    ]
+    assert f"version = {{{d3stats.__version__}}}" in _pages.citation()

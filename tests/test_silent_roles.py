@@ -39,7 +39,7 @@ def court(debate: str = "d1", rounds: int = 3, decision: str | None = "A") -> li
 
 
 def write(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in records))
+    path.write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in records), encoding="utf-8")
     return path
 
 

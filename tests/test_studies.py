@@ -49,7 +49,18 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
     return runpy.run_path(str(folder / "run.py")), tomllib.loads((folder / "config.toml").read_text()), made
 
 
-@pytest.mark.parametrize("name", ["d3_headline", "stability_stop", "protocol_comparison"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "d3_headline",
+        "stability_stop",
+        "stability_sensitivity",
+        "protocol_comparison",
+        "persona_study",
+        "advocates_hypotheses",
+        "chateval_sweeps",
+    ],
+)
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
     module, _, made = _study(name)
     text = (ROOT / "simulations" / name / "findings.md").read_text()
@@ -76,6 +87,26 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
     assert code["estimate"].item() == 0
 
 
+def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
+    module, config, made = _study("chateval_sweeps")
+    config["seed"] = 7
+    config["sweep"] |= {"items": 4000, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
+    keys = ["world", "sweep", "roles", "referees", "turns", "extraction"]
+    both = module["sweeps"](config).merge(made["sweeps"], on=keys, suffixes=("", "_full"))
+    assert len(both) == 2 * (1 + 4 + 2) * 3
+    width = np.hypot(both["high"] - both["low"], both["high_full"] - both["low_full"]) / (2 * 1.96)
+    assert ((both["accuracy"] - both["accuracy_full"]).abs() <= 4 * width).all()
+    np.testing.assert_allclose(both["tokens"], both["tokens_full"], rtol=0.01)
+    lost = both.query("extraction == 'majority' and referees == 2")["no_decision"]
+    assert (lost > 0.05).all()
+    config["rankings"] |= {"items": 150, "spreads": [1.0]}
+    ranked = module["rankings"](config).merge(
+        made["rankings"], on=["spread", "method"], suffixes=("", "_full")
+    )
+    width = np.hypot(ranked["high"] - ranked["low"], ranked["high_full"] - ranked["low_full"]) / (2 * 1.96)
+    assert ((ranked["right"] - ranked["right_full"]).abs() <= 4 * width).all()
+
+
 def test_a_smaller_run_of_the_stability_study_agrees_with_its_tables() -> None:
     module, config, made = _study("stability_stop")
     config["drift"] |= {"drift": [0.0, 0.04], "debates": [200, 620], "replicates": 2000}
@@ -89,6 +120,21 @@ def test_a_smaller_run_of_the_stability_study_agrees_with_its_tables() -> None:
     error = np.hypot(sizes["rounds_se_x"], sizes["rounds_se_y"])
     assert len(sizes) == 18
     assert ((sizes["rounds_x"] - sizes["rounds_y"]).abs() <= 4 * error + 1e-12).all()
+
+
+def test_a_smaller_run_of_the_settings_of_stability_agrees_with_its_tables() -> None:
+    module, config, made = _study("stability_sensitivity")
+    config |= {"batches": 5, "seed": 9, "worlds": [w for w in config["worlds"] if w["label"] == "turns late"]}
+    small = module["swept"](config, config["panel"], [(0.1, 1), (0.1, 3), (0.2, 2)])
+    both = small.merge(made["thresholds"], on=["world", "threshold", "patience"], suffixes=("", "_full"))
+    both = both[both["threshold"].notna()]
+    assert len(both) == 3
+    for name in ("accuracy", "premature", "lost"):
+        error = np.hypot(both[f"{name}_se"], both[f"{name}_se_full"])
+        assert ((both[name] - both[f"{name}_full"]).abs() <= 6 * error).all(), name
+    assert (both["rounds"] - both["rounds_full"]).abs().max() < 0.5
+    table = made["thresholds"].query("world == 'turns late' and threshold == 0.05 and patience == 2")
+    assert table["premature"].item() > 0.25
 
 
 def test_the_findings_of_the_regret_study_hold_its_table() -> None:
@@ -271,6 +317,18 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
         assert (row.calls, row.input, row.output) == tuple(logged.loc[row.debate])
 
 
+def test_the_ablation_of_table_3_plays_more_to_the_written_numbers() -> None:
+    module, config, made = _study("protocol_comparison")
+    cells = config["ablation"]["cells"]
+    assert {cell["protocol"] for cell in cells} == {"more:jurors=1", "more:jurors=5"}
+    world = module["world_of"](config["worlds"][0]) | cells[0]["world"]
+    ((_, played),) = module["play_all"](world, cells[:1], config["ablation"]["items"], config["seed"])
+    written = made["ablation"].query("protocol == @cells[0]['label'] and measure == 'right_of_all'")
+    assert (played["verdict"] == played["label"]).mean() == pytest.approx(
+        written["estimate"].item(), abs=1e-5
+    )
+
+
 def test_every_step_of_a_frontier_is_dearer_and_right_more_often() -> None:
     _, _, made = _study("protocol_comparison")
     frontier, steps = made["frontier"], made["steps"]
@@ -306,6 +364,106 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
         made["measures"].query("world == @config['worlds'][0]['label']").set_index(["protocol", "measure"])
     )
     for column in ("estimate", "low", "high"):
+        assert np.allclose(
+            again[column], written.loc[again.index, column], rtol=1e-4, atol=1e-6, equal_nan=True
+        )
+
+
+def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
+    module, config, made = _study("persona_study")
+    config |= {"questions": 400, "questions_of_paper": 60, "seed": 5}
+    for name, keys in (
+        ("sizes", ["protocol", "arm", "k"]),
+        ("ablation", ["protocol", "arm", "k", "measure"]),
+    ):
+        both = module[name](config).merge(made[name], on=keys, suffixes=("", "_full"))
+        assert len(both) == len(made[name])
+        value = "accuracy" if name == "sizes" else "estimate"
+        widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
+        away = (both[value] - both[f"{value}_full"]).abs()
+        assert (away <= 4 * np.hypot(*widths)).all(), both[away > 4 * np.hypot(*widths)]
+    fives = module["fives"](config | {"questions": 200})
+    assert set(fives["questions"]) == {60, 200}
+    assert fives.query("jury == 'all fives of the pool'")["sd_between"].between(0.003, 0.05).all()
+
+
+def test_what_the_persona_study_computes_exactly_is_recomputed_to_the_written_digits() -> None:
+    module, config, made = _study("persona_study")
+    config["worlds"] = [w for w in config["worlds"] if w["label"] in ("as above", "noisy calls (8 points)")]
+    config["drawn_fives"] = 20
+    again = module["statements"](config).set_index("world")
+    written = made["statements"].set_index("world").loc[again.index]
+    for column in again.columns.drop("sd_between_fives"):
+        assert np.allclose(again[column].astype(float), written[column].astype(float), rtol=1e-5), column
+    law = module["jury_law"](module["court"](config, "MORE", "personas"))
+    at = made["sizes"].query("protocol == 'MORE' and arm == 'personas'").set_index("k")["exact"]
+    assert law.random_majority(5, module["POOL"]) == pytest.approx(at[5], rel=1e-5)
+    assert made["sizes"].query("protocol == 'MORE'")["exact"].notna().all()
+
+
+def test_in_the_persona_study_diversity_alone_moves_no_juror_and_helps_every_larger_jury() -> None:
+    _, _, made = _study("persona_study")
+    exact = made["sizes"].query("protocol == 'MORE'").pivot_table(index="k", columns="arm", values="exact")
+    assert exact.loc[1, "diversity"] == pytest.approx(exact.loc[1, "plain"], abs=1e-5)
+    assert (exact.loc[3:, "diversity"] > exact.loc[3:, "plain"] + 0.005).all()
+    boost = exact["effects"] - exact["plain"]
+    assert boost.max() - boost.min() < 0.001
+
+
+def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
+    module, config, made = _study("advocates_hypotheses")
+    chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")
+    config["worlds"] = [world for world in config["worlds"] if world["label"] in chosen]
+    config |= {"questions": 500, "seed": 9}
+    both = module["hypotheses"](config).merge(
+        made["hypotheses"], on=["world", "measure"], suffixes=("", "_full")
+    )
+    assert len(both) == 3 * len(module["HYPOTHESES"])
+    widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
+    away = (both["difference"] - both["difference_full"]).abs()
+    assert (away <= 4 * np.hypot(*widths)).all(), both[away > 4 * np.hypot(*widths)]
+    rounds = module["by_round"](config)
+    assert rounds["round"].tolist() == [1, 2, 3, 4] * 3
+    assert (rounds["samre_low"] < rounds["samre"]).all()
+
+
+def test_the_advocates_study_recovers_the_prompt_sensitivity_that_was_put_in() -> None:
+    """A wording moves each score by 4 points: a variance of 16, and of 32 for a difference; none in 14 worlds."""
+    _, config, made = _study("advocates_hypotheses")
+    found = made["hypotheses"].set_index(["measure", "world"])
+    assert {w["court"]["prompt_sd"] for w in config["worlds"] if "prompt_sd" in w.get("court", {})} == {4.0}
+    one = found.loc[("sensitivity of the difference", "prompts matter, one wording for all")]
+    assert (one["more"], one["samre"]) == (pytest.approx(32, rel=0.1), pytest.approx(32, rel=0.1))
+    score = found.loc[("sensitivity of a score", "prompts matter, one wording for all")]
+    assert (score["more"], score["samre"]) == (pytest.approx(16, rel=0.1), pytest.approx(16, rel=0.1))
+    rest = made["hypotheses"].query(
+        "measure.str.startswith('sensitivity') and not world.str.startswith('prompts')"
+    )
+    assert len(rest) == 2 * 14
+    assert (rest["outcome"] == "undecided").all()
+
+
+def test_in_the_advocates_study_the_first_two_hypotheses_hold_with_an_upside_and_differing_advocates_only() -> (
+    None
+):
+    _, _, made = _study("advocates_hypotheses")
+    table = made["hypotheses"].query("measure == 'separation of the right answer'").set_index("world")
+    holds = set(table.index[table["outcome"] == "holds"])
+    assert holds == {
+        world for world in table.index if "times as much" in world or "twice as much" in world
+    } - {"better answer gives twice as much to find"}
+    paper = made["played"].query("world.str.startswith('most hidden')").set_index("protocol")["accuracy"]
+    order = ["single judge", "MORE", "SAMRE", "SAMRE without juries"]
+    assert paper[order].is_monotonic_increasing
+
+
+def test_samre_without_a_jury_is_played_to_the_written_numbers() -> None:
+    module, config, made = _study("advocates_hypotheses")
+    asked = config["played"]
+    asked["worlds"] = asked["worlds"][:1]
+    again = module["played"](config).set_index("protocol")
+    written = made["played"].query("world == 'default'").set_index("protocol")
+    for column in ("accuracy", "low", "high", "gain", "p_holm", "rounds", "tokens"):
         assert np.allclose(
             again[column], written.loc[again.index, column], rtol=1e-4, atol=1e-6, equal_nan=True
         )

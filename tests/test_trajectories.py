@@ -376,9 +376,7 @@ def test_rounds_that_count_from_0_are_shifted_and_that_is_said() -> None:
 
 
 def test_a_turn_of_an_unlisted_debate_is_refused_by_its_name() -> None:
-    with pytest.raises(
-        ValueError, match="line 1: unknown debate: debate must be opened by an item; got debate='d'"
-    ):
+    with pytest.raises(ValueError, match="line 1: unknown debate: debate must have an item; got debate='d'"):
         Trajectories.from_frame(one_debate(), pd.DataFrame({"debate": ["other"]}))
 
 
@@ -501,7 +499,7 @@ def test_a_debate_without_a_label_is_counted_nowhere() -> None:
 
 def test_codes_without_their_answers_are_refused() -> None:
     coded = Trajectories.from_arrays([[["A", None, "B"]], [["B", "B", "B"]]], ["A", None])
-    with pytest.raises(ValueError, match="votes must be answers where answers= is not given; got -1"):
+    with pytest.raises(ValueError, match="votes must be answers if answers= is not given; got -1"):
         Trajectories.from_arrays(coded.votes, ["A", "B"])
     with pytest.raises(ValueError, match="label must be answers"):
         Trajectories.from_arrays([[["A"]], [["B"]]], coded.label)

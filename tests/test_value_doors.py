@@ -252,7 +252,7 @@ def test_words_that_mean_missing_can_be_said_at_every_door(tmp_path: Path) -> No
         count_log(path, missing_values=given).rounds
         == Trajectories.from_log(path, missing_values=given).counts()
     )
-    assert "1 vote and 1 label are taken as missing: 'NA' (2)" in " ".join(read_log(path).notes)
+    assert "1 vote and 1 label are read as missing: 'NA' (2)" in " ".join(read_log(path).notes)
 
 
 def test_a_declared_answer_is_an_answer_whatever_its_word(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_spaces_and_unicode_forms_are_one():
 
 def test_what_was_written_in_several_ways_is_said():
     said = canonical(["6.0", "6"]).notes("votes")
-    assert said == ["votes written in several ways are taken as one: '6.0', '6' as '6'"]
+    assert said == ["votes written in several ways are read as one: '6.0', '6' as '6'"]
     assert canonical(["6", "6"]).notes("votes") == []
 
 

@@ -32,7 +32,7 @@ def write_turns(path: Path, seed: int = 0, debates: int = DEBATES) -> Path:
     votes = rng.integers(0, 4, size=(debates, ROUNDS, AGENTS))
     silent = rng.random(votes.shape) < 0.02
     tokens = rng.integers(50, 2000, size=(*votes.shape, 2))
-    with path.open("w") as log:
+    with path.open("w", encoding="utf-8") as log:
         log.write('{"type":"log","schema_version":1,"writer":"d3stats"}\n')
         for d in range(debates):
             name = f"debate-{seed}-{d:06d}"

@@ -37,6 +37,7 @@ from d3stats import (
     plan_comparison,
     position_bias,
     prediction_powered_mean,
+    rationales,
     read_log,
     replay,
     resampling,
@@ -48,6 +49,7 @@ from d3stats import (
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
 from d3stats.log import examine, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
+from d3stats.planning import join_protocols, plan_escalation, score_gaps
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -168,7 +170,41 @@ def scores_table(seed: int = 6) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label", "scores"])
 
 
+def said_table(seed: int = 7) -> pd.DataFrame:
+    """Three jurors vote once and say why, in two debates a question."""
+    rng = np.random.default_rng(seed)
+    why = (
+        "Advocate A argued with more depth.",
+        "The second answer is safer.",
+        "It is clearer and more accurate.",
+    )
+    rows = []
+    for d in range(20):
+        votes = rng.permutation(["A", "A", "B"] if d % 2 else ["A", "B", "B"])
+        for a in range(3):
+            text = f"{why[int(rng.integers(0, 3))]} Point {d % 4} matters."
+            rows.append((f"d{d:02d}", f"q{d // 2:02d}", 1, f"ag{a}", votes[a], "A", text))
+    return pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label", "text"])
+
+
+def courts_table(seed: int = 8) -> pd.DataFrame:
+    """Two protocols, named by `run`, judge the same items: one round of one judge, who scores both sides."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for run, chance in (("cheap", 0.7), ("costly", 0.9)):
+        for d in range(40):
+            truth = "AB"[d % 2]
+            vote = truth if rng.random() < chance else "BA"["AB".index(truth)]
+            lead = float(rng.integers(1, 40))
+            scores = {side: {"merit": 60.0 + lead * (side == vote)} for side in ("A", "B")}
+            rows.append((run, f"d{d:02d}", f"q{d // 2:02d}", 1, "judge", vote, truth, 100, scores))
+    columns = ["run", "debate", "question", "round", "agent", "vote", "label", "tokens", "scores"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 TABLES: dict[str, Callable[[], pd.DataFrame]] = {
+    "said": said_table,
+    "courts": courts_table,
     "turns": turns_table,
     "ratings": ratings_table,
     "verdicts": verdicts_table,
@@ -268,6 +304,64 @@ def _clean_copy(table: pd.DataFrame, folder: Path) -> Numbers:
 
 def _pair_arrays(table: pd.DataFrame) -> tuple[Any, Any, Any]:
     return table["first"], table["second"], table["cluster"]
+
+
+def _rationales(table: pd.DataFrame) -> Numbers:
+    found = rationales(table, rng=1)
+    return numbers(found.to_frame(), ["name"]) | estimates(*found.estimates)
+
+
+def _compare_rationales(table: pd.DataFrame) -> Numbers:
+    shorter = table["text"].where(~table["text"].str.contains("safer"), "Depth decides.")
+    found = inference.compare_rationales(table, table.assign(text=shorter), rng=1)
+    return {k: v for k, v in estimates(*found.estimates).items() if v is not None}
+
+
+def _rationale_texts(table: pd.DataFrame) -> Numbers:
+    found = inference.rationale_texts(table)
+    return {"rows": len(found), "words": found["text"].str.split().str.len().sum()}
+
+
+def _score_gaps(table: pd.DataFrame) -> Numbers:
+    names = sorted(table["debate"].unique())
+    kinds = {name: "odd" if k % 2 else "even" for k, name in enumerate(names)}
+    return numbers(score_gaps(t_of(table), kinds), ["category", "round"])
+
+
+def _strata(table: pd.DataFrame) -> Numbers:
+    kinds = ["odd" if str(name).endswith(tuple("13579")) else "even" for name in table["cluster"]]
+    found = inference.stratify(
+        table["first"], kinds, cluster=table["cluster"], name="accuracy", column="kind"
+    )
+    return estimates(*sorted(found.raw, key=lambda e: e.name))
+
+
+def _aspects(table: pd.DataFrame) -> Numbers:
+    human = table[["item"]].assign(first=table["second"])
+    return estimates(*inference.aspect_correlations(table[["item", "first"]], human, on="item").estimates)
+
+
+def _borda(table: pd.DataFrame) -> Numbers:
+    rows = [
+        table[["item"]].assign(agent="judge", candidate=name, score=table[name])
+        for name in ("first", "second")
+    ]
+    found = inference.borda_count(pd.concat(rows, ignore_index=True)).points
+    return {"points": float((found["borda"] ** 2).sum()), "rows": len(found)}
+
+
+def _both_protocols(table: pd.DataFrame) -> list[Trajectories]:
+    return [t_of(table[table["run"] == run].drop(columns="run")) for run in ("cheap", "costly")]
+
+
+def _joined(table: pd.DataFrame) -> Numbers:
+    t = join_protocols(*_both_protocols(table))
+    return {"debates": t.n_debates, "tokens": np.nansum(t.tokens), "right": t.successes_trials()[0].sum()}
+
+
+def _escalation(table: pd.DataFrame) -> Numbers:
+    found = plan_escalation(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3, n_boot=20, rng=1)
+    return numbers(found.to_frame(), ["threshold"])
 
 
 def _two_runs(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -628,6 +722,15 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
         "verdicts",
         lambda t: _audit(inference.self_preference(t, judge="judge x")),
     ),
+    "d3stats.rationales": ("said", _rationales),
+    "d3stats.inference.rationale_texts": ("said", _rationale_texts),
+    "d3stats.inference.compare_rationales": ("said", _compare_rationales),
+    "d3stats.planning.join_protocols": ("courts", _joined),
+    "d3stats.planning.plan_escalation": ("courts", _escalation),
+    "d3stats.planning.score_gaps": ("scores", _score_gaps),
+    "d3stats.inference.stratify": ("runs", _strata),
+    "d3stats.inference.aspect_correlations": ("runs", _aspects),
+    "d3stats.inference.borda_count": ("runs", _borda),
     "d3stats.inference.persona_effect": ("personas", lambda t: _audit(inference.persona_effect(t))),
     "d3stats.resampling.cluster_totals": ("runs", lambda t: {"sum": (_totals(t) ** 2).sum()}),
     "d3stats.resampling.cluster_t": ("runs", _cluster_t),
@@ -658,6 +761,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
 
 NO_CASE = {
     "d3stats.evaluate": "a process, not data",
+    "d3stats.inference.rationale_strata": "results of rationales(), which has a case; it puts them in rows",
     "d3stats.sample_size": "numbers of a design",
     "d3stats.separation": "laws, not data",
     "d3stats.sweep": "a study of synthetic worlds",
@@ -698,6 +802,8 @@ NO_CASE = {
     "d3stats.inference.bias.position_frame": "audits",
     "d3stats.inference.bias.position_table": "estimates",
     "d3stats.inference.bias.subset_accuracy": "draws subsets of columns",
+    "d3stats.protocols.schematic": "plays a protocol",
+    "d3stats.inference.direct_scores": "reads logs of one response, which the log's readers show",
     "d3stats.resampling.bootstrap": "draws clusters by their order",
     "d3stats.resampling.bootstrap_limits": "draws clusters by their order",
     "d3stats.resampling.ratios": "a statistic",
@@ -817,7 +923,7 @@ CHANGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "an index of its own": lambda t: t.set_index(np.arange(len(t)) * 7 + 3),
 }  # fmt: skip
 
-ONLY_TWO_ANSWERS = {"scores", "verdicts", "personas"}
+ONLY_TWO_ANSWERS = {"courts", "scores", "verdicts", "personas"}
 """Tables whose answers are A and B by their meaning, so that they cannot be renamed."""
 _RIGHT_OR_WRONG = {"d3stats.prediction_powered_mean", "d3stats.inference.correct_rate"}
 """Functions of numbers: an answer cannot be renamed."""

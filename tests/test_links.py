@@ -1,0 +1,169 @@
+"""Every link of the project's texts leads somewhere, without asking the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import _api  # noqa: E402
+import _links  # noqa: E402
+import _pages  # noqa: E402
+
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for pattern in (
+        "*.md",
+        "docs/*.md",
+        "docs/guides/*.md",
+        "docs/methods/*.md",
+        "notebooks/*.py",
+        "analysis/*/*.md",
+        "simulations/*/*.md",
+        "figures/*.md",
+    )
+    for path in ROOT.glob(pattern)
+)
+FENCE = re.compile(r"^(```+)(?!\{).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)>\s]+)>?(?: \"[^\"]*\")?\)")
+ATTRIBUTE = re.compile(r"(?:href|src)=\"([^\"]+)\"")
+ROLE = re.compile(r"\{(?:py:)?(doc|func|class|meth|mod|data|attr|exc|obj|term)\}`([^`]+)`")
+
+
+def prose(text: str, name: str) -> str:
+    """Return the Markdown of a page or notebook without its code."""
+    if name.endswith(".py"):
+        text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("# "))
+    return FENCE.sub("", text)
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub and MyST give a heading."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", lambda m: m[1] or "", heading)
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", plain.strip().lower()))
+
+
+def anchors(text: str) -> set[str]:
+    """Return the places of a Markdown text that a link can name."""
+    slugs: list[str] = []
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text, re.MULTILINE):
+        made = slug(heading)
+        again = sum(re.sub(r"-\d+$", "", other) == made for other in slugs)
+        slugs.append(f"{made}-{again}" if again and made in slugs else made)
+    labels = re.findall(r"^\(([^)\s]+)\)=$", text, re.MULTILINE)
+    return {*slugs, *labels, *re.findall(r"\b(?:id|name)=\"([^\"]+)\"", text)}
+
+
+@cache
+def made() -> dict[str, str]:
+    """Return the pages that the build makes, by file name."""
+    return {f"{name}.md": text for name, text in _pages.pages().items()}
+
+
+def lost_links(page: Path, text: str) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    lost = []
+    for target in [*LINK.findall(text), *ATTRIBUTE.findall(text)]:
+        if re.match(r"[a-z][a-z+.-]*:", target):
+            continue
+        path, _, place = target.partition("#")
+        # The folder of made pages need not exist yet, and the way to a picture leads through it.
+        there = Path(os.path.normpath(page.parent / path)) if path else page
+        is_made = there.parent.resolve() == DOCS / "made" and there.name in made()
+        if not there.exists() and not is_made:
+            lost.append(target)
+        elif place and there.suffix == ".md":
+            there_text = made()[there.name] if is_made else there.read_text(encoding="utf-8")
+            if place not in anchors(FENCE.sub("", there_text)):
+                lost.append(target)
+    return lost
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    assert lost_links(page, prose(page.read_text(encoding="utf-8"), page.name)) == []
+
+
+@pytest.mark.parametrize("name", sorted(_pages.pages()))
+def test_the_links_of_a_made_page_lead_somewhere(name: str) -> None:
+    assert lost_links(DOCS / "made" / f"{name}.md", prose(made()[f"{name}.md"], name)) == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if DOCS in page.parents], ids=lambda p: str(p.relative_to(DOCS))
+)
+def test_the_references_of_a_page_name_something(page: Path) -> None:
+    lost = []
+    modules = {
+        match for text in dict(_api.pages()).values() for match in re.findall(r"automodule:: (\S+)", text)
+    }
+    terms = set(re.findall(r"^(\S.*)\n: ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE))
+    terms |= set(re.findall(r"^(\w.*)\n  ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for role, said in ROLE.findall(prose(page.read_text(encoding="utf-8"), page.name)):
+        match = re.fullmatch(r".*<(.+)>", said, re.DOTALL)
+        target = (match[1] if match else said).lstrip("~")
+        if role == "doc":
+            there = DOCS / target.lstrip("/") if target.startswith("/") else page.parent / target
+            known = (
+                there.with_name(f"{there.name}.md").exists() or there.with_name(f"{there.name}.rst").exists()
+            )
+            known = known or (there.parent.resolve() == DOCS / "made" and there.name in _pages.names())
+        elif role == "mod":
+            known = target in modules
+        elif role == "term":
+            known = target in terms
+        else:
+            known = _api.documented(target, None, "") is not None
+        if not known:
+            lost.append(f"{{{role}}}`{said}`")
+    assert lost == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = (
+        "# A heading, twice\n\n## A heading, twice\n\n(label)=\n"
+        "[a](other.md) [b](#a-heading-twice-1) [c](#label) [d](#nowhere) [e](page.md#nor-here) "
+        "![f](picture.png) [g](https://example.org/x#y) [h](page.md)\n\n```text\n[i](in_code.md)\n```\n"
+    )
+    page.write_text(text, encoding="utf-8")
+    assert lost_links(page, prose(text, "page.md")) == [
+        "other.md",
+        "#nowhere",
+        "page.md#nor-here",
+        "picture.png",
+    ]
+
+
+def test_the_check_of_the_built_pages_finds_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<p id="here"></p><a href="#here">1</a><a href="#gone">2</a><a href="sub/a.html#top">3</a>'
+        '<a href="sub/a.html#end">4</a><img src="none.png"><a href="https://example.org/#x">5</a><a href="sub">6</a>',
+        encoding="utf-8",
+    )
+    (tmp_path / "sub" / "a.html").write_text(
+        '<a name="top" href="../index.html#here">1</a>', encoding="utf-8"
+    )
+    broken, hosts = _links.check(tmp_path)
+    assert [(b.link, b.missing) for b in broken] == [
+        ("#gone", "no such place on the page"),
+        ("sub/a.html#end", "no such place on the page"),
+        ("none.png", "no such file"),
+        ("sub", "no such file"),
+    ]
+    assert hosts == {"example.org": 1}
+    assert _links.main([str(tmp_path)]) == 1
+    assert "links that lead nowhere: 4" in capsys.readouterr().out
+    assert _links.main([str(tmp_path / "sub" / "empty")]) == 2
+    assert "run `make docs` first" in capsys.readouterr().err
