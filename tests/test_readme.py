@@ -74,10 +74,11 @@ def disagreement(said: str, printed: str) -> str | None:
     for line, got in itertools.zip_longest([x.split() for x in said.splitlines() if x.strip()], lines):
         text, other = " ".join(line or ()), " ".join(got or ())
         ours, theirs = ([float(x.replace(",", "")) for x in number.findall(t)] for t in (text, other))
+        separated = [["," in x for x in number.findall(t)] for t in (text, other)]
         close = len(ours) == len(theirs) and all(
             abs(a - b) <= max(0.03 * abs(a), 0.02) for a, b in zip(ours, theirs, strict=True)
         )
-        if not close or number.sub("#", text) != number.sub("#", other):
+        if not close or separated[0] != separated[1] or number.sub("#", text) != number.sub("#", other):
             return f"shown:   {text}\nprinted: {other}"
     return None
 
