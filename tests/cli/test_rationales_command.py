@@ -74,7 +74,9 @@ def test_phrases_are_shown_and_can_be_ignored(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "Phrases that count as a reference (of each kind, the 3 most frequent)" in done.stdout
     found = json.loads(run("one.csv", "--json").stdout)
-    phrase = max((row for row in found["phrases"] if row["kind"] == "argument"), key=lambda r: r["rationales"])
+    phrase = max(
+        (row for row in found["phrases"] if row["kind"] == "argument"), key=lambda r: r["rationales"]
+    )
     done = run("one.csv", "--json", "--ignore", phrase["phrase"], "--ignore", "no such words")
     less = json.loads(done.stdout)
     assert phrase["phrase"] not in [row["phrase"] for row in less["phrases"]]

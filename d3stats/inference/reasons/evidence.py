@@ -10,8 +10,8 @@ who argued something, the other a round and a rebuttal. Here the following count
   not in the question or a candidate.
 
 The first three see words and not their meaning; a user's own patterns replace them. Words of the prompt that come back
-in an answer are no reference either: phrases to ignore are left out, and a note names a phrase to which most of the
-hits of a kind are due.
+in an answer are no reference either. Phrases to ignore are left out, and a note names a phrase to which most hits of a
+kind are due.
 
 Words that a rationale *repeats* without quotation marks are no reference by themselves: two agents who deal with one
 question write the same words without having read each other. So the share of rationales that repeat an earlier turn
@@ -41,7 +41,7 @@ QUOTED_WORDS = 3
 REPEATED_WORDS = 6
 """So many words in a row are repeated if they occur in another turn."""
 FEWEST_HITS = 10
-"""With fewer rationales of a kind no phrase is said to be most of them."""
+"""With fewer rationales of a kind no note names a phrase."""
 
 ARGUMENT = (
     r"\b(?:argu(?:ed|es|ing)|rebut(?:s|ted|tals?)?|refut(?:ed|es)|conced(?:ed|es)|countered|contend(?:ed|s)"
@@ -170,7 +170,7 @@ class _Hits:
     def phrases(self) -> pd.DataFrame:
         """Return the phrases of each kind, the most frequent first: how many rationales have it, and it alone."""
         kinds = list(dict.fromkeys(kind for kind, _ in self._in))
-        rows = [(kind, phrase, *counts) for (kind, phrase), counts in self._in.items()]
+        rows = [(kind, phrase, most, alone) for (kind, phrase), (most, alone) in self._in.items()]
         rows.sort(key=lambda row: (kinds.index(row[0]), -row[2], row[1]))
         table = pd.DataFrame(rows, columns=["kind", "phrase", "rationales", "alone"])
         return table.astype({"rationales": "int64", "alone": "int64"})
@@ -210,7 +210,9 @@ def references(
 
     def found(name: str, pattern: re.Pattern[str]) -> Floats:
         rows = enumerate(texts)
-        return np.array([hits.keep(name, row, pattern.finditer(text)) for row, text in rows], dtype=np.float64)
+        return np.array(
+            [hits.keep(name, row, pattern.finditer(text)) for row, text in rows], dtype=np.float64
+        )
 
     if patterns is not None:
         for name, pattern in compiled(patterns, "cites").items():
@@ -243,10 +245,12 @@ def _echoes(phrases: pd.DataFrame, columns: Mapping[str, Floats]) -> list[str]:
         of = int(np.nansum(columns[row["kind"]]))
         if of >= FEWEST_HITS and row["alone"] > of / 2:
             phrase = cut(visible(row["phrase"], one_line=True), 60)
-            what = f"{row['alone']:,} of {counted(of, 'rationale')} with a reference of the kind {row['kind']!r}"
+            what = (
+                f"{row['alone']:,} of {counted(of, 'rationale')} with a reference of the kind {row['kind']!r}"
+            )
             notes.append(
-                f"{what} have only the phrase {phrase!r}: if the prompt has it, they echo the prompt; leave it out with "
-                + setting("ignore", phrase)
+                f"{what} have only the phrase {phrase!r}: if the prompt has it, they echo the prompt; leave it out "
+                f"with {setting('ignore', phrase)}"
             )
     return notes
 

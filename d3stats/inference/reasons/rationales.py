@@ -300,7 +300,7 @@ def rationales(
         What counts as citing, beside quotations: regular expressions, or lists of words, by name, in place of the kinds
         speaker, round and argument.
     ignore : str or list of str, optional
-        Words or phrases that do not count as citing, because the prompt has them: an agent whose prompt speaks of
+        Words or phrases that do not count as citing, because the prompt has them: an agent whose prompt has
         "other agents" writes "other agents" whether it has read them or not. What shares a word with them does not
         count either: without "both sides", "both sides argued" is none. Quotations count in any case.
     repeated_words : int or None
