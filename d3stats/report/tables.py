@@ -49,11 +49,14 @@ def round_tables(report: RoundsReport) -> list[Table]:
     """Return the counts and the per-round table."""
     t = report.trajectories
     counts = report.counts()
+    cells = t.counts("wrong").to_frame()
+    asked = (cells["trials"] * cells["weight"]).groupby(cells["round"]).sum()
     correct = (
-        f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
+        f"Debates with 0, 1, 2, ... correct votes (a missing vote is not correct): {t.n_debates} debates of "
+        f"{len(t.cluster_names)} questions",
         ["round", *[str(c) for c in counts.columns], "missing votes"],
         [
-            [str(r), *[str(v) for v in row], str(missing)]
+            [str(r), *[str(v) for v in row], f"{missing:,} of {asked[r]:,.0f}"]
             for (r, row), missing in zip(
                 counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
             )
