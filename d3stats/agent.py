@@ -299,6 +299,8 @@ class Reply:
         Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
     attempts : int
         Calls that were made, repeats after failures and one repair included.
+    temperature : float or None
+        The sampling temperature that was sent with the last of them; None when none was.
 
     Examples
     --------
@@ -316,6 +318,7 @@ class Reply:
     model: str | None = None
     error: str | None = None
     attempts: int = 1
+    temperature: float | None = None
 
 
 class Refused(ValueError):

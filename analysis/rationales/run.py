@@ -10,14 +10,16 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from d3stats import import_log
-from d3stats.estimate import estimates_frame
+from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference import Rationales, rationales
+from d3stats.inference.reasons.evidence import FEWEST_HITS
 from d3stats.inference.reasons.rationales import (
     ACROSS,
     AXIS,
@@ -43,7 +45,10 @@ GSM = "nilgeoutim__CS546_MajorityErrorDebate"
 
 
 class Log(NamedTuple):
-    """One log: what it is called, how it is read, and whose texts in which rounds are rationales (None: the last)."""
+    """One log: what it is called, how it is read, whose texts in which rounds are rationales (None: the last).
+
+    And `prompt`: words for arguing that its prompts have, as the files show.
+    """
 
     label: str
     importer: str
@@ -51,13 +56,33 @@ class Log(NamedTuple):
     options: Mapping[str, Any] = {}
     role: str | None = None
     rounds: tuple[int | None, ...] = (None,)
+    prompt: tuple[str, ...] = ()
 
 
 LOGS = (
-    Log("translation, moderator", "mad", "Skytliang__Multi-Agents-Debate", role="moderator"),
+    Log(
+        "translation, moderator",
+        "mad",
+        "Skytliang__Multi-Agents-Debate",
+        role="moderator",
+        prompt=("both sides", "debate", "debaters"),
+    ),
     Log("GSM8K, critic and actors", "critic-actor", GSM, rounds=(1, 4)),
-    Log("GSM8K, 3 agents", "gsm-nested", GSM, {"pattern": "gsm_3_3_top100*.json"}, rounds=(1, 3)),
-    Log("small models", "slm-multiagent", "lferreiraMD__slm_multiagent_debate", rounds=(1, 3)),
+    Log(
+        "GSM8K, 3 agents",
+        "gsm-nested",
+        GSM,
+        {"pattern": "gsm_3_3_top100*.json"},
+        rounds=(1, 3),
+        prompt=("other agents",),
+    ),
+    Log(
+        "small models",
+        "slm-multiagent",
+        "lferreiraMD__slm_multiagent_debate",
+        rounds=(1, 3),
+        prompt=("other agents",),
+    ),
     Log("independent judges (PRD)", "prd", "bcdnlp__PRD", role="judge"),
 )
 KINDS = (
@@ -68,8 +93,12 @@ KINDS = (
 )
 
 
-def measured(folder: Path) -> Iterator[tuple[str, str, Rationales]]:
-    """Yield each log and round with the measures of its rationales."""
+WITHOUT = "cite the debate, without words of the prompt"
+MOST_PHRASES = 3
+
+
+def measured(folder: Path) -> Iterator[tuple[str, str, Rationales, Estimate | None]]:
+    """Yield each log and round with the measures of its rationales, and who cites without the words of its prompt."""
     for log in LOGS:
         source = folder / log.folder
         archives = sorted(source.glob("*.tar.gz"))
@@ -78,15 +107,23 @@ def measured(folder: Path) -> Iterator[tuple[str, str, Rationales]]:
             import_log(log.importer, archives[0] if archives else source, path, text=True, **log.options)
             for number in log.rounds:
                 found = rationales(path, role=log.role, round_number=number, rng=SEED)
-                yield log.label, "last" if number is None else str(number), found
+                bare = None
+                if log.prompt:
+                    without = rationales(
+                        path, role=log.role, round_number=number, ignore=log.prompt, repeated_words=None
+                    )
+                    bare = replace(without[CITES], name=WITHOUT)
+                yield log.label, "last" if number is None else str(number), found, bare
 
 
 def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
-    measures, reasons, agents = [], [], []
-    for label, number, found in measured(folder):
+    measures, phrases, reasons, agents = [], [], [], []
+    for label, number, found, bare in measured(folder):
+        estimates = found.estimates if bare is None else (*found.estimates, bare)
         parts = (
-            (estimates_frame(found.estimates), measures),
+            (estimates_frame(estimates), measures),
+            (found.phrases.groupby("kind", sort=False).head(MOST_PHRASES), phrases),
             (found.reasons, reasons),
             (found.agents, agents),
         )
@@ -107,6 +144,7 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     ]
     return {
         "measures": pd.concat(measures)[kept],
+        "phrases": pd.concat(phrases)[["log", "round", "kind", "phrase", "rationales", "alone"]],
         "reasons": pd.concat(reasons)[[*of_reasons, "n", "n_clusters"]],
         "agents": pd.concat(agents)[
             ["log", "round", "agent", "rationales", "cites", "cosine", "votes", "dissents"]
@@ -119,8 +157,12 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     measures = tables["measures"]
     table = tables["reasons"]
     judges = table[table["log"] == "independent judges (PRD)"]
+    phrases = tables["phrases"]
+    arguing = phrases[(phrases["kind"] == "argument") & (phrases["rationales"] >= FEWEST_HITS)]
     return {
         "citing": _wide(measures, (CITES, *KINDS)),
+        "phrases": arguing.drop(columns="kind"),
+        "without": _wide(measures, (CITES, WITHOUT), every=True),
         "repeated": _wide(measures, (REPEATS, BESIDE)),
         "alike": _wide(measures, (SIMILARITY, ACROSS, RATIO)),
         "axes": _wide(measures, (AXIS, AXIS_CHANCE, AXIS_BEYOND)),
@@ -140,12 +182,12 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _wide(measures: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    """Return one row per log and round, one column per measure."""
+def _wide(measures: pd.DataFrame, names: tuple[str, ...], every: bool = False) -> pd.DataFrame:
+    """Return one row per log and round, one column per measure; with `every`, only where all are known."""
     rows = []
     for (log, number), own in measures.groupby(["log", "round"], sort=False):
         by_name = {row["name"]: row for row in own.to_dict("records")}
-        if set(names) & set(by_name):
+        if (set(names) <= set(by_name)) if every else (set(names) & set(by_name)):
             size = next(by_name[name] for name in names if name in by_name)
             counted = f"{size['n']:,} ({size['n_clusters']:,})"
             cells = {name: _limits(by_name[name]) if name in by_name else "-" for name in names}

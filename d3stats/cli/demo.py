@@ -25,9 +25,10 @@ def demo(
 
     t = datasets.load_slm7()
     print_text(
-        "160 debates, each of 7 agents of one small language model, over 3 rounds on 40 GSM8K and MMLU questions"
+        "160 debates of 7 agents and 3 rounds, on 40 GSM8K and MMLU questions: 40 debates by each of 4 models"
     )
-    print_text("(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
+    print_text("(the 7 agents of a debate are 7 instances of the same small language model, with 7 personas;")
+    print_text("votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
     typer.echo("")
     with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
         report = describe_rounds(t, rng=seed)

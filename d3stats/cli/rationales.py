@@ -66,6 +66,14 @@ def rationales(
             "'word'].",
         ),
     ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            metavar="PHRASE",
+            help="Words that do not count as a citation, because the prompt has them; repeatable.",
+        ),
+    ] = None,
     reasons: Annotated[
         Path | None,
         typer.Option("--reasons", metavar="FILE.toml", help="The reasons to look for, written like --cites."),
@@ -120,7 +128,7 @@ def rationales(
 
     settings: dict[str, Any] = {"role": roles, "round_number": round_number, "level": level, "rng": seed}
     settings |= {"cites": _patterns("--cites", cites), "reasons": _patterns("--reasons", reasons)}
-    settings |= {"repeated_words": repeated_words or None, "family": family}
+    settings |= {"ignore": ignore, "repeated_words": repeated_words or None, "family": family}
     settings |= reading(missing_values, columns, encoding)
     found: Rationales | RationaleComparison
     with working("reading rationales"):

@@ -22,7 +22,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 TABLE_COLUMNS = _words(
     "debate question cluster category log protocol label answers first round agent role persona vote correct scores "
-    "tokens tokens_in tokens_out tokens_source model error closed decision stop_round stop_reason"
+    "tokens tokens_in tokens_out tokens_source model temperature error closed decision stop_round stop_reason"
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
@@ -81,6 +81,7 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
         "n_output_tokens",
     ),
     "model": ("model_name model_id llm",),
+    "temperature": ("sampling_temperature",),
     "text": (
         "rationale",
         "reasoning explanation justification argument utterance message content comment comments",

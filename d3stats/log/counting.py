@@ -407,7 +407,16 @@ def _pieces(
     return iter([read_file(file, columns, encoding)])
 
 
-_UNCOUNTED = ("tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error", "persona")
+_UNCOUNTED = (
+    "tokens",
+    "tokens_in",
+    "tokens_out",
+    "tokens_source",
+    "model",
+    "error",
+    "persona",
+    "temperature",
+)
 
 
 def _without(records: Records) -> Records:

@@ -41,6 +41,9 @@ __all__ = ["DoctorReport", "FixReport", "MissingVotes", "examine", "fix_log"]
 SAID_FROM = 0.1
 """A larger share of missing votes is reported before all other findings."""
 
+MOST_TEMPERATURES = 5
+"""So many temperatures are named."""
+
 FEWEST = 10
 """With fewer votes the share is not checked."""
 
@@ -208,6 +211,8 @@ class DoctorReport:
         Why something that was asked for is missing, to number of turns; empty when no turn recorded an error.
     estimated : int
         Turns whose tokens are no server's count.
+    temperatures : dict of str to int
+        Sampling temperature to number of turns, the most frequent first; empty when no turn records one.
     unlabelled : int
         Debates whose right answer is unknown (0 in a log of correctness).
     coding : {"answers", "correctness"}
@@ -248,6 +253,7 @@ class DoctorReport:
     missing: MissingVotes = field(default_factory=MissingVotes)
     errors: dict[str, int] = field(default_factory=dict)
     estimated: int = 0
+    temperatures: dict[str, int] = field(default_factory=dict)
     unlabelled: int = 0
     coding: Literal["answers", "correctness"] = "answers"
     problems: tuple[Problem, ...] = ()
@@ -294,6 +300,8 @@ class DoctorReport:
             lines.append(f"Errors recorded: {kinds}.")
         if self.estimated:
             lines.append(f"Tokens are estimates in {counted(self.estimated, 'turn')}.")
+        if self.temperatures:
+            lines.append(f"{self._temperatures()}.")
         if self.unlabelled:
             lines.append(
                 f"{counted(self.unlabelled, 'debate')} without a label, so none of their votes counts as "
@@ -315,6 +323,17 @@ class DoctorReport:
             warned = self.missing.said_first or any(note.startswith("WARNING: ") for note in self.notes)
             lines.append("No other problem was found." if warned else "Nothing is wrong.")
         return lines
+
+    def _temperatures(self) -> str:
+        named = list(self.temperatures.items())[:MOST_TEMPERATURES]
+        told = [f"{value} in {counted(n, 'turn')}" for value, n in named]
+        if more := len(self.temperatures) - len(named):
+            told.append(
+                f"{counted(more, 'other')} in {sum(list(self.temperatures.values())[len(named) :]):,}"
+            )
+        if silent := self.n_turns - sum(self.temperatures.values()):
+            told.append(f"none recorded in {silent:,}")
+        return f"Temperatures sent: {', '.join(told)}"
 
     def _fix_command(self) -> str:
         files = list(dict.fromkeys(problem.file for problem in self.problems))
@@ -426,6 +445,7 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),
+        temperatures={f"{value:g}": int(n) for value, n in log.turns["temperature"].value_counts().items()},
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),

@@ -15,12 +15,12 @@ from functools import reduce
 from itertools import compress, islice
 from operator import attrgetter, or_
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 import pandas as pd
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
 from d3stats.log.arrays import voting_roles
@@ -31,10 +31,12 @@ from d3stats.log.files import LogFile, find_files, open_bytes, unusable
 from d3stats.log.problems import LogError, Problem
 from d3stats.log.schema import (
     MODELS,
+    MOST_TEMPERATURE,
     SCHEMA_VERSION,
     AnyRecord,
     Header,
     RepeatedKey,
+    Temperature,
     first_defect,
     parse_json,
 )
@@ -122,11 +124,18 @@ def _key(data: Mapping[str, Any]) -> tuple[str | int, ...]:
 # -------------------------------------------------------------------- blocks of lines
 
 
+_KEPT: dict[str, Any] = {
+    "scores": msgspec.Raw,
+    "temperature": Annotated[int, Meta(ge=0, le=MOST_TEMPERATURE)] | Temperature | None,
+}
+"""Fields that may be written in two ways: as they stand, so that 1 is not written as 1.0."""
+
+
 def _as_read(model: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """Return a record that is written as it was read: absent is not null, and scores are as they stand."""
     fields: list[Any] = []
     for known in msgspec.structs.fields(model):
-        kind = msgspec.Raw if known.name == "scores" else known.type
+        kind = _KEPT.get(known.name, known.type)
         fields.append((known.name, kind) if known.required else (known.name, kind | UnsetType, UNSET))
     return msgspec.defstruct(
         model.__name__,
@@ -146,7 +155,7 @@ _SCORES = msgspec.json.Decoder(dict[str, dict[str, float]] | None)
 
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),
-    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out")),
+    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out", "temperature")),
     (("debate", "decision", "stop_reason"), ("round",)),
 )
 """Coded columns and numbers of items, turns and verdicts."""
@@ -566,10 +575,11 @@ class DebateLog:
         have ``text`` and ``candidates``, a tuple of str or None.
     turns : DataFrame
         One row per turn: ``debate, round, agent, role, vote, scores, tokens_in, tokens_out, tokens_source,
-        model, error, persona``. A vote is None when there was none to be read; scores are a dict (side, criterion, raw
-        points) or None; tokens are Int64. With ``coding="correctness"`` there is ``correct`` (Int64: 0, 1,
-        missing) in place of ``vote``. A table that recorded only total tokens has ``tokens`` in place of
-        ``tokens_in, tokens_out``. A log that was read with its texts also has ``text``, where there are some.
+        model, error, persona, temperature``. A vote is None when there was none to be read; scores are a dict (side,
+        criterion, raw points) or None; tokens are Int64, temperatures Float64. With ``coding="correctness"`` there is
+        ``correct`` (Int64: 0, 1, missing) in place of ``vote``. A table that recorded only total tokens has ``tokens``
+        in place of ``tokens_in, tokens_out``. A log that was read with its texts also has ``text``, where there are
+        some.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -644,7 +654,8 @@ def read_log(
     ``.csv``, ``.tsv`` (all these also with ``.gz``), ``.xlsx`` and ``.parquet`` hold a table. Its cells are separated
     by commas, semicolons, tabs or bars, and a row is a turn: ``debate, round, agent`` and ``vote, label`` or
     ``correct``, and optionally ``question, cluster, category, log, protocol, answers`` (JSON), ``first``,
-    ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, error``, and
+    ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, temperature``,
+    ``error``, and
     ``closed, decision, stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per
     both. The field's other names for these columns are known (``d3stats.log.column_names.ALIASES``), in any case;
     `columns` names others. A row without round and agent is a debate without turns. A debate's question is the debate
@@ -843,7 +854,7 @@ def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFram
     vote = "vote" if checked.coding == "answers" else "correct"
     tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
     said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
-    said += ("persona", *(name for name in TEXTS["turns"] if name in turns.columns))
+    said += ("persona", "temperature", *(name for name in TEXTS["turns"] if name in turns.columns))
     asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))
     return (
         _table(checked.items[by_debate(checked.items)], asked),
@@ -866,6 +877,9 @@ def _table(part: Part, names: tuple[str, ...]) -> pd.DataFrame:
         elif name == "round" or name in TURN["numbers"]:
             given = part.numbers(name)
             absent = np.isnan(given)
+            if name == "temperature":
+                columns[name] = pd.array(pd.arrays.FloatingArray(np.where(absent, 0.0, given), absent))
+                continue
             whole = np.where(absent, 0, given).astype(np.int64)
             columns[name] = pd.array(pd.arrays.IntegerArray(whole, absent))
         else:

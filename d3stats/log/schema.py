@@ -46,13 +46,15 @@ __all__ = [
 SCHEMA_VERSION = 2
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
-Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_source`` and
-``error``.
+Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_source``,
+``temperature`` and ``error``.
 """
 
 Name = Annotated[str, Meta(min_length=1)]
 Round = Annotated[int, Meta(ge=1, le=999_999_999)]
 Tokens = Annotated[int, Meta(ge=0, le=999_999_999_999_999)]
+MOST_TEMPERATURE = 1_000_000
+Temperature = Annotated[float, Meta(ge=0, le=MOST_TEMPERATURE)]
 
 
 class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -171,6 +173,8 @@ class Turn(Record, tag="turn", frozen=True):
         Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
     persona : str or None
         In which role a juror was asked to read, such as ``"trial judge"``; None without one.
+    temperature : float or None
+        The sampling temperature that was sent with the call; None where none was sent or it is not known.
 
     Examples
     --------
@@ -193,6 +197,7 @@ class Turn(Record, tag="turn", frozen=True):
     text: str | None = None
     error: Name | None = None
     persona: Name | None = None
+    temperature: Temperature | None = None
 
 
 class Verdict(Record, tag="verdict", frozen=True):

@@ -33,7 +33,7 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
-from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
+from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
 from d3stats.log.wide import two_ways, unfolded
 from d3stats.values import is_missing_word
@@ -191,6 +191,8 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
                 "a table must have one of the columns vote and correct, or a label beside the vote; got "
                 f"{', '.join(sheet.names)}; choose one with {to_type(vote=at['vote'][0])}",
             )
+    if "temperature" in at and "temperature" not in found.chosen and not _are_temperatures(sheet, at):
+        drop("temperature")
     split = [name for name in ("tokens_in", "tokens_out") if name in at]
     if "tokens" in at and split:
         by_kind = len(split) == 2 and at["tokens"] != ("tokens",)
@@ -205,6 +207,15 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
                 "a table must have the column tokens or the columns tokens_in and tokens_out, so that no token is "
                 f"counted twice; got tokens, {', '.join(split)}; remove one of them",
             )
+
+
+def _are_temperatures(sheet: Sheet, at: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether a column of this name has sampling temperatures only; another, such as the weather's, is not read."""
+    (name,) = at["temperature"]
+    return all(
+        is_missing_word(text) or (_TEMPERATURE.fullmatch(text.strip()) and float(text) <= MOST_TEMPERATURE)
+        for text in sheet.get(name).occurring()
+    )
 
 
 def _is_empty(sheet: Sheet, names: tuple[str, ...]) -> bool:
@@ -301,6 +312,7 @@ def _is_slip(name: str, wanted: str) -> bool:
 
 
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
+_TEMPERATURE = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _TRUTH_WORDS = {
     word: truth
@@ -715,7 +727,7 @@ class _Rows:
                 columns[name] = self.numbers(name, _whole)
         if "round" in cells and len(played):
             self._in_range(played, "round")
-        for name, parse in (("correct", _truth), ("tokens", _whole)):
+        for name, parse in (("correct", _truth), ("tokens", _whole), ("temperature", _temperature)):
             if name in cells:
                 columns[name] = self.numbers(name, parse)
         speaks = self.given("round") if "round" in cells else self.given("agent")
@@ -884,6 +896,12 @@ def _whole(name: str, text: str) -> int:
     if match is None:
         raise _WrongCell(name, "must be a whole number >= 0", text)
     return int(match[1])
+
+
+def _temperature(name: str, text: str) -> float:
+    if _TEMPERATURE.fullmatch(text.strip()) is None or (found := float(text)) > MOST_TEMPERATURE:
+        raise _WrongCell(name, f"must be a number from 0 to {MOST_TEMPERATURE:,}", text)
+    return found
 
 
 def _is_zero(text: str) -> bool:

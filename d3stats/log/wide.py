@@ -208,7 +208,7 @@ def _melted(
         )
     n, k = len(sheet.line), len(votes)
     of_turns = _TOKENS + (
-        ("scores", "error", "model", "role", "persona")
+        ("scores", "error", "model", "role", "persona", "temperature")
         if "agent" not in found.columns
         else ("scores", "error")
     )

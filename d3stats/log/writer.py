@@ -336,6 +336,7 @@ _TYPES = {
     "tokens": "BIGINT",
     "tokens_in": "BIGINT",
     "tokens_out": "BIGINT",
+    "temperature": "DOUBLE",
     "correct": "TINYINT",
     "closed": "BOOLEAN",
 }

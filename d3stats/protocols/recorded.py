@@ -137,6 +137,7 @@ def as_reply(turn: Turn) -> Reply:
         estimated=turn.tokens_source == "estimate",
         model=turn.model,
         error=turn.error,
+        temperature=turn.temperature,
     )
 
 

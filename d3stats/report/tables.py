@@ -33,6 +33,8 @@ __all__ = [
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 """Title, heads and cells."""
+MOST_PHRASES = 3
+"""So many phrases of each kind of reference are shown."""
 
 
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
@@ -47,11 +49,14 @@ def round_tables(report: RoundsReport) -> list[Table]:
     """Return the counts and the per-round table."""
     t = report.trajectories
     counts = report.counts()
+    cells = t.counts("wrong").to_frame()
+    asked = (cells["trials"] * cells["weight"]).groupby(cells["round"]).sum()
     correct = (
-        f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
+        f"Debates with 0, 1, 2, ... correct votes (a missing vote is not correct): {t.n_debates} debates of "
+        f"{len(t.cluster_names)} questions",
         ["round", *[str(c) for c in counts.columns], "missing votes"],
         [
-            [str(r), *[str(v) for v in row], str(missing)]
+            [str(r), *[str(v) for v in row], f"{missing:,} of {asked[r]:,.0f}"]
             for (r, row), missing in zip(
                 counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
             )
@@ -336,7 +341,7 @@ def _audit_row(e: Estimate) -> tuple[str, ...]:
 
 def rationale_tables(found: Rationales) -> list[Table]:
     """Return what rationales cite, how alike they are, how far disagreement is traced, reasons, and agents."""
-    from d3stats._words import counted
+    from d3stats._words import counted, cut
     from d3stats.estimate import interval_kind
     from d3stats.inference.reasons.rationales import ACROSS, RATIO, SIMILARITY, TRACED
 
@@ -354,6 +359,14 @@ def rationale_tables(found: Rationales) -> list[Table]:
             if of.get(e.name, "citing") == part
         ]
         tables += [(title, ("", "estimate", "n", "interval"), rows)] if rows else []
+    if len(found.phrases):
+        most = found.phrases.groupby("kind", sort=False).head(MOST_PHRASES)
+        phrases = [
+            (row["kind"], cut(row["phrase"], 60), f"{row['rationales']:,}", f"{row['alone']:,}")
+            for row in most.to_dict("records")
+        ]
+        title = f"Phrases that count as a reference (of each kind, the {MOST_PHRASES} most frequent)"
+        tables.insert(1, (title, ("kind", "phrase", "rationales with it", "with it alone"), phrases))
     if len(found.reasons):
         first = found.reasons.iloc[0]
         size = (

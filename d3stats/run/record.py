@@ -279,6 +279,7 @@ def as_turn(request: Request, reply: Reply) -> Turn:
         text=reply.text,
         error=reply.error,
         persona=request.persona,
+        temperature=reply.temperature,
     )
 
 

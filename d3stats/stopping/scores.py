@@ -387,8 +387,9 @@ class BudgetedStopping(ReasonedRule):
         """Return D3's rule as the paper states it: stop when the signed gap of two rounds has settled, at the
         latest after 5 rounds.
 
-        The rule may stop at round 2, as it does for 58 % in the paper. The paper gives no epsilon; 3 points, on a
-        scale from 6 to 120, is the value of the released code's settings.
+        The rule may stop at round 2, as it does for 58 % in the paper. The paper gives no epsilon, and does not say
+        whether a difference of exactly epsilon is stable. Less than 3 points, on a scale from 6 to 120, is what the
+        released code has in its settings.
         """
         return cls(epsilon, window=2, budget=budget, max_rounds=max_rounds)
 

@@ -72,7 +72,7 @@ def test_the_best_agent_has_an_interval_only_where_every_fold_and_chance_agree_o
     assert set(rows.index[rows["best_low"].notna()]) == clear
     assert set(rows.index[rows["over_best_low"].notna()]) == clear
     agents = rows.loc["slm7, round 3"]
-    assert "3 jurors lead" in agents["best_note"]
+    assert "3 different jurors lead" in agents["best_note"]
     assert agents["best"] < agents["accuracy"] < agents["best_here"]
 
 

@@ -33,7 +33,7 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
     tables = module["shown"](made)
     assert fill(text, tables) == text
-    assert text.count("<!-- end -->") == len(tables) == 6
+    assert text.count("<!-- end -->") == len(tables) == 8
 
 
 def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, pd.DataFrame]) -> None:
@@ -47,6 +47,18 @@ def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, 
     alone = [*first[cites], judges[cites]]
     assert [round(min(alone), 3), round(max(alone), 3)] == [0.0, 0.021]
     assert sorted(later[cites].round(3)) == [0.208, 0.807, 0.905, 0.927]
+    bare = "cite the debate, without words of the prompt"
+    assert later[bare].dropna().round(3).to_dict() == {
+        ("GSM8K, 3 agents", "3"): 0.007,
+        ("small models", "3"): 0.048,
+        ("translation, moderator", "last"): 0.27,
+    }
+    phrases = made["phrases"].set_index(["log", "round", "kind", "phrase"])
+    echo = phrases.loc[("GSM8K, 3 agents", "3", "argument", "other agents")]
+    arguing = table.loc[("GSM8K, 3 agents", "3"), "with a word for arguing"]
+    assert (echo["alone"], round(600 * arguing)) == (555, 556)
+    named = table.loc[("GSM8K, critic and actors", "4"), "that name who spoke before"]
+    assert round(named, 3) == 0.743
     beside = "that share words with a turn of the same time"
     assert [first[beside].min().round(3), first[beside].max().round(3)] == [0.746, 0.963]
     repeats = "that repeat an earlier turn"

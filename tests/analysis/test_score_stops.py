@@ -56,6 +56,7 @@ def test_the_stops_are_those_that_a_quick_count_gave(made: dict[str, pd.DataFram
     counts = sums.groupby(["rule", "measure"])["hits"].sum()
     rounds = ("stopped by round 2", "stopped in round 3", "stopped in round 4")
     assert [counts["d3_paper", name] for name in rounds] == [471, 101, 28]
+    assert [counts["d3_paper:3.5", name] for name in rounds] == [491, 89, 20]
     assert [counts["sign_agreement:2 | fixed:4", name] for name in rounds] == [120, 53, 64 + 363]
 
 
@@ -73,6 +74,14 @@ def test_a_rule_on_the_lead_stops_as_on_two_scores(module: dict[str, Any]) -> No
     lead = np.array([[1.0, 2.0, 9.0, 9.0], [5.0, -5.0, -4.0, 0.0], [0.0, 0.0, 3.0, 8.0]])
     assert module["stopped"](lead, from_text("d3_paper")).tolist() == [2, 3, 2]
     assert module["stopped"](lead, from_text("sign_agreement:2 | fixed:4")).tolist() == [2, 3, 4]
+
+
+def test_a_gap_that_moves_by_exactly_the_tolerance_goes_on_and_half_points_settle_at_most_three(
+    module: dict[str, Any],
+) -> None:
+    lead = np.array([[0.0, 3.0, 3.0, 3.0], [0.0, 2.5, 9.0, 9.0], [0.0, 3.5, 3.5, 9.0]])
+    assert module["stopped"](lead, from_text("d3_paper:3")).tolist() == [3, 2, 3]
+    assert module["stopped"](lead, from_text("d3_paper:3.5")).tolist() == [2, 2, 3]
 
 
 def test_sums_by_question_give_the_interval_of_the_rows() -> None:

@@ -69,6 +69,21 @@ def test_reasons_and_citations_of_ones_own_come_from_a_file(folder: Path) -> Non
     assert found["estimates"][1]["name"] == "that cite: safety"
 
 
+def test_phrases_are_shown_and_can_be_ignored(folder: Path) -> None:
+    done = run("one.csv")
+    assert done.exit_code == 0, done.output
+    assert "Phrases that count as a reference (of each kind, the 3 most frequent)" in done.stdout
+    found = json.loads(run("one.csv", "--json").stdout)
+    phrase = max(
+        (row for row in found["phrases"] if row["kind"] == "argument"), key=lambda r: r["rationales"]
+    )
+    done = run("one.csv", "--json", "--ignore", phrase["phrase"], "--ignore", "no such words")
+    less = json.loads(done.stdout)
+    assert phrase["phrase"] not in [row["phrase"] for row in less["phrases"]]
+    assert less["estimates"][0]["value"] < found["estimates"][0]["value"]
+    assert any("'no such words', which is in no rationale" in note for note in less["notes"])
+
+
 def test_the_table_holds_every_rationale_in_the_order_of_the_vectors(folder: Path) -> None:
     done = run("two.csv", "--table", "texts.csv")
     assert done.exit_code == 0, done.output

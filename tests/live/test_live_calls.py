@@ -18,12 +18,15 @@ from asking import CASE, JUDGE, QUICK, VOTE, asked, at_once
 from server import Fault, Server
 
 from d3stats.agent import Case, Refused, Reply
+from d3stats.log import DebateLog, read_log, write_csv, write_jsonl, write_parquet
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.recorded import as_reply
+from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.server import seconds_asked
 from d3stats.run.record import as_turn
+from d3stats.run.run import run_debates
 
 
 def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:
@@ -71,10 +74,13 @@ PROPOSED = replace(VOTE, temperature=0.2)
 
 
 def test_the_protocols_temperature_is_sent_unless_the_user_chooses(server: Server) -> None:
-    asked(server, PROPOSED)
-    asked(server, PROPOSED, temperature=0.7)
-    asked(server, PROPOSED, temperature="server")
+    replies = [
+        *asked(server, PROPOSED),
+        *asked(server, PROPOSED, temperature=0.7),
+        *asked(server, PROPOSED, temperature="server"),
+    ]
     assert [call.body.get("temperature", "none") for call in server.calls] == [0.2, 0.7, "none"]
+    assert [reply.temperature for reply in replies] == [0.2, 0.7, None]
 
 
 def test_a_protocols_temperature_that_is_refused_is_left_out_and_said(server: Server) -> None:
@@ -87,8 +93,35 @@ def test_a_protocols_temperature_that_is_refused_is_left_out_and_said(server: Se
 
     replies = asyncio.run(twice())
     assert [(reply.error, reply.attempts) for reply in replies] == [(None, 2), (None, 1)]
+    assert [reply.temperature for reply in replies] == [None, None], "the call that was answered had none"
     assert agent.dropped == ("temperature",)
     assert agent.temperature_of(PROPOSED) is None
+
+
+def test_every_turn_of_a_run_says_the_temperature_that_was_sent_and_a_resumed_run_keeps_it(
+    server: Server, tmp_path: Path
+) -> None:
+    """What the server got is what the log has, in every format; a source that names none sends and records none."""
+    items = [DebateItem(f"q{k}", "Which?", candidates=("2", "3"), label="A") for k in range(2)]
+
+    def played(protocol: str, n: int) -> DebateLog:
+        path = tmp_path / f"{protocol}.jsonl"
+
+        async def run() -> None:
+            async with LiveAgent("scripted", server.url, **QUICK) as agent:
+                await run_debates(protocol_from_text(protocol), items[:n], agent, path)
+
+        asyncio.run(run())
+        return read_log(path)
+
+    for n in (1, 2):
+        log = played("chateval", n)
+        assert [call.body["temperature"] for call in server.calls] == log.turns["temperature"].tolist()
+        assert set(log.turns["temperature"]) == {0.0}
+    assert log.turns["debate"].nunique() == 2
+    for write, name in ((write_csv, "log.csv"), (write_parquet, "log.parquet"), (write_jsonl, "log.jsonl")):
+        assert read_log(write(log, tmp_path / name)) == log
+    assert played("majority", 1).turns["temperature"].isna().all()
 
 
 def test_the_papers_temperatures_are_in_the_requests() -> None:

@@ -1,4 +1,4 @@
-"""Candidates, who was shown first, estimated tokens and errors: kept by every format and by both readers."""
+"""Candidates, who was shown first, token sources, temperatures and errors: kept by every format and by both readers."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def full_logs(draw: st.DrawFn) -> list[Any]:
                 "tokens_source": draw(st.none() | st.just("estimate")),
                 "error": draw(st.none() | st.sampled_from(["timeout", "unreadable"])),
                 "persona": draw(st.none() | st.sampled_from(["trial judge", "nurse"])),
+                "temperature": draw(st.none() | st.just(0.0) | st.floats(0, 2, allow_subnormal=False)),
                 "text": draw(st.none() | TEXTS),
             }
         else:
@@ -69,11 +70,13 @@ def test_the_fields_of_version_two_are_read_alike_by_both_readers_and_survive_ev
     category = {r.debate: r.category for r in records if r.type == "item"}
     assert dict(zip(log.items["debate"], log.items["category"], strict=True)) == category
     said = {
-        (r.debate, r.round, r.agent): (r.tokens_source, r.error, r.persona)
+        (r.debate, r.round, r.agent): (r.tokens_source, r.error, r.persona, r.temperature)
         for r in records
         if r.type == "turn"
     }
-    columns = (log.turns[name] for name in ("debate", "round", "agent", "tokens_source", "error", "persona"))
+    named = ("debate", "round", "agent", "tokens_source", "error", "persona")
+    columns = [log.turns[name] for name in named]
+    columns.append(log.turns["temperature"].astype(object).where(log.turns["temperature"].notna(), None))
     assert {(d, r, a): rest for d, r, a, *rest in zip(*columns, strict=True)} == {
         key: list(rest) for key, rest in said.items()
     }
@@ -97,6 +100,54 @@ def test_any_spelling_of_candidates_and_texts_is_read_on_the_fast_path(
     assert set(read_both(path).turns["error"]) == {"timeout"}
 
 
+def test_a_whole_temperature_is_read_on_the_fast_path_as_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from d3stats.log import reader
+
+    def slow(*_: Any) -> None:
+        raise AssertionError("a line was read alone")
+
+    later = [turn(round=2, agent=agent, temperature=0.7) for agent in "abc"]
+    path = write_lines(tmp_path / "log.jsonl", [item(), *panel(rounds=1, temperature=1), *later])
+    monkeypatch.setattr(reader, "read_line", slow)
+    found = read_log(path).turns
+    assert found["temperature"].dtype == "Float64"
+    assert found.groupby("round")["temperature"].unique().map(list).tolist() == [[1.0], [0.7]]
+
+
+@pytest.mark.parametrize("cells", [["low", "high"], ["0.7", "-3"], ["21 C", ""], ["0,7", "1"], ["1e9", "1"]])
+def test_a_column_of_other_temperatures_is_left_unread_as_before_and_said(
+    tmp_path: Path, cells: list[str]
+) -> None:
+    """The weather of a question is no sampling temperature; a column that the user names must hold some."""
+    path = tmp_path / "log.csv"
+    rows = "".join(f'd,1,{agent},A,"{cell}"\n' for agent, cell in zip("xy", cells, strict=True))
+    path.write_text("debate,round,agent,vote,temperature\n" + rows)
+    log = read_log(path)
+    assert log.problems == ()
+    assert log.turns["temperature"].isna().all()
+    assert any("not read: temperature" in note for note in log.notes)
+    with pytest.raises(LogError, match="temperature must be a number from 0 to 1,000,000; got temperature="):
+        read_log(path, columns={"temperature": "temperature"})
+
+
+def test_temperatures_of_a_table_are_read_under_both_names_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    head = "debate,round,agent,vote,"
+    rows = "d,1,a,A,0.7\nd,1,b,A,.7\nd,1,c,A,1\nd,1,d,B,NA\n"
+    for name in ("temperature", "Sampling temperature"):
+        path.write_text(f"{head}{name}\n{rows}")
+        assert read_log(path).turns["temperature"].tolist()[:3] == [0.7, 0.7, 1.0]
+        report = examine(path)
+        assert report.temperatures == {"0.7": 2, "1": 1}
+        assert "Temperatures sent: 0.7 in 2 turns, 1 in 1 turn, none recorded in 1." in report.to_text()
+    path.write_text(f"{head}temperature\n" + "".join(f"d,1,a{k},A,0.{k}\n" for k in range(1, 9)))
+    assert "3 others in 3." in examine(path).to_text()
+    path.write_text("debate,round,agent,vote\nd,1,a,A\n")
+    assert "Temperatures" not in examine(path).to_text()
+
+
 def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
     header = {"type": "log", "schema_version": 1, "writer": "d3stats"}
     path = write_lines(tmp_path / "old.jsonl", [header, item(), *panel()])
@@ -104,6 +155,7 @@ def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
     assert log.problems == ()
     assert log.items["first"].tolist() == [None]
     assert log.turns["error"].isna().all()
+    assert log.turns["temperature"].isna().all()
 
 
 def test_a_new_log_says_version_two_and_a_newer_one_is_refused(tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def test_every_protocol_runs_to_a_verdict_and_its_log_is_clean(name: str, tmp_pa
     assert defects(log) == []
 
 
+def test_an_agent_that_sends_no_temperature_records_none(tmp_path: Path) -> None:
+    debate(protocol_from_text("chateval"), pairs(2), Chancy(), tmp_path / "log.jsonl")
+    assert not any("temperature" in record for record in lines(tmp_path / "log.jsonl"))
+
+
 def test_the_log_is_the_same_for_any_concurrency(tmp_path: Path) -> None:
     logs = []
     for concurrency in (1, 3, 16):

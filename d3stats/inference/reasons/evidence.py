@@ -9,7 +9,9 @@ who argued something, the other a round and a rebuttal. Here the following count
 - ``quote``: words in quotation marks, at least three, that occur in an earlier turn of this debate by another agent and
   not in the question or a candidate.
 
-The first three see words and not their meaning; a user's own patterns replace them.
+The first three see words and not their meaning; a user's own patterns replace them. Words of the prompt that come back
+in an answer are no reference either. Phrases to ignore are left out, and a note names a phrase to which most hits of a
+kind are due.
 
 Words that a rationale *repeats* without quotation marks are no reference by themselves: two agents who deal with one
 question write the same words without having read each other. So the share of rationales that repeat an earlier turn
@@ -28,16 +30,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted, verb
+from d3stats._words import counted, cut, setting, verb, visible
 from d3stats.inference.reasons.texts import Texts
 
-__all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "references", "repeats"]
+__all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "phrases_to_ignore", "references", "repeats"]
 
 QUOTE = "quote"
 QUOTED_WORDS = 3
 """So many words in quotation marks are a quotation; fewer are a term."""
 REPEATED_WORDS = 6
 """So many words in a row are repeated if they occur in another turn."""
+FEWEST_HITS = 10
+"""With fewer rationales of a kind no note names a phrase."""
 
 ARGUMENT = (
     r"\b(?:argu(?:ed|es|ing)|rebut(?:s|ted|tals?)?|refut(?:ed|es)|conced(?:ed|es)|countered|contend(?:ed|s)"
@@ -113,9 +117,70 @@ def _spaced(phrase: str) -> str:
     return r"[\W_]+".join(map(re.escape, re.split(r"[\s_-]+", phrase.strip())))
 
 
+def phrases_to_ignore(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Check words and phrases that are not to count as a reference.
+
+    Raises
+    ------
+    TypeError
+        When they are no text or list of texts with a letter or digit.
+
+    Examples
+    --------
+    >>> phrases_to_ignore("other agents"), phrases_to_ignore(None)
+    (('other agents',), ())
+    """
+    words = () if given is None else (given,) if isinstance(given, str) else given
+    listed = tuple(words) if isinstance(words, Iterable) and not isinstance(words, Mapping) else None
+    if listed is None or not all(isinstance(one, str) and re.search(r"[^\W_]", one) for one in listed):
+        raise TypeError(f"ignore must be words or phrases, or a list of them; got ignore={given!r}")
+    return tuple(dict.fromkeys(listed))
+
+
+class _Hits:
+    """What patterns find in texts outside of what is ignored, and with which phrases."""
+
+    def __init__(self, texts: Sequence[str], ignore: Sequence[str]) -> None:
+        self._spans: list[list[tuple[int, int]]] = [[] for _ in texts]
+        self.ignored = dict.fromkeys(ignore, 0)
+        for phrase in ignore:
+            pattern = re.compile(rf"(?<!\w){_spaced(phrase)}(?!\w)", re.IGNORECASE)
+            for spans, text in zip(self._spans, texts, strict=True):
+                found = [match.span() for match in pattern.finditer(text)]
+                spans += found
+                self.ignored[phrase] += bool(found)
+        self._in: dict[tuple[str, str], list[int]] = {}
+
+    def keep(
+        self, kind: str, row: int, matches: Iterable[re.Match[str]], also: Iterable[re.Match[str]] = ()
+    ) -> bool:
+        """Note the phrases of a rationale that share no word with what is ignored; whether there is one."""
+        spans = [*self._spans[row], *(match.span() for match in also)]
+        phrases = {
+            " ".join(match[0].casefold().split())
+            for match in matches
+            if not any(low < match.end() and match.start() < high for low, high in spans)
+        }
+        for phrase in phrases:
+            counts = self._in.setdefault((kind, phrase), [0, 0])
+            counts[0] += 1
+            counts[1] += len(phrases) == 1
+        return bool(phrases)
+
+    def phrases(self) -> pd.DataFrame:
+        """Return the phrases of each kind, the most frequent first: how many rationales have it, and it alone."""
+        kinds = list(dict.fromkeys(kind for kind, _ in self._in))
+        rows = [(kind, phrase, most, alone) for (kind, phrase), (most, alone) in self._in.items()]
+        rows.sort(key=lambda row: (kinds.index(row[0]), -row[2], row[1]))
+        table = pd.DataFrame(rows, columns=["kind", "phrase", "rationales", "alone"])
+        return table.astype({"rationales": "int64", "alone": "int64"})
+
+
 def references(
-    said: Texts, patterns: Mapping[str, str | Sequence[str]] | None = None
-) -> tuple[pd.DataFrame, list[str]]:
+    said: Texts,
+    patterns: Mapping[str, str | Sequence[str]] | None = None,
+    ignore: Sequence[str] = (),
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """Say which rationales refer to the debate, by each kind of evidence.
 
     Parameters
@@ -123,31 +188,46 @@ def references(
     said : Texts
     patterns : mapping, optional
         In place of speaker, round and argument: what :func:`compiled` takes.
+    ignore : sequence of str
+        Words and phrases that are no reference: what shares a word with one of them does not count. Quotations are
+        not concerned.
 
     Returns
     -------
     DataFrame of float
         One row per rationale, a column per kind: 1, 0, or NaN where no other agent, which could be named or quoted, had
         a turn before.
+    DataFrame
+        One row per kind, but not for quotations, and phrase that was found: ``kind, phrase, rationales`` that have it,
+        and how many of these have it ``alone``, with no other phrase of the kind.
     list of str
         Notes.
     """
     columns: dict[str, Floats] = {}
     notes: list[str] = []
+    texts = said.texts
+    hits = _Hits(texts, ignore)
+
+    def found(name: str, pattern: re.Pattern[str]) -> Floats:
+        rows = enumerate(texts)
+        return np.array(
+            [hits.keep(name, row, pattern.finditer(text)) for row, text in rows], dtype=np.float64
+        )
+
     if patterns is not None:
         for name, pattern in compiled(patterns, "cites").items():
-            columns[name] = np.array(
-                [pattern.search(text) is not None for text in said.texts], dtype=np.float64
-            )
+            columns[name] = found(name, pattern)
         if QUOTE in columns:
             raise ValueError(f"cites must not be called {QUOTE!r}, which is looked for in any case; got it")
     else:
-        columns["speaker"], columns["round"], notes = _by_words(said)
-        argument = re.compile(ARGUMENT, re.IGNORECASE)
-        columns["argument"] = np.array(
-            [argument.search(text) is not None for text in said.texts], dtype=np.float64
-        )
+        columns["speaker"], columns["round"], notes = _by_words(said, hits)
+        columns["argument"] = found("argument", re.compile(ARGUMENT, re.IGNORECASE))
     columns[QUOTE] = _quotes(said)
+    for phrase, n in hits.ignored.items():
+        where = f"in {counted(n, 'rationale')}" if n else "which is in no rationale"
+        notes.append(f"not taken as a reference: {phrase!r}, {where}")
+    phrases = hits.phrases()
+    notes += _echoes(phrases, columns)
     alone = {what: int(np.isnan(columns[name]).sum()) for name, what in _NEEDS.items() if name in columns}
     for n in sorted({n for n in alone.values() if n}):
         what = " and ".join(what for what, lost in alone.items() if lost == n)
@@ -155,15 +235,33 @@ def references(
             f"no other agent has a text in the log before {n:,} of {counted(len(said.rationales), 'rationale')}; "
             f"such rationales do not count in the share of those that {what}"
         )
-    return pd.DataFrame(columns), notes
+    return pd.DataFrame(columns), phrases, notes
+
+
+def _echoes(phrases: pd.DataFrame, columns: Mapping[str, Floats]) -> list[str]:
+    """Name the phrases to which more than half of the hits of a kind are due: they may be those of the prompt."""
+    notes = []
+    for row in phrases.to_dict("records"):
+        of = int(np.nansum(columns[row["kind"]]))
+        if of >= FEWEST_HITS and row["alone"] > of / 2:
+            phrase = cut(visible(row["phrase"], one_line=True), 60)
+            what = (
+                f"{row['alone']:,} of {counted(of, 'rationale')} with a reference of the kind {row['kind']!r}"
+            )
+            notes.append(
+                f"{what} have only the phrase {phrase!r}: if the prompt has it, they echo the prompt; leave it out "
+                f"with {setting('ignore', phrase)}"
+            )
+    return notes
 
 
 # ------------------------------------------------------------------------------------------------ names and rounds
 
 
-def _by_words(said: Texts) -> tuple[Floats, Floats, list[str]]:
+def _by_words(said: Texts, hits: _Hits) -> tuple[Floats, Floats, list[str]]:
     """Return which rationales name somebody who spoke before, NaN where nobody did, and which name a round; notes."""
-    speaker, rounds = [], []
+    speaker: list[float] = []
+    rounds: list[float] = []
     late = 0
     for turns, at in _debates(said):
         for row in at:
@@ -172,10 +270,14 @@ def _by_words(said: Texts) -> tuple[Floats, Floats, list[str]]:
             names = tuple(sorted({agent for agent, _ in before}))
             roles = tuple(sorted({role for _, role in before if role and role != one.role}))
             others, own = _speakers(names, roles, one.agent)
-            speaker.append(float(others.search(own.sub(" ", one.text)) is not None) if before else np.nan)
-            named = list(map(_round_of, _ROUND.finditer(one.text))) if "round" in one.text.lower() else []
-            rounds.append(float(any(n <= one.round for n in named)))
-            late += bool(named) and not rounds[-1]
+            at_row = len(rounds)
+            named = others.finditer(one.text) if before else ()
+            by_name = hits.keep("speaker", at_row, named, own.finditer(one.text))
+            speaker.append(float(by_name) if before else np.nan)
+            told = list(_ROUND.finditer(one.text)) if "round" in one.text.lower() else []
+            reached = [match for match in told if _round_of(match) <= one.round]
+            rounds.append(float(hits.keep("round", at_row, reached)))
+            late += bool(told) and not reached
     notes = []
     if late:
         notes.append(

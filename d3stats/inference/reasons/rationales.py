@@ -36,7 +36,14 @@ from d3stats.inference.reasons.dissent import (
     reasons_table,
     traced,
 )
-from d3stats.inference.reasons.evidence import QUOTE, REPEATED_WORDS, compiled, references, repeats
+from d3stats.inference.reasons.evidence import (
+    QUOTE,
+    REPEATED_WORDS,
+    compiled,
+    phrases_to_ignore,
+    references,
+    repeats,
+)
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
 from d3stats.inference.reasons.texts import Texts, as_texts
 from d3stats.log.column_names import Columns
@@ -163,6 +170,9 @@ class Rationales(EstimatesResult):
         whether it ``repeats`` an earlier turn or ``shares_words`` with one of the same time (missing where there is
         none); its mean ``cosine`` with the others of the debate; ``camp`` ("majority", "dissent" or ""); and the
         ``reasons`` that it names.
+    phrases : DataFrame
+        One row per phrase that counts as citing: its ``kind``, the ``phrase``, the number of ``rationales`` that have
+        it, and of those that have it ``alone``, with no other phrase of the kind. Quotations are not listed.
     level : float
     family : {"holm", "bh", "bonferroni"}
         How ``p_adjusted`` was made.
@@ -187,11 +197,12 @@ class Rationales(EstimatesResult):
     reasons: pd.DataFrame
     agents: pd.DataFrame
     marks: pd.DataFrame
+    phrases: pd.DataFrame
     level: float
     family: Family
     notes: tuple[str, ...] = ()
     _sums: tuple[_Measure, ...] = ()
-    _json: ClassVar[tuple[str, ...]] = ("estimates", "reasons", "agents", "notes")
+    _json: ClassVar[tuple[str, ...]] = ("estimates", "phrases", "reasons", "agents", "notes")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -209,7 +220,12 @@ class Rationales(EstimatesResult):
         return found
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {"estimates": estimates_frame(self.estimates), "reasons": self.reasons, "agents": self.agents}
+        return {
+            "estimates": estimates_frame(self.estimates),
+            "phrases": self.phrases,
+            "reasons": self.reasons,
+            "agents": self.agents,
+        }
 
     def _remarks(self) -> list[str]:
         shown = {"reasons": self.reasons.drop(columns=["n", "n_clusters", "note"]), "agents": self.agents}
@@ -258,6 +274,7 @@ def rationales(
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
     cites: Mapping[str, str | Sequence[str]] | None = None,
+    ignore: str | Sequence[str] | None = None,
     repeated_words: int | None = REPEATED_WORDS,
     embed: Embed | None = None,
     reasons: Mapping[str, str | Sequence[str]] | None = None,
@@ -282,6 +299,10 @@ def rationales(
     cites : mapping of str to str or list of str, optional
         What counts as citing, beside quotations: regular expressions, or lists of words, by name, in place of the kinds
         speaker, round and argument.
+    ignore : str or list of str, optional
+        Words or phrases that do not count as citing, because the prompt has them: an agent whose prompt has
+        "other agents" writes "other agents" whether it has read them or not. What shares a word with them does not
+        count either: without "both sides", "both sides argued" is none. Quotations count in any case.
     repeated_words : int or None
         The number of successive words, at least 2, that count as repeated when another turn has them too; None does
         not look for repeated words.
@@ -330,10 +351,14 @@ def rationales(
     >>> found = rationales(table, repeated_words=None)
     >>> round(found[CITES].value, 3), found[AXIS].value
     (0.667, 0.5)
+    >>> found.phrases[["kind", "phrase", "rationales", "alone"]].values.tolist()
+    [['round', 'round 1', 6, 6], ['argument', 'argued', 6, 6]]
+    >>> round(rationales(table, ignore="argued", repeated_words=None)[CITES].value, 3)
+    0.333
     """
     said = as_texts(log, role, round_number, missing_values, columns, encoding)
     vectors, why = _vectors([said], embed)
-    chosen = _Chosen(cites, repeated_words, reasons, family, level, rng)
+    chosen = _Chosen(cites, ignore, repeated_words, reasons, family, level, rng)
     return _measured(said, vectors[0], chosen, why)
 
 
@@ -457,6 +482,7 @@ def compare_rationales(
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
     cites: Mapping[str, str | Sequence[str]] | None = None,
+    ignore: str | Sequence[str] | None = None,
     repeated_words: int | None = REPEATED_WORDS,
     embed: Embed | tuple[Any, Any] | None = None,
     reasons: Mapping[str, str | Sequence[str]] | None = None,
@@ -480,7 +506,7 @@ def compare_rationales(
         Names of the logs; by default their files' names.
     embed : callable, or pair of arrays or paths, optional
         As for :func:`rationales`; one array per log, with a row for every rationale of the log.
-    role, round_number, cites, repeated_words, reasons, family, level, rng, missing_values, columns, encoding
+    role, round_number, cites, ignore, repeated_words, reasons, family, level, rng, missing_values, columns, encoding
         As for :func:`rationales`.
 
     Returns
@@ -512,7 +538,7 @@ def compare_rationales(
             )
     vectors, why = _vectors(both, embed)
     said, vectors, notes = _on_shared_questions(both, vectors, called)
-    chosen = _Chosen(cites, repeated_words, reasons, family, level, generator)
+    chosen = _Chosen(cites, ignore, repeated_words, reasons, family, level, generator)
     one, other = (_measured(each, own, chosen, why) for each, own in zip(said, vectors, strict=True))
     differences = tuple(_differences(one, other, called, chosen.level))
     return RationaleComparison(differences, called, one, other, (*notes, *_few(differences)))
@@ -527,6 +553,7 @@ class _Chosen:
     def __init__(
         self,
         cites: Mapping[str, str | Sequence[str]] | None,
+        ignore: str | Sequence[str] | None,
         repeated_words: int | None,
         reasons: Mapping[str, str | Sequence[str]] | None,
         family: Family,
@@ -534,6 +561,7 @@ class _Chosen:
         rng: RngLike,
     ) -> None:
         self.cites = cites
+        self.ignore = phrases_to_ignore(ignore)
         self.repeated_words = (
             None if repeated_words is None else integer("repeated_words", repeated_words, minimum=2)
         )
@@ -575,7 +603,7 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
     table, clusters = said.table, said.clusters
     n = len(table)
     notes = [*said.notes, *why]
-    kinds, about = references(said, chosen.cites)
+    kinds, phrases, about = references(said, chosen.cites, chosen.ignore)
     notes += about
     sums, marks = [], table.copy()
     any_kind = (kinds == 1).any(axis=1).to_numpy().astype(np.float64)
@@ -626,6 +654,7 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
         reasons=reasons,
         agents=agents,
         marks=marks,
+        phrases=phrases,
         level=chosen.level,
         family=chosen.family,
         notes=tuple(dict.fromkeys(notes)),

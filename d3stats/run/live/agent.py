@@ -75,6 +75,7 @@ class _Call:
     estimated: bool = False
     attempts: int = 0
     model: str | None = None
+    temperature: float | None = None
 
     def charge(self, tokens_in: int | None, tokens_out: int | None, most: tuple[int, int]) -> None:
         """Add an attempt; what the server did not say is taken at its most."""
@@ -415,6 +416,7 @@ class LiveAgent:
                 if call.attempts and not call.more(sum(most), call.tokens_in + call.tokens_out):
                     return self._reply(call, "budget")
                 body = self._body(call, prompt)
+                call.temperature = body.get("temperature")
                 found = await self._attempt(body, call)
                 if isinstance(found, Failed):
                     if found.message:
@@ -581,6 +583,7 @@ class LiveAgent:
             self._safe(call.model or self.model),
             error,
             call.attempts,
+            call.temperature,
         )
 
     def _safe(self, words: str) -> str:

@@ -90,6 +90,73 @@ def test_a_quotation_of_the_question_or_a_candidate_is_none_of_the_debate(tmp_pa
     assert rationales(path).marks["cites_quote"].tolist() == [True]
 
 
+ECHO = "Based on the solutions of the other agents, the dates are wrong."
+"""What agents write whose prompt says "these are the solutions from other agents"."""
+
+
+def test_a_phrase_to_which_most_hits_are_due_is_named_with_what_to_do() -> None:
+    found = rationales(trial(*[ECHO] * 12, "Advocate A argued well.", "Answer A is dated."))
+    assert found.phrases.values.tolist() == [
+        ["speaker", "advocate", 1, 1],
+        ["argument", "other agents", 12, 12],
+        ["argument", "argued", 1, 1],
+    ]
+    (note,) = [note for note in found.notes if "echo the prompt" in note]
+    assert note.startswith(
+        "12 of 13 rationales with a reference of the kind 'argument' have only the phrase 'other agents'"
+    )
+    assert note.endswith('ignore="other agents" (--ignore other agents)')
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [ECHO] * 5,
+        [ECHO] * 6 + ["The rebuttal is short."] * 6,
+        [ECHO + " They argued so."] * 7 + ["The rebuttal is short."] * 5,
+    ],
+    ids=["few", "half", "with other words"],
+)
+def test_no_phrase_is_named_where_none_has_more_than_half_of_the_hits(texts: list[str]) -> None:
+    assert not [note for note in rationales(trial(*texts)).notes if "echo the prompt" in note]
+
+
+def test_what_is_ignored_counts_as_though_it_were_not_written() -> None:
+    """Every kind of a rationale without the phrase is the kind of the rationale with the phrase, ignored."""
+    rest = {
+        " They argued so.": {"cites_argument"},
+        " Advocate A 1 is right.": {"cites_speaker"},
+        " In round 2 this was said.": {"cites_round"},
+        ' It says "forgets the leap years".': {"cites_quote"},
+        "": set(),
+    }
+    echoes = (ECHO, "OTHER-AGENTS say so.", "The other\nagents agree.")
+    table = trial(*[echo + more for more in rest for echo in echoes])
+    found = rationales(table, ignore=["other agents", "not there"])
+    kinds = [name for name in found.marks if name.startswith("cites_")]
+    seen = [{name for name in kinds if row[name]} for row in found.marks[kinds].to_dict("records")]
+    by_juror = dict(zip(found.marks["agent"].str.removeprefix("juror ").astype(int), seen, strict=True))
+    expected = [cited for cited in rest.values() for _ in echoes]
+    assert [by_juror[k] for k in range(1, len(expected) + 1)] == expected
+    assert "not taken as a reference: 'other agents', in 15 rationales" in found.notes
+    assert "not taken as a reference: 'not there', which is in no rationale" in found.notes
+    assert found["rationales that cite the debate"].value == pytest.approx(12 / 15)
+
+
+def test_ignored_words_take_longer_phrases_with_them_and_no_part_of_another_word() -> None:
+    table = trial("Both sides presented points.", "Both sidesteps argued.", "Both advocates are brief.")
+    found = rationales(table, ignore=["both sides", "advocate"])
+    assert found.phrases["phrase"].tolist() == ["advocates", "argued"]
+    own = rationales(table, cites={"points": r"sides.*points", "short": ["brief"]}, ignore="both sides")
+    assert own.phrases["phrase"].tolist() == ["brief"]
+
+
+@pytest.mark.parametrize("ignore", [7, "", " - ", ["debate", 3], {"debate": 1}, [""]])
+def test_what_is_no_phrase_cannot_be_ignored(ignore: object) -> None:
+    with pytest.raises(TypeError, match="ignore must be words or phrases, or a list of them; got ignore="):
+        rationales(trial("A is right."), ignore=ignore)  # type: ignore[arg-type]
+
+
 def test_a_speaker_counts_only_after_having_spoken() -> None:
     """Who votes at the same time cannot be cited; nor can the author."""
     table = trial("Juror 2 is right.", "Juror 2 thinks so.")

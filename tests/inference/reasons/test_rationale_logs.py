@@ -234,7 +234,7 @@ def test_a_result_shows_itself_in_every_form(table: pd.DataFrame) -> None:
     found = rationales(table)
     assert found.to_frame("estimates")["name"].iloc[0] == CITES
     assert "agents" in found.summary()
-    assert set(found.to_dict()) == {"estimates", "reasons", "agents", "notes"}
+    assert set(found.to_dict()) == {"estimates", "phrases", "reasons", "agents", "notes"}
     assert "juror 1" in found.to_latex("agents")
     assert found.to_latex().count(r"\\") == len(found.estimates) + 1
     assert "<table" in found._repr_html_()
