@@ -101,7 +101,7 @@ def check(records: Records, missing_values: Iterable[str] | None = None) -> Chec
         rules.turns,
         rules.verdicts,
         in_reading_order([*records.problems, *rules.problems], records.files),
-        (*rules.notes, *records.notes, *notes),
+        (*records.notes, *notes, *rules.notes),
         records.n_records,
         records.coding,
         records.totals,
