@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 
-__all__ = ["FINDINGS", "Finding", "VoteTable", "findings", "judged", "warnings_of"]
+__all__ = [
+    "FINDINGS",
+    "Finding",
+    "VoteTable",
+    "findings",
+    "judged",
+    "several_labels",
+    "several_of",
+    "warnings_of",
+]
 
 Ints = NDArray[np.int64]
 MUCH_MISSING = 0.2
@@ -67,7 +76,7 @@ class VoteTable:
     depth : ndarray of int, shape (debates,)
         Rounds played, 0 for a debate without turns.
     question : sequence of str or None
-        The question of each debate, where the source names one.
+        The question of each debate, None or "" where the source names none.
     tokens : ndarray of float or None
         Any recorded token counts.
     errors : mapping of str to int or None
@@ -80,6 +89,8 @@ class VoteTable:
         Whether votes say only whether they are right.
     known_protocol : bool
         Whether the debates name the protocol that produced them; a single judge is then intended.
+    category : sequence of str or None
+        The kind of each debate's question, None where the source names none.
 
     Examples
     --------
@@ -113,6 +124,7 @@ class VoteTable:
     unit: str = "debate"
     only_right_or_wrong: bool = False
     known_protocol: bool = False
+    category: Sequence[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.debates)
@@ -259,6 +271,81 @@ def _how_they_differ(votes: set[str], labels: set[str]) -> str:
                 "its position"
             )
     return "write both in the same way, or name the columns of votes and labels"
+
+
+def several_of(question: Iterable[str | None], said: Iterable[Any]) -> dict[str, list[str]]:
+    """Return the questions of which debates say different things, with what they say, sorted.
+
+    Parameters
+    ----------
+    question, said : iterable of str or None
+        One per debate; None or "" where a debate names no question, or says nothing.
+
+    Returns
+    -------
+    dict of str to list of str
+
+    Examples
+    --------
+    >>> several_of(["q1", "q1", "q2", "q2", None], ["A", "B", "A", None, "C"])
+    {'q1': ['A', 'B']}
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, word in zip(question, said, strict=True):
+        if name and word is not None and word == word:
+            found[name].add(str(word))
+    return {name: sorted(words) for name, words in found.items() if len(words) > 1}
+
+
+def _questions_with_several(what: str, question: Sequence[str | None], said: Iterable[Any]) -> str:
+    """Say which questions have several labels or categories, as "2 questions of 9 have several ..."; "" where none."""
+    several = several_of(question, said)
+    if not several:
+        return ""
+    asked = len({name for name in question if name})
+    name, words = next(iter(several.items()))
+    more = f", and so on in {_listed(list(several)[1:])}" if len(several) > 1 else ""
+    return (
+        f"{counted(len(several), 'question')} of {asked:,} {verb(len(several), 'has', 'have')} several {what} "
+        f"({name!r} has {' and '.join(map(repr, words[:3]))}{more})"
+    )
+
+
+def several_labels(question: Sequence[str | None], label: Iterable[str | None]) -> str:
+    """Say which questions have debates with different labels, and what to do; "" where none has.
+
+    Parameters
+    ----------
+    question, label : sequence of str or None
+        One per debate.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> several_labels(["q1", "q1"], ["A", "B"]).partition(",")[0]
+    "1 question of 1 has several labels ('q1' has 'A' and 'B')"
+    """
+    said = _questions_with_several("labels", question, label)
+    return said and (
+        f"{said}, so one vote is right in some debates of a question and wrong in others; correct the "
+        "labels, or give debates with answers of another order a question of their own"
+    )
+
+
+def _several_labels(t: VoteTable) -> str:
+    if t.only_right_or_wrong or t.question is None:
+        return ""
+    return several_labels(t.question, [t.answers[k] if k >= 0 else None for k in t.label])
+
+
+def _several_categories(t: VoteTable) -> str:
+    if t.category is None or t.question is None:
+        return ""
+    said = _questions_with_several("categories", t.question, t.category)
+    return said and f"{said}, which estimates by category refuse; give each question one category"
 
 
 def _labels_nobody_votes(t: VoteTable) -> str:
@@ -553,7 +640,8 @@ def _questions_not_clustered(t: VoteTable) -> str:
     if t.question is not None:
         clusters: dict[str, set[int]] = defaultdict(set)
         for question, cluster in zip(t.question, t.cluster.tolist(), strict=True):
-            clusters[question].add(cluster)
+            if question:
+                clusters[question].add(cluster)
         split = [name for name, each in clusters.items() if len(each) > 1]
         if split:
             return (
@@ -591,6 +679,8 @@ def _tokens_all_zero(t: VoteTable) -> str:
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "no vote is a label": _no_vote_is_a_label,
     "labels without a vote": _labels_nobody_votes,
+    "questions with several labels": _several_labels,
+    "questions with several categories": _several_categories,
     "answers in several spellings": _answers_alike,
     "names in several spellings": _names_alike,
     "votes like missing values": _votes_like_missing,

@@ -80,6 +80,9 @@ class Trajectories:
         None where every seat had a turn in every round of its debate, or nothing is known.
     groups : tuple of str
         The run or condition of each debate, "" when there is none.
+    questions : tuple of str
+        The question of each debate, "" where the log does not say; empty where it says of none. Debates of one question
+        have one right answer. The cluster may be larger, as a topic is.
     tokens_in, tokens_out : ndarray of float or None, shape (debates, rounds)
         Prompt and completion tokens of a round where they are recorded apart; their sum is ``tokens``.
     coding : {"answers", "correctness"}
@@ -137,6 +140,7 @@ class Trajectories:
     notes: tuple[str, ...] = field(default=(), compare=False)
     spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
     stopped_by_rule: NDArray[np.bool_] | None = None
+    questions: tuple[str, ...] = ()
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -346,6 +350,7 @@ class Trajectories:
             debates=tuple(names),
             cluster_names=tuple(self.cluster_names[i] for i in used),
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
+            questions=tuple(np.asarray(self.questions, dtype=object)[at]) if self.questions else (),
         )
 
     @classmethod
@@ -494,6 +499,7 @@ class Trajectories:
             answers=self.answers,
             groups=runs,
             depth=self.depth,
+            question=self.questions or None,
             tokens=self.tokens,
             scored=self.scores is not None,
             only_right_or_wrong=self.coding == "correctness",
@@ -551,8 +557,9 @@ def _refuse_contradictions(t: Trajectories) -> None:
             raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
     if t.speakers is not None and t.speakers.shape[:1] != (n,):
         raise ValueError(f"speakers must have one row per debate ({n}); got shape {t.speakers.shape}")
-    for name, names, size in (("debates", t.debates, n), ("seats", t.seats, seats), ("groups", t.groups, n)):
-        if len(names) != size and not (name == "groups" and not names):
+    per_debate = (("debates", t.debates), ("groups", t.groups), ("questions", t.questions))
+    for name, names, size in (*((name, names, n) for name, names in per_debate), ("seats", t.seats, seats)):
+        if len(names) != size and not (name in ("groups", "questions") and not names):
             raise ValueError(f"{name} must have {size} names; got {len(names)}")
     for name, codes in (("votes", t.votes), ("label", t.label)):
         if codes.size and (codes.max() >= len(t.answers) or codes.min() < MISSING):
@@ -666,6 +673,9 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "spoke": stacked("spoke", (n_rounds, n_seats), False, Trajectories.had_turns),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
         if any(p.groups for p in parts)
+        else (),
+        "questions": tuple(q for p in parts for q in (p.questions or ("",) * len(p)))
+        if any(p.questions for p in parts)
         else (),
         "coding": parts[0].coding,
         "speakers": stacked("speakers", (width,), -1, on_panel),

@@ -43,7 +43,9 @@ def _numbers(t: pd.DataFrame) -> pd.DataFrame:
 
 def _runs(copy: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def make(t: pd.DataFrame) -> pd.DataFrame:
-        other = t if copy else sound(seed=6)
+        rng = np.random.default_rng(6)
+        drawn = np.where(rng.random(len(t)) < 0.7, t["label"], rng.choice(list(ANSWERS), len(t)))
+        other = t if copy else t.assign(vote=drawn)
         both = [t.assign(log="run 1"), other.assign(log="run 2", debate="x" + other["debate"])]
         return pd.concat(both, ignore_index=True)
 
@@ -89,6 +91,14 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "votes and agents exchanged": (changed(vote=lambda t: t["agent"]), "no vote is a label", "votes 'agent 1'"),
     "votes of other letters": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
                                      "no vote is a label", "votes 'E', 'F', 'G'"),
+    # debates of one question that contradict each other
+    "two labels of a question": (
+        lambda t: t.assign(question="q" + (t["debate"].str[1:].astype(int) // 2).astype(str)),
+        "questions with several labels", r"\d+ questions of 20 have several labels \('q\d+' has '[A-D]' and '[A-D]'"),
+    "two categories of a question": (
+        lambda t: t.assign(question="q" + (t["debate"].str[1:].astype(int) // 2).astype(str), label="A",
+                           category=lambda s: np.where(s["debate"] == "d1", "math", "law")),
+        "questions with several categories", "1 question of 20 has several categories .'q0' has 'law' and 'math'"),
     # labels without a vote, spellings
     "a label outside the answers": (changed(label=lambda t: t["label"].replace("D", "E")), "labels without a vote",
                                     "have a label that no agent votes for .'E'"),
@@ -159,8 +169,8 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
         dict(zip("ABCD", ["yes", "no", "maybe", "other"], strict=True)))), "no vote is a label", "'maybe'"),
 }  # fmt: skip
 
-NOT_IN_A_FRAME = {"debates without turns", "a question in two clusters"}
-"""What a frame of turns cannot show: it has no row for a debate without turns, and one name for what is resampled."""
+NOT_IN_A_FRAME = {"debates without turns", "two categories of a question"}
+"""What the array view cannot show: a frame has no row for a debate without turns, and arrays hold no category."""
 
 
 @pytest.mark.parametrize("name", IMPLAUSIBLE)

@@ -112,9 +112,8 @@ def escalate(
     print_text(_second_alone(found), "  ", "    ")
     typer.echo("")
     print_table(*table)
-    print_notes(
-        [*cheap.remarks(), *dear.remarks(), *found.notes, *[f"left out: {line}" for line in left_out]]
-    )
+    notes = [*cheap.remarks(), *dear.remarks(), *found.notes, *[f"left out: {line}" for line in left_out]]
+    print_notes(list(dict.fromkeys(notes)))
 
 
 def _advice(found: Escalation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -65,6 +65,9 @@ class ItemStrata:
     log : DebateLog or None
         The log of a path or a table, read with the column as the debates' category, so that no other field is made of
         it (a column "task" would be the question). Analyse this one.
+    of_questions : bool
+        Whether strata are the categories of questions, so that debates of one question have the same. Another column,
+        such as the protocol, may differ between them.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class ItemStrata:
     column: str
     of: Mapping[str, Mapping[str, frozenset[str]]]
     log: DebateLog | None = None
+    of_questions: bool = False
 
     @property
     def is_log(self) -> bool:
@@ -97,11 +101,17 @@ class ItemStrata:
         Raises
         ------
         ValueError
-            When a name has several strata.
+            When a name has several strata, or a question several categories.
         """
         of = self.of[level if self.is_log else "item"]
         keys = [str(name_text(name)) for name in names]
-        several = [key for key in dict.fromkeys(keys) if len(of.get(key, ())) > 1]
+        if self.of_questions:
+            self._refuse_several("question", self.of["question"])
+        self._refuse_several(unit, {key: of.get(key, ()) for key in keys})
+        return [next(iter(of.get(key, ())), None) for key in keys]
+
+    def _refuse_several(self, unit: str, of: Mapping[str, Collection[str]]) -> None:
+        several = [name for name, found in of.items() if len(found) > 1]
         if several:
             one = " and ".join(map(repr, sorted(of[several[0]])[:3]))
             shown = ", ".join(map(repr, several[:5])) + (
@@ -111,7 +121,6 @@ class ItemStrata:
                 f"{self.column} must be one per {unit}; got {one} in {several[0]!r}; it changes within "
                 f"{counted(len(several), unit)}: {shown}"
             )
-        return [next(iter(of.get(key, ())), None) for key in keys]
 
     def labels(self, names: Sequence[Any], level: Level = "item", unit: str = "question") -> Labels:
         """Return :meth:`texts` as codes; refused where no name has a stratum."""
@@ -247,7 +256,15 @@ def _of_table(
     position = [str(name) for name in frame.columns].index(column)
     named = "item" in frame.columns
     items = frame["item"] if named else frame.index
-    return _gathered({"item": list(items)}, list(frame.iloc[:, position]), strata, missing_values)
+    names = {"item": list(items)}
+    if of_questions := _names_categories(strata) and "question" in frame.columns:
+        names["question"] = list(frame["question"])
+    found = _gathered(names, list(frame.iloc[:, position]), strata, missing_values)
+    return replace(found, of_questions=of_questions)
+
+
+def _names_categories(strata: str) -> bool:
+    return plain(strata) == "category"
 
 
 def _column(strata: str, names: Sequence[str], taken: Sequence[str] = ()) -> str:
@@ -349,7 +366,9 @@ def _of_log(log: DebateLog, strata: str, *, choosable: bool = False) -> ItemStra
     items = log.items
     cluster = items["cluster"].where(items["cluster"].notna(), items["question"])
     names = {name: items[name].tolist() for name in ("debate", "question")} | {"cluster": cluster.tolist()}
-    return _gathered(names, items[field].tolist(), strata, ())
+    return replace(
+        _gathered(names, items[field].tolist(), strata, ()), of_questions=_names_categories(strata)
+    )
 
 
 def without_strata(

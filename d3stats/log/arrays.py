@@ -101,7 +101,7 @@ def arrays_of(
         spoke.reshape(-1)[cell] = True
     cluster, cluster_names, notes = _clusters(items)
     scores, sides = _scores(turns, row, played, (n, n_rounds))
-    log = items.coded("log")
+    log, question = items.coded("log"), items.coded("question")
     return {
         "votes": cube,
         "label": label_codes,
@@ -119,6 +119,9 @@ def arrays_of(
         "speakers": speakers,
         "groups": tuple(np.array([*log.values, ""], dtype=object)[log.codes])
         if (log.codes >= 0).any()
+        else (),
+        "questions": tuple(np.array([*question.values, ""], dtype=object)[question.codes])
+        if (question.codes >= 0).any()
         else (),
         "coding": checked.coding,
         "notes": (*checked.notes, *notes),

@@ -101,7 +101,7 @@ def check(records: Records, missing_values: Iterable[str] | None = None) -> Chec
         rules.turns,
         rules.verdicts,
         in_reading_order([*records.problems, *rules.problems], records.files),
-        (*records.notes, *notes),
+        (*records.notes, *notes, *rules.notes),
         records.n_records,
         records.coding,
         records.totals,
@@ -274,6 +274,7 @@ class _Rules:
         self.opens_too = np.zeros(records.n_rows, dtype=np.bool_)
         self.opens_too[opening] = True
         self.problems: list[Problem] = []
+        self.notes: list[str] = []
         self.panels: dict[tuple[str | None, str | None], int] = {}
         self.left_out = np.zeros(records.n_rows, dtype=np.bool_)
         self._collect_items()
@@ -413,8 +414,34 @@ class _Rules:
             turns.columns["vote"] = Coded(np.where(outside, -1, vote.codes), vote.values)
         turns.columns["debate"] = Coded(at, self.names)
         self._keep(unknown | repeated, order)
+        self.notes = self._several_files()
         self._cut_gaps()
         self._compare_panels()
+
+    def _several_files(self) -> list[str]:
+        """Say which debates have turns in several files: one debate in parts, or two that have one name."""
+        if len(self.records.files) < 2 or not len(self.turns):
+            return []
+        debate = self.turns.coded("debate").codes.astype(np.int64)
+        file = self.records.file[self.turns.row].astype(np.int64)
+        played = self.turns.numbers("round").astype(np.int64)
+        pairs = np.unique(np.stack([debate, file]), axis=1)
+        found, times = np.unique(pairs[0], return_counts=True)
+        split = found[times > 1]
+        if not len(split):
+            return []
+        cells = np.unique(np.stack([debate, played, file]), axis=1)
+        _, meet = np.unique(cells[:2], axis=1, return_counts=True)
+        files = [self.records.files[k] for k in np.unique(pairs[1][np.isin(pairs[0], split)])[:3]]
+        named = ", ".join(repr(self.names[k]) for k in split[:3]) + (", ..." if len(split) > 3 else "")
+        many = "1 debate has" if len(split) == 1 else f"{len(split):,} debates have"
+        said = f"{many} turns in several files ({named}; {', '.join(files)})"
+        if (meet > 1).any():
+            return [
+                f"WARNING: {said}, in the same rounds, so the agents of these files form one panel; if the files hold "
+                "different runs, give their debates different names"
+            ]
+        return [f"{said}; each is read as one debate"]
 
     def _keep(self, gone: Mask, order: Ints | None) -> None:
         """Leave out turns; `order` sorts them by debate, round and agent, None when they are in order."""

@@ -503,6 +503,7 @@ def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...
         errors=dict(Counter(error[vote < 0].to_array()[error.codes[vote < 0] >= 0])),
         scored=bool((checked.turns.coded("scores").codes >= 0).any()),
         only_right_or_wrong=not by_answers,
+        category=items.coded("category").to_array().tolist(),
         known_protocol=bool((items.coded("protocol").codes >= 0).all()),
     )
     # Who is absent from a panel is a problem of its own, told by role.

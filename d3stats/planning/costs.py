@@ -760,6 +760,18 @@ def _votes_at_the_end(trajectories: Trajectories) -> bool:
     return bool((voted & last & several).any() and not (voted & ~last).any())
 
 
+def _missing_votes(trajectories: Trajectories) -> list[str]:
+    """Say how many votes are missing, and what that means for the rules; nothing where no vote is cast."""
+    asked, cast = trajectories.had_turns(), trajectories.votes != MISSING
+    n, gone = int(asked.sum()), int((asked & ~cast).sum())
+    if not gone or not cast.any():
+        return []
+    return [
+        f"{gone:,} of {n:,} votes are missing ({gone / n:z.1%}). Unanimity and pluralities take the votes cast; "
+        "a share of the panel takes all seats."
+    ]
+
+
 def notes_on(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
@@ -793,6 +805,7 @@ def notes_on(
             f"{unlabelled} of {n} debates have no label: accuracy, gained, lost and premature "
             "stops leave them out."
         )
+    notes += _missing_votes(trajectories)
     silent = {name: int((results[name].verdict == MISSING).sum()) for name in decided}
     if any(silent.values()):
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"

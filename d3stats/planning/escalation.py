@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, loss, number, probability
 from d3stats._words import counted
+from d3stats.log.contradictions import contradictions, refuse, told, warned
 from d3stats.planning.costs import tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import risk_controlled
@@ -78,19 +79,14 @@ def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
             "first and second must hold the same kind of votes; got "
             f"coding={logs[0].coding!r} and coding={logs[1].coding!r}"
         )
+    apart = contradictions([told(log, name) for log, name in zip(logs, ("first", "second"), strict=True)])
     rows, notes = _matched(*logs)
+    # Debates of one name are matched, whatever their questions are called.
+    refuse(apart, ["labels", "questions"] if set(logs[0].debates) & set(logs[1].debates) else ["labels"])
     logs = [log.select(at) for log, at in zip(logs, rows, strict=True)]
     a, b = logs
     answers = tuple(sorted({*a.answers, *b.answers})) if a.answers != b.answers else a.answers
     labels = [_recoded(log.label, log.answers, answers) for log in logs]
-    known = (labels[0] != MISSING) & (labels[1] != MISSING)
-    clash = np.flatnonzero(known & (labels[0] != labels[1]))
-    if len(clash):
-        one, other = (answers[label[clash[0]]] for label in labels)
-        raise ValueError(
-            f"label must be the same in both logs; got {one!r} and {other!r} for debate {a.debates[clash[0]]!r} "
-            f"({counted(len(clash), 'debate')} in all)"
-        )
     # A jury of four in one log has no fifth seat: seats of the smaller panel come first, the rest stay empty.
     seats = a.seats if len(a.seats) >= len(b.seats) else b.seats
     votes = np.full((len(a), 2, len(seats)), MISSING, dtype=np.int32)
@@ -109,8 +105,9 @@ def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
         scores=_scores(*logs),
         sides=a.sides,
         tokens=None if any(log.tokens is None for log in logs) else np.stack([*map(_spent, logs)], axis=1),
+        questions=a.questions,
         coding=a.coding,
-        notes=(*a.notes, *b.notes, *notes),
+        notes=(*warned(apart), *a.notes, *b.notes, *notes),
     )
 
 
@@ -412,7 +409,7 @@ def _alone(pilot: Trajectories, replayed: pd.DataFrame, level: float) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def _against_second(pilot: Trajectories, stops: NDArray[np.int64], level: float) -> dict[str, float | None]:
+def _against_second(pilot: Trajectories, stops: NDArray[np.int64], level: float) -> dict[str, float]:
     """Return the tokens of a choice over those of the second protocol alone."""
     assert pilot.tokens is not None
     spent = np.where(stops == 1, pilot.tokens[:, 0], pilot.tokens.sum(axis=1))
@@ -421,13 +418,14 @@ def _against_second(pilot: Trajectories, stops: NDArray[np.int64], level: float)
 
 def _ratio_of_tokens(
     name: str, pilot: Trajectories, above: NDArray[np.float64], below: NDArray[np.float64], level: float
-) -> dict[str, float | None]:
-    """Return a ratio of sums over the debates whose tokens are known, with its cluster t interval."""
+) -> dict[str, float]:
+    """Return a ratio of sums over the debates whose tokens are known, with its cluster t interval; NaN for no limit."""
     assert pilot.tokens is not None
     known = ~np.isnan(pilot.tokens).any(axis=1)
     totals = cluster_totals(np.column_stack([above, below])[known], pilot.cluster[known])
     found = cluster_estimate(name, totals, ratios((0, 1)), int(known.sum()), level=level)
-    return dict(zip((f"{name}{end}" for end in ENDS), (found.value, found.low, found.high), strict=True))
+    limits = (np.nan if limit is None else limit for limit in (found.value, found.low, found.high))
+    return dict(zip((f"{name}{end}" for end in ENDS), limits, strict=True))
 
 
 def _notes(

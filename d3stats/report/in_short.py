@@ -20,7 +20,7 @@ from d3stats.trajectories import MISSING, Missing
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
 
-__all__ = ["differences_in_short", "in_short"]
+__all__ = ["differences_in_short", "in_short", "plain_warnings"]
 
 DIFFERENCES_SHOWN = 6
 """Differences between logs among the key figures; the section on the comparison has all."""
@@ -65,7 +65,7 @@ def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
     """
     if part.absent:
         return None
-    said = {f"{log.log}: {warning}".rstrip(".") for log in logs for warning in log.warnings}
+    said = {f"{f'{log.log}: ' if log.log else ''}{w}".rstrip(".") for log in logs for w in log.warnings}
     rows = part.frames["comparison"].to_dict("records")
     figures = [
         KeyFigure(
@@ -79,7 +79,7 @@ def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
     if len(rows) > DIFFERENCES_SHOWN:
         more = counted(len(rows) - DIFFERENCES_SHOWN, "more difference")
         figures.append(KeyFigure("Further pairs of logs", more, "See the section on the comparison."))
-    warnings = _plain(note for note in part.notes if _WARNING in note)
+    warnings = plain_warnings(note for note in part.notes if _WARNING in note)
     return Part(figures=tuple(figures), warnings=tuple(w for w in warnings if w.rstrip(".") not in said))
 
 
@@ -235,12 +235,13 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
     return (
         *(warning for part in parts.values() for warning in part.warnings),
-        *_plain(note for part in others for note in part.notes if _WARNING in note),
+        *plain_warnings(note for part in others for note in part.notes if _WARNING in note),
         *few,
     )
 
 
-def _plain(notes: Iterable[str]) -> tuple[str, ...]:
+def plain_warnings(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return warnings once each, without the word that marks them among notes."""
     return tuple(dict.fromkeys(note.replace(_WARNING, "") for note in notes))
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted, verb, visible
+from d3stats.log.contradictions import contradictions, warned
 from d3stats.report.figures import png, with_short_names
-from d3stats.report.in_short import differences_in_short, in_short
+from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.source import Source
 from d3stats.report.tables import (
@@ -128,18 +129,26 @@ def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Sectio
         )
         for k, source in enumerate(sources)
     ]
-    differences = differences_in_short(compared, short)
+    apart = _contradictions(sources)
+    differences = differences_in_short(compared, [*short, *apart])
     return (
         Section(
             "short",
             "In short",
             "The log at a glance, and what to know before using its numbers.",
-            (*short, *([differences] if differences else [])),
+            (*apart, *short, *([differences] if differences else [])),
         ),
         *map(_without_warnings, first),
         comparison,
         *last,
     )
+
+
+def _contradictions(sources: Sequence[Source]) -> list[Part]:
+    """Return what the logs say otherwise of the same questions, as warnings that stand before all numbers."""
+    found = contradictions([source.told() for source in sources])
+    warnings = plain_warnings(warned(found, besides=["agents"]))
+    return [Part(warnings=warnings)] if warnings else []
 
 
 def _without_warnings(section: Section) -> Section:
@@ -413,6 +422,7 @@ def _rules(source: Source, settings: Settings) -> Part:
     if t.n_rounds < 2:
         return _absent(source, "The log has one round, so there is nothing to stop earlier.")
     n_boot = settings.draws(2000, t)
+    kinds, doubts = _categories(source)
     try:
         found = replay(
             t,
@@ -421,7 +431,7 @@ def _rules(source: Source, settings: Settings) -> Part:
             level=settings.level,
             n_boot=n_boot,
             rng=settings.seed,
-            strata=_categories(source),
+            strata=kinds,
         )
     except ValueError as error:
         return _absent(source, _sentence(error))
@@ -429,6 +439,7 @@ def _rules(source: Source, settings: Settings) -> Part:
     by_category = _shown_strata(found)
     return _named(
         source,
+        warnings=doubts,
         tables=(
             (replay_table(found), _HOW_TO_READ_RULES),
             *((table, _HOW_TO_READ_COSTS) for table in cost_table(found)),
@@ -452,16 +463,26 @@ _HOW_TO_READ_STRATA = (
 )
 
 
-def _categories(source: Source) -> ItemStrata | None:
-    """Return the categories of a log's debates, where there are two and one has several questions."""
+def _categories(source: Source) -> tuple[ItemStrata | None, tuple[str, ...]]:
+    """Return the categories of a log's debates, where there are two and one has several questions.
+
+    Where a question has several, there are none, and a warning.
+    """
     from d3stats.inference.item_strata import item_strata
 
     if source.log is None:
-        return None
+        return None, ()
     items = source.log.items[source.log.items["category"].notna()]
     owner = items["cluster"].where(items["cluster"].notna(), items["question"])
     sizes = owner.groupby(items["category"]).nunique()
-    return item_strata(source.log, "category") if len(sizes) > 1 and sizes.max() > 1 else None
+    if len(sizes) < 2 or sizes.max() < 2:
+        return None, ()
+    found = item_strata(source.log, "category")
+    try:
+        found.texts(source.trajectories.debates, "debate", "debate")
+    except ValueError as error:
+        return None, (f"The table by category was not made: {error}.",)
+    return found, ()
 
 
 def _shown_strata(found: Replay) -> list[Strata]:
@@ -711,7 +732,7 @@ def _tokens(source: Source, settings: Settings) -> Part:
 
     t = source.trajectories
     if t.tokens is None or not bool((~np.isnan(t.tokens)).any()):
-        return _absent(source, "The log does not record tokens, so what the debates cost is unknown.")
+        return _absent(source, f"{_why_no_tokens(source)}, so what the debates cost is unknown.")
     notes: list[str] = []
     if settings.prices is None:
         notes.append("No price table was given, so there are no dollars; --prices FILE adds them.")
@@ -737,6 +758,12 @@ def _tokens(source: Source, settings: Settings) -> Part:
     if unknown:
         notes.append(f"{counted(unknown, 'debate')} with rounds whose tokens were not recorded; the sums "
                      "leave these rounds out.")  # fmt: skip
+    lacking, turns, _ = _turns_without_tokens(source)
+    if lacking:
+        notes.append(
+            f"{lacking:,} of {counted(turns, 'turn')} {verb(lacking, 'has', 'have')} no token count, so the total of "
+            "their rounds is unknown."
+        )
     return _named(
         source,
         tables=(
@@ -748,6 +775,38 @@ def _tokens(source: Source, settings: Settings) -> Part:
         frames={"tokens": frame},
         notes=tuple(notes),
     )
+
+
+def _turns_without_tokens(source: Source) -> tuple[int, int, str]:
+    """Return how many turns lack tokens, of how many, and in words what they lack; zeros for a log of arrays."""
+    if source.log is None:
+        return 0, 0, ""
+    turns = source.log.turns
+    kinds = {"tokens": "tokens", "tokens_in": "prompt tokens", "tokens_out": "completion tokens"}
+    # Totals stand alone; of the two kinds both must be there.
+    totals = "tokens" in turns and bool(turns["tokens"].notna().any())
+    wanted = ["tokens"] if totals else ["tokens_in", "tokens_out"]
+    absent = [
+        turns[name].isna().to_numpy() if name in turns else np.ones(len(turns), dtype=bool) for name in wanted
+    ]
+    words = " and ".join(
+        f"{kinds[name]} in {int(gone.sum()):,}"
+        for name, gone in zip(wanted, absent, strict=True)
+        if gone.any()
+    )
+    return int(np.logical_or.reduce(absent).sum()), len(turns), words
+
+
+def _why_no_tokens(source: Source) -> str:
+    """Say that a log has no tokens, or that so many turns lack them that no round has a total."""
+    lacking, turns, words = _turns_without_tokens(source)
+    some = source.log is not None and any(
+        name in source.log.turns and source.log.turns[name].notna().any()
+        for name in ("tokens", "tokens_in", "tokens_out")
+    )
+    if not lacking or not some:
+        return "The log does not record tokens"
+    return f"No round has a total of tokens: of {counted(turns, 'turn')}, {words} are not recorded"
 
 
 def _amount(name: Any, value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from d3stats.log.contradictions import Told, told
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class Source:
     doctor: DoctorReport | None = None
     roles: tuple[str, ...] | None = None
     paid: RoundDollars | None = None
+
+    def told(self) -> Told:
+        """Return what the log says of its questions, to be held against other logs."""
+        return told(self.trajectories if self.log is None else self.log, self.name)
 
     def missing_votes(self) -> tuple[int, int]:
         """Return how many votes are missing, and how many were asked for."""

@@ -128,12 +128,40 @@ def rows_of(part: Part, names: tuple[str, ...]) -> list[dict[str, Any]]:
     return [dict(zip(names, each, strict=True)) for each in zip(*columns.values(), strict=True)]
 
 
+def several_files(plain: Gathered, expected: plain_rules.Checked) -> list[str]:
+    """Name debates with turns in several files, row by row; the later turn of two alike is none."""
+    seen: set[tuple[str, int, str]] = set()
+    of_debate: dict[str, set[str]] = {}
+    of_round: dict[tuple[str, int], set[str]] = {}
+    for row in plain.rows:
+        if row.turn is None or row.turn["debate"] not in expected.items:
+            continue
+        debate, played, agent = (row.turn[name] for name in ("debate", "round", "agent"))
+        if (debate, played, agent) not in seen:
+            seen.add((debate, played, agent))
+            of_debate.setdefault(debate, set()).add(row.file)
+            of_round.setdefault((debate, played), set()).add(row.file)
+    split = [name for name in expected.items if len(of_debate.get(name, ())) > 1]
+    if not split:
+        return []
+    files = sorted({file for name in split for file in of_debate[name]}, key=list(FILES).index)[:3]
+    named = ", ".join(map(repr, split[:3])) + (", ..." if len(split) > 3 else "")
+    many = "1 debate has" if len(split) == 1 else f"{len(split)} debates have"
+    said = f"{many} turns in several files ({named}; {', '.join(files)})"
+    if all(len(each) == 1 for each in of_round.values()):
+        return [f"{said}; each is read as one debate"]
+    return [
+        f"WARNING: {said}, in the same rounds, so the agents of these files form one panel; if the files hold "
+        "different runs, give their debates different names"
+    ]
+
+
 def assert_alike(checked: Checked, rows: list[Row], words: Any = None) -> None:
     plain = Gathered(list(FILES), copy.deepcopy(rows), n_records=len(rows))
     plain_rules.settle(plain, words)
     expected = plain_rules.Checked(plain)
     assert list(checked.problems) == list(in_reading_order(expected.problems, FILES))
-    assert list(checked.notes) == plain.notes
+    assert list(checked.notes) == [*plain.notes, *several_files(plain, expected)]
     assert rows_of(checked.items, ITEM) == list(expected.items.values())
     turns = ("debate", "round", "agent", "role", "vote")
     assert rows_of(checked.turns, turns) == expected.turns

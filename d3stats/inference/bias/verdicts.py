@@ -17,7 +17,7 @@ from d3stats._words import setting
 from d3stats.inference.tables import Fields, place_of, read_source, unread_note
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import Columns, to_choose
-from d3stats.plausibility import judged, warnings_of
+from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
@@ -257,8 +257,13 @@ def as_judgments(
     reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
     source, taken = read_source(source, FIELDS, **reading)
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        asked = (list(source.items["question"]), source.items["label"])
+        doubt = several_labels(*asked) if source.coding == "answers" else ""
+        taken = [*([f"WARNING: {doubt}"] if doubt else []), *taken]
         source = _from_log(source, decisions=decisions, personas=personas)
     elif isinstance(source, Trajectories):
+        several = [f for f in source.findings() if f.kind == "questions with several labels"]
+        taken = [*warnings_of(several), *taken]
         source = _from_trajectories(source, personas=personas)
     elif isinstance(source, pd.DataFrame):
         source = source.reset_index(drop=True)

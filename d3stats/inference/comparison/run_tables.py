@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from d3stats.inference.tables import (
     unread_note,
 )
 from d3stats.log.column_names import Columns, to_choose
+from d3stats.log.contradictions import Told, told
 from d3stats.log.files import as_path
 from d3stats.log.tables import truths, truths_note
 from d3stats.trajectories import MISSING, Missing, Trajectories, as_trajectories
@@ -57,12 +58,15 @@ class RecordedLog:
         The roles that vote somewhere in the log.
     problems : tuple of Problem
         What is wrong with the files; empty when they were read strictly.
+    told : Told or None
+        What the log says of its questions, to be held against other logs.
     """
 
     trajectories: Trajectories
     decision: NDArray[np.object_]
     roles: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    told: Told | None = None
 
     def __repr__(self) -> str:
         return f"RecordedLog({self.trajectories!r}, {int(self.known.sum())} decisions)"
@@ -129,7 +133,8 @@ def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedL
     said: dict[Any, Any] = dict(zip(log.verdicts["debate"], log.verdicts["decision"], strict=True))
     decision = np.array([said.get(name) for name in t.debates], dtype=object)
     cast = log.turns["vote" if "vote" in log.turns.columns else "correct"].notna()
-    return RecordedLog(t, decision, tuple(sorted(set(log.turns.loc[cast, "role"].dropna()))), log.problems)
+    voting = tuple(sorted(set(log.turns.loc[cast, "role"].dropna())))
+    return RecordedLog(t, decision, voting, log.problems, told(log))
 
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
@@ -143,11 +148,13 @@ class RunTable:
     """A row per try, what its values are called where that says something, and what a reader must know.
 
     Columns: ``item, value, labelled``, and where known ``cluster`` and ``label`` (the text that decides the value).
+    ``told`` is what a log says of its questions; without labels where these do not decide the values.
     """
 
     rows: pd.DataFrame
     name: str | None = None
     notes: list[str] = field(default_factory=list)
+    told: Told | None = None
 
 
 def fields_of(value: str | None) -> Fields:
@@ -191,8 +198,9 @@ def from_trajectories(
     round_number: int | None,
     missing: Missing,
     recorded: RecordedLog | None = None,
+    called: str | None = None,
 ) -> RunTable:
-    """Return a row per debate; `value` says what of a debate is compared.
+    """Return a row per debate; `value` says what of a debate is compared, and `called` names the run in messages.
 
     The verdict is the decision that `recorded` holds, where it holds any and no round is asked for.
     """
@@ -227,14 +235,16 @@ def from_trajectories(
     if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
-        raise ValueError(f"a run must have labels, which tell the right verdicts; got none in {t!r}")
+        of = f" of {called!r}" if called else ""
+        raise ValueError(f"a run must have labels, which tell the right verdicts; got none in {t!r}{of}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
     item = cluster if by == "question" else np.asarray(t.debates, dtype=object)
     rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
     if judged and by == "debate" and t.coding == "answers":
-        # Of a question, runs may show the answers in different orders; of a debate the label is one.
+        # Where debates of a question have several labels, a finding of the log says so; of a debate the label is one.
         rows["label"] = pd.Series(np.array([*t.answers, None], dtype=object)[t.label], dtype=object)
-    return RunTable(rows, notes=notes)
+    said = told(t) if recorded is None or recorded.told is None else recorded.told
+    return RunTable(rows, notes=notes, told=said if judged else replace(said, label=()))
 
 
 def from_frame(

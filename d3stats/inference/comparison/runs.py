@@ -29,6 +29,7 @@ from d3stats.inference.comparison.run_tables import (
 )
 from d3stats.inference.tables import TableFile, blank_clusters, place_of
 from d3stats.log.column_names import Columns, MissingColumn, choice_of
+from d3stats.log.contradictions import Contradiction, Told, contradictions, refuse, renamed, warned
 from d3stats.log.files import as_frame, is_frame
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.trajectories import Missing, Trajectories, as_trajectories
@@ -90,6 +91,8 @@ class Run:
         Items without a label. Whether they are right is unknown, under any setting of `missing`.
     label : tuple of str or None
         The right answer that decided each item's value, None where unknown; empty where values came as such.
+    told : Told or None
+        What the source says of its questions, to be held against other runs; None where values came as such.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Run:
     notes: tuple[str, ...] = field(default=())
     unlabelled: tuple[str, ...] = field(default=())
     label: tuple[str | None, ...] = field(default=())
+    told: Told | None = field(default=None)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.items), 'item')} in {counted(len(set(self.cluster)), 'cluster')}"
@@ -207,7 +211,8 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     Raises
     ------
     ValueError
-        When no item is common or scored by all, or an item has different clusters or labels in different runs.
+        When no item is common or scored by all, or an item has different clusters or labels in different runs. Also
+        when runs are matched by debate, and a debate is about different questions.
 
     Examples
     --------
@@ -231,7 +236,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     if not common:
         raise ValueError(f"runs must have items in common; got none among {[len(r) for r in runs]} items")
     places = [pd.Index(run.items).get_indexer(pd.Index(common)) for run in runs]
-    _one_label(runs, places, common)
+    apart = _contradictions(runs)
     table = np.vstack([run.value[at] for run, at in zip(runs, places, strict=True)])
     repeats = np.vstack([run.repeats[at] for run, at in zip(runs, places, strict=True)])
     cluster, cluster_note = _common_clusters(runs, places, common)
@@ -242,7 +247,9 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
         raise ValueError(f"runs must have items that all of them scored; got none ({counts})")
     codes, cluster_names = pd.factorize(cluster[scored])
     values = table[:, scored]
-    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
+    # Which items have no label is said with those that are left out.
+    notes = warned(apart, besides=("labels absent",))
+    notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
     notes += [cluster_note] if cluster_note else []
     notes += _two_scales(names, values)
     return PairedRuns(
@@ -259,21 +266,24 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     )
 
 
-def _one_label(runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: Sequence[str]) -> None:
-    """Refuse runs whose right answers to an item differ: they are marked by different keys."""
-    pairs = zip(runs, places, strict=True)
-    marked = [(run, np.array(run.label, dtype=object)[at]) for run, at in pairs if run.label]
-    for k, (run, label) in enumerate(marked):
-        for other, second in marked[:k]:
-            different = [i for i, (x, y) in enumerate(zip(second, label, strict=True)) if x and y and x != y]
-            if different:
-                at, named = different[0], _listed([common[i] for i in different])
-                raise ValueError(
-                    f"runs must have the same label on an item; got {second[at]!r} ({other.name}) and {label[at]!r} "
-                    f"({run.name}) on {common[at]!r}; labels differ on {len(different)} of {len(common)} items "
-                    f"({named}). If labels may differ (answers in another order), give the column "
-                    "'correct' instead of 'vote' and 'label'."
-                )
+def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
+    """Return what runs say otherwise of the same questions; refuse other right answers, and debates of other questions.
+
+    Runs that are matched by question may call their debates alike: that is no more than a warning.
+    """
+    told = [(run, run.told) for run in runs if run.told is not None]
+    logs = renamed([each for _, each in told], [run.name for run, _ in told])
+    tables = any(run.label and not each.agents for run, each in told)
+    found = contradictions(logs, **({"what": "run", "unit": "item"} if tables else {}))
+    refuse(
+        found,
+        ["labels"],
+        advice="If labels may differ (answers in another order), give the column 'correct' instead of 'vote' and "
+        "'label'.",
+    )
+    if all(set(run.items) <= set(each.debate) for run, each in told):
+        refuse(found, ["questions"])
+    return found
 
 
 def _losses(
@@ -433,7 +443,7 @@ def as_run(
     if isinstance(source, Run):
         return _again(source, name, missing)
     if isinstance(source, Trajectories):
-        table = from_trajectories(source, value, by, round_number, missing, recorded)
+        table = from_trajectories(source, value, by, round_number, missing, recorded, name or default)
         # That no vote is a label is said in words of its own.
         told = warnings_of(f for f in source.findings() if f.kind != "no vote is a label")
         table.notes[:] = [*told, *table.notes, *source.notes]
@@ -450,7 +460,7 @@ def as_run(
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
     called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
     doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
-    return _reduced(table.rows, called, missing, [*doubts, *table.notes])
+    return _reduced(table.rows, called, missing, [*doubts, *table.notes], table.told)
 
 
 def as_runs(
@@ -558,8 +568,10 @@ def _again(run: Run, name: str | None, missing: Missing) -> Run:
     return run if name is None else replace(run, name=name)
 
 
-def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str]) -> Run:
-    """Turn a row per try into a value per item."""
+def _reduced(
+    table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str], told: Told | None = None
+) -> Run:
+    """Turn a row per try into a value per item; without `told`, the items tell their own labels."""
     if table.empty:
         raise ValueError(f"a run must have items; got none in {name!r}")
     if table["item"].isna().any():
@@ -580,16 +592,20 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[s
     without = np.bincount(codes[~labelled], minlength=len(names)) == np.bincount(codes)
     unlabelled = tuple(map(str, names[without]))
     cluster, blank = _clusters(table, codes, names, name)
+    label, items = _labels(table, codes, names, name), tuple(map(str, names))
+    if told is None and label:
+        told = Told(name, items, items, label)
     return Run(
         name=name,
-        items=tuple(map(str, names)),
+        items=items,
         value=mean,
         cluster=cluster,
         repeats=repeats.astype(np.int64),
         binary=bool(len(some) and np.isin(some, (0.0, 1.0)).all()),
         notes=(*notes, *_said(labelled, unlabelled, repeats), *filled, *blank),
         unlabelled=unlabelled,
-        label=_labels(table, codes, names, name),
+        label=label,
+        told=told,
     )
 
 

@@ -25,7 +25,7 @@ from d3stats.inference.tables import (
 )
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
 from d3stats.log.wide import NO_VOTES
-from d3stats.plausibility import judged, warnings_of
+from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
@@ -438,6 +438,8 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn, so they are left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
+    if log.coding == "answers" and (doubt := several_labels(list(items["question"]), items["label"])):
+        notes.append(f"WARNING: {doubt}")
     n_rounds = turns["round"].nunique()
     turns = _in_round(turns, "debate", round_number)
     notes += _which_round(round_number, n_rounds, turns["round"])
@@ -456,6 +458,7 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
         notes.append(CORRECTNESS)
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
         raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
+    notes += warnings_of(found for found in t.findings() if found.kind == "questions with several labels")
     spoke = t.had_turns()
     someone: NDArray[np.bool_] = np.asarray(spoke.any(axis=2), dtype=np.bool_)
     # The last round in which a rater had a turn: advocates may go on after the jury.

@@ -47,6 +47,7 @@ from d3stats.inference.reasons.evidence import (
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
 from d3stats.inference.reasons.texts import Texts, as_texts
 from d3stats.log.column_names import Columns
+from d3stats.log.contradictions import contradictions, renamed, warned
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -529,6 +530,7 @@ def compare_rationales(
     """
     both = [as_texts(log, role, round_number, missing_values, columns, encoding) for log in (first, second)]
     called = _names(names, first, second)
+    apart = warned(contradictions(renamed([each.told for each in both], called)))
     generator = as_rng(rng)
     if embed is not None and not callable(embed):
         given = embed if isinstance(embed, (tuple, list)) else ()
@@ -541,7 +543,7 @@ def compare_rationales(
     chosen = _Chosen(cites, ignore, repeated_words, reasons, family, level, generator)
     one, other = (_measured(each, own, chosen, why) for each, own in zip(said, vectors, strict=True))
     differences = tuple(_differences(one, other, called, chosen.level))
-    return RationaleComparison(differences, called, one, other, (*notes, *_few(differences)))
+    return RationaleComparison(differences, called, one, other, (*apart, *notes, *_few(differences)))
 
 
 # ------------------------------------------------------------------------------------------------ the parts

@@ -19,6 +19,7 @@ from d3stats._check import integer, meant
 from d3stats._words import counted, setting, verb
 from d3stats.log.column_names import Columns, to_type
 from d3stats.log.consistency import check
+from d3stats.log.contradictions import Told, told
 from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.log.reader import DebateLog, log_of, read_log, seated
 from d3stats.log.tables import read_table
@@ -48,6 +49,8 @@ class Texts:
     asked : dict of str to tuple of str
         By debate: the question and the candidates, where the log holds them.
     notes : tuple of str
+    told : Told
+        What the log says of its questions, to be held against another log.
     """
 
     turns: pd.DataFrame
@@ -55,6 +58,7 @@ class Texts:
     rationales: NDArray[np.int64]
     asked: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    told: Told
 
     @property
     def table(self) -> pd.DataFrame:
@@ -161,7 +165,7 @@ def as_texts(
     table = table.iloc[used].reset_index(drop=True)
     panel, rationales = (np.searchsorted(used, rows) for rows in (at[np.isin(at, used)], kept))
     asked = _asked(log.items, set(table["debate"]))
-    return Texts(table, panel, rationales, asked, (*log.notes, *notes))
+    return Texts(table, panel, rationales, asked, (*log.notes, *notes), told(log))
 
 
 def _log_with_texts(
