@@ -449,8 +449,8 @@ def judge_agreement() -> Figure:
 
 @figure(
     "Accuracy of the plurality of k jurors in three real juries (744, 159 and 419 items), with 95 % cluster Wilson "
-    "intervals (blue), beside independent jurors of the same accuracies (orange) and the limit of a large panel with "
-    "its 95 % interval (green). The distance between blue and orange is what shared errors cost.",
+    "intervals (blue). Beside it are independent jurors of the same accuracies (orange) and the limit of a large "
+    "panel with its 95 % interval (green). The distance between blue and orange is what shared errors cost.",
     "analysis/juries/curves.csv",
     source="study analysis/juries, of published judgments (PRD, LLMBar) and the bundled log slm7",
 )
@@ -714,7 +714,7 @@ def protocol_choice() -> Figure:
 
 @figure(
     "D3's three measures of rationales in five public logs (200 to 8,142 rationales on 40 to 200 questions), by round "
-    "where a log has several: who cites the debate, how alike rationales of one debate are, and how many "
+    "where a log has several. They are who cites the debate, how alike rationales of one debate are, and how many "
     "disagreements have an axis. Bars are 95 % intervals over questions. Agents of a first round have read no other; "
     "a short line is the cosine across questions, or the share with an axis by chance.",
     "analysis/rationales/measures.csv",

@@ -124,7 +124,7 @@ def _why(found: Escalation) -> str:
         f"at most {found.max_loss:g} of the accuracy is lost with probability {found.confidence:g} or more"
     )
     if not found.guaranteed:
-        return f"at least as accurate in this pilot and no dearer, but the pilot does not show that {promise}"
+        return f"at least as accurate in this pilot and no more expensive, but the pilot does not show that {promise}"
     if found.recommended != "second":
         return promise
     if found.threshold is None:

@@ -255,7 +255,7 @@ class Escalation(Result):
             best = better.sort_values(["accuracy", "threshold"], ascending=[False, True]).iloc[0]
             said += (
                 f"; without the guarantee, {_named(str(best['policy']), best['threshold'])} was at least as accurate "
-                "in this pilot and no dearer"
+                "in this pilot and no more expensive"
             )
         return said
 
@@ -274,7 +274,7 @@ class Escalation(Result):
         t = np.nan if self.threshold is None else self.threshold
         smallest = (rows["threshold"] <= t) & (t <= rows["highest"])
         names = np.where(smallest, "threshold", "threshold " + rows["threshold"].map("{:g}".format))
-        # A choice that goes on in no debate is the first protocol alone.
+        # A choice that continues in no debate is the first protocol alone.
         never = rows["escalated"] == 0
         alone = self.alone.assign(
             policy=self.alone["protocol"],
@@ -288,7 +288,7 @@ class Escalation(Result):
         return pd.DataFrame({name: [x for part in parts for x in part[name]] for name in columns})
 
     def better_than(self, policy: str) -> pd.DataFrame:
-        """Return the policies of the pilot that are at least as accurate and no dearer, and better in one of both.
+        """Return the policies that were at least as accurate and no more expensive, and better in one of both.
 
         Parameters
         ----------
@@ -298,8 +298,8 @@ class Escalation(Result):
         Returns
         -------
         DataFrame
-            Rows of :meth:`candidates`. Without tokens the costs are compared only where they follow from the policies:
-            a choice that goes on more often is dearer, and a choice that always goes on is dearer than the second
+            Rows of :meth:`candidates`. Without tokens, costs are compared only where they follow from the policies: a
+            choice that continues more often costs more. A choice that always continues costs more than the second
             protocol alone.
 
         Raises
@@ -416,8 +416,8 @@ def plan_escalation(
     so that a threshold can cost more than it saves: ``tokens_vs_second`` above 1 says so.
 
     The recommended policy is the cheapest that keeps the loss: the smallest certified threshold, or the second protocol
-    alone where that is cheaper. Where one protocol alone was at least as accurate in the pilot and no dearer, that
-    protocol is recommended, and ``guaranteed`` says whether the loss is kept. A threshold that is not certified is
+    alone where that is cheaper. Where one protocol alone was at least as accurate in the pilot and no more expensive,
+    that protocol is recommended, and ``guaranteed`` says whether the loss is kept. A threshold that is not certified is
     never recommended; if one did better in the pilot, ``advice`` and the notes name it. Costs are compared over the
     debates whose tokens are known in both protocols.
 
@@ -490,7 +490,7 @@ def _tokens_of_both(pilot: Trajectories) -> Trajectories:
 
 
 def _at_least_as_good(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
-    """Whether a policy is at least as accurate as another one, and known to be no dearer."""
+    """Whether a policy is at least as accurate as another one, and known to be no more expensive."""
     return bool(one["accuracy"] >= other["accuracy"] - _ALIKE) and _no_dearer(one, other)
 
 
@@ -499,7 +499,7 @@ def _no_dearer(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
         return bool(one["tokens"] <= other["tokens"] * (1 + _ALIKE))
     second = [row["policy"] == "second" for row in (one, other)]
     if any(second):
-        # The second protocol alone is part of a choice that always goes on; no other cost is comparable.
+        # The second protocol alone is part of a choice that always continues; no other cost is comparable.
         return bool(second[0] and (second[1] or other["escalated"] == 1))
     return bool(one["escalated"] <= other["escalated"])
 
@@ -594,8 +594,8 @@ def _why_not(plan: Escalation) -> list[str]:
     notes = []
     if not plan.guaranteed:
         notes.append(
-            f"The {plan.recommended} protocol alone was at least as accurate in this pilot and no dearer, but the "
-            f"pilot does not show that the loss is at most {plan.max_loss:g}."
+            f"The {plan.recommended} protocol alone was at least as accurate in this pilot and no more expensive, but "
+            f"the pilot does not show that the loss is at most {plan.max_loss:g}."
         )
     listed = plan.candidates()
     if plan.recommended == "second" and plan.threshold is not None:
@@ -612,7 +612,7 @@ def _why_not(plan: Escalation) -> list[str]:
     better = plan.better_than(plan.recommended)
     notes += [
         f"{_named(str(row['policy']), row['threshold']).capitalize()} was at least as accurate in this pilot as the "
-        "recommended policy and no dearer, but does not have the guarantee."
+        "recommended policy and no more expensive, but does not have the guarantee."
         for row in better.to_dict("records")
     ]
     return notes

@@ -180,7 +180,7 @@ def test_no_listed_policy_is_better_than_the_recommended_one(drawn, max_loss: fl
     assert not best & {"first", "second"}
     assert not any(kept[name] for name in best)
     said = plan.advice
-    assert ("was at least as accurate in this pilot and no dearer" in said) == bool(best)
+    assert ("was at least as accurate in this pilot and no more expensive" in said) == bool(best)
     assert any(f"threshold of {name} points" in said for name in best) == bool(best)
     assert ("alone, without the guarantee" in said) == (not plan.guaranteed)
     assert plan.guaranteed or plan.recommended == "first"
