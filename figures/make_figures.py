@@ -128,8 +128,8 @@ def slm7_overview() -> Figure:
 
 
 @figure(
-    "Correct votes per debate in each round of the demo's log, without missing votes. The fit misses only "
-    "where a grey bar ends outside of the blue line, which holds 95 % of samples of the fitted model.",
+    "Correct votes per debate in each round of the demo's log (160 debates), without missing votes. The fit misses "
+    "only where a grey bar ends outside of the blue line, which holds 95 % of samples of the fitted model.",
     *SLM7,
     source="the bundled log slm7 (d3stats/datasets/slm7.md); the mixtures of Hu et al. (2025), arXiv 2510.12697",
 )
@@ -139,9 +139,9 @@ def slm7_counts_by_round() -> Figure:
 
 
 @figure(
-    "Kolmogorov-Smirnov distance of each round of the demo's log from the round before, between the counts and "
-    "between the fitted mixtures. A distance below its grey bar, the 95 % quantile if nothing drifts, is no "
-    "evidence of change.",
+    "Kolmogorov-Smirnov distance of each round of the demo's log (160 debates) from the round before, between the "
+    "counts and between the fitted mixtures. Lines are 95 % percentile intervals, questions resampled. A distance "
+    "below its grey bar, the 95 % quantile if nothing drifts, is no evidence of change.",
     *SLM7,
     source="the bundled log slm7 (d3stats/datasets/slm7.md); the statistic of Hu et al. (2025), arXiv 2510.12697",
 )
@@ -150,7 +150,7 @@ def slm7_ks_series() -> Figure:
 
 
 @figure(
-    "Where each rule would have stopped the debates of the demo's log. The length of a piece is the share of "
+    "Where each rule would have stopped the 160 debates of the demo's log. The length of a piece is the share of "
     "debates, its number and colour the round, its hatch the reason.",
     *SLM7,
     source="the bundled log slm7 (d3stats/datasets/slm7.md); what `d3stats replay` computes",
@@ -160,9 +160,9 @@ def slm7_stop_rounds() -> Figure:
 
 
 @figure(
-    "A Bayesian mixture of two Beta-Binomials, fitted to round 1 of the demo's log. Black: posterior mean and "
-    "95 % band of the share of debates with 0 to 7 right votes, beside the observed shares; on top: the mean of"
-    " each component.",
+    "A Bayesian mixture of two Beta-Binomials, fitted to round 1 of the demo's log (160 debates; missing votes are "
+    "left out). Black: posterior mean and equal-tailed 95 % limits of the share of debates with 0 to 7 right votes, "
+    "beside the observed shares; on top: the mean of each component with its limits.",
     *SLM7,
     source="the bundled log slm7 (d3stats/datasets/slm7.md); a PyMC model, sampled with a fixed seed",
 )
@@ -198,7 +198,7 @@ def frontier() -> Figure:
 @figure(
     "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round: how much worse, in wrong "
     "verdicts and rounds together, each rule does than the best that knows the world. Values are exact to "
-    ".001, those of the plan a mean over 5 pilots; light is good.",
+    ".001 and have no intervals, those of the plan are a mean over 5 pilots of 50 debates; light is good.",
     "simulations/regret/regret.csv",
     source="study simulations/regret",
 )
@@ -307,9 +307,10 @@ def protocol_frontier() -> Figure:
 
 
 @figure(
-    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2, beside points of one path) in four "
-    "synthetic worlds, with errors near .005, and on seven real logs with patience 1. Real values are means over "
-    "resamples of questions, and their 95 % intervals, near .08 on either side, are in the findings.",
+    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2, near points of one path) in four "
+    "synthetic worlds (12,400 debates each, errors near .005) and, with patience 1, on seven real logs (50 to 200 "
+    "debates each). Real values are means over resamples of questions, and their 95 % intervals, near .08 on either "
+    "side, are in the findings.",
     "simulations/stability_sensitivity/thresholds.csv",
     "analysis/stability_logs/settings.csv",
     source="studies simulations/stability_sensitivity and analysis/stability_logs; goes with arXiv 2510.12697, whose "
@@ -386,9 +387,9 @@ def gap_contraction() -> Figure:
 
 
 @figure(
-    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs."
-    " Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare point"
-    " has none, as no share changed there.",
+    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs of 49 to "
+    "198 debates. Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare "
+    "point has none, as no share changed there.",
     "analysis/martingale/conditional.csv",
     source="study analysis/martingale, of seven published logs that its findings name",
 )
@@ -419,20 +420,20 @@ def martingale_drift() -> Figure:
 def interval_coverage() -> Figure:
     found = read("simulations/interval_coverage/coverage.csv")
     found = found[found["clusters"] == found["clusters"].max()]
-    fig, axes = plt.subplots(1, 4, figsize=(TWO_COLUMNS, 3.0), layout="constrained", sharex=True, sharey=True)
+    fig, axes = plt.subplots(1, 4, figsize=(TWO_COLUMNS, 3.6), layout="constrained", sharex=True, sharey=True)
     for ax, (name, part) in zip(axes, found.groupby("statistic", sort=False), strict=True):
         plotting.plot_interval_coverage(part, zoom=(0.9, 0.98), ax=ax)
         ax.set_title(str(name))
-        ax.set_xticks([0.9, 0.94, 0.98])
+        ax.set_xticks([0.92, 0.94, 0.96])
         ax.set_xlabel("coverage")
     one_legend(fig, axes)
     return fig
 
 
 @figure(
-    "Agreement of judges with the label, the majority or the humans, and of humans with each other, on three "
-    "sets of judgments, as kappa with 95 % cluster t intervals. The broken line is what chance alone gives; 1"
-    " is perfect agreement.",
+    "Agreement of judges with the label, the majority or the humans, and of humans with each other, as kappa with 95 % "
+    "cluster t intervals, on LLMBar (415 to 419 items), PandaLM (974 to 999) and PRD (704 to 744 of 80 questions). The "
+    "broken line is what chance alone gives; 1 is perfect agreement.",
     "analysis/judges/kappas.csv",
     source="study analysis/judges, of published judgments that its findings name",
 )
@@ -447,9 +448,9 @@ def judge_agreement() -> Figure:
 
 
 @figure(
-    "Accuracy of the plurality of k jurors in three real juries, with 95 % intervals (blue), beside independent"
-    " jurors of the same accuracies (orange) and the limit of a large panel (green). The distance between blue "
-    "and orange is what shared errors cost.",
+    "Accuracy of the plurality of k jurors in three real juries (744, 159 and 419 items), with 95 % cluster Wilson "
+    "intervals (blue). Beside it are independent jurors of the same accuracies (orange) and the limit of a large "
+    "panel with its 95 % interval (green). The distance between blue and orange is what shared errors cost.",
     "analysis/juries/curves.csv",
     source="study analysis/juries, of published judgments (PRD, LLMBar) and the bundled log slm7",
 )
@@ -471,8 +472,8 @@ def jury_curve() -> Figure:
 
 
 @figure(
-    "Gain of debate over a vote in seven real logs: accuracy of the last round's vote minus that of the "
-    "first. Bars are 95 % cluster t intervals; differences inside the grey margin of .05 are too small to "
+    "Gain of debate over a vote in seven real logs of 49 to 198 debates: accuracy of the last round's vote minus that "
+    "of the first. Bars are 95 % cluster t intervals; differences inside the grey margin of .05 are too small to "
     "matter.",
     "analysis/debate_or_vote/debate_or_vote.csv",
     source="study analysis/debate_or_vote, of seven published logs that its findings name",
@@ -534,9 +535,9 @@ def advocates_rounds() -> Figure:
 
 @figure(
     "Accuracy of ChatEval in a simulated world by the number of referees (left) and by turns of three referees "
-    "(right), by how a verdict is extracted; 20,000 items, with 95 % intervals. Grey: where accuracies of 80 items "
-    "fall for the majority of diverse roles; diamonds: what the paper prints for ChatGPT, with the error of its 80 "
-    "items.",
+    "(right), by how a verdict is extracted; 20,000 items, with 95 % Wilson intervals. Grey: where accuracies of 80 "
+    "items fall for the majority of diverse roles; diamonds: what the paper prints for ChatGPT, with the error of its "
+    "80 items.",
     "simulations/chateval_sweeps/sweeps.csv",
     source="simulations/chateval_sweeps; goes with ChatEval, figures 3a and 3b",
 )
@@ -573,7 +574,7 @@ def chateval_sweeps() -> Figure:
         ax.axhline(single, color="0.35", linestyle="--", linewidth=0.8, zorder=1, label="single agent")
         x, y = np.array(list(printed[sweep])), np.array(list(printed[sweep].values()))
         ax.errorbar(
-            x + 0.14,
+            x + 0.3,
             y,
             1.96 * np.sqrt(y * (1 - y) / 80),
             fmt="D",
@@ -594,7 +595,7 @@ def chateval_sweeps() -> Figure:
 @figure(
     "Accuracy of the majority of 1, 3, 5 and 7 jurors in 6,000 simulated debates, by what jurors have of a persona: an "
     "effect toward the better answer (lifts the curve), and an error of their own (bends it upward). Means over all "
-    "juries of a size out of fifty personas, with 95 % cluster t intervals; crosses are exact.",
+    "juries of a size out of fifty personas, with 95 % cluster t intervals; crosses are exact, which SAMRE has not.",
     "simulations/persona_study/sizes.csv",
     source="simulations/persona_study; the shape of D3, section 5.6 and Table 3",
 )
@@ -619,9 +620,10 @@ def persona_juries() -> Figure:
 
 
 @figure(
-    "Position bias of judges in LLMBar (a plain prompt) and of reviewers in PRD, with 95 % intervals. Blue: "
-    "share of pairs with the same winner in both orders, beside what chance alone would give (grey); orange: "
-    "share of verdicts for the first slot, one half without bias.",
+    "Position bias of judges in LLMBar (a plain prompt, 415 to 419 pairs) and of reviewers in PRD (800 to 880 pairs "
+    "of 80 questions). Blue: share of pairs with the same winner in both orders, with 95 % cluster Wilson intervals, "
+    "beside what chance alone would give (grey). Orange: share of verdicts for the first slot, with 95 % cluster t "
+    "intervals, one half without bias.",
     "analysis/judge_bias/position.csv",
     source="study analysis/judge_bias, of published judgments (LLMBar, PRD)",
 )
@@ -639,8 +641,8 @@ def position_bias() -> Figure:
 
 
 @figure(
-    "Where D3's budgeted rule stops 10,000 simulated debates of a courtroom that is calibrated to D3's figures:"
-    " the share that stops in each round (bars) and so far (line).",
+    "Where D3's budgeted rule stops 10,000 simulated debates of a courtroom that is calibrated to D3's figures: the "
+    "share that stops in each round (bars) and so far (line). The errors are at most .005, so no intervals are drawn.",
     "simulations/d3_headline/stop_histogram.csv",
     source="study simulations/d3_headline; goes with D3, figure 4",
 )
@@ -650,8 +652,8 @@ def d3_stop_histogram() -> Figure:
 
 @figure(
     "Mean gap between the judge's scores of the better and the worse answer over the rounds, by kind of "
-    "question, in the same simulated courtroom. Diamonds mark the median stop, the thin lines what further "
-    "rounds would have shown; bands are 95 % intervals of the mean.",
+    "question, in 10,000 simulated debates of the same courtroom. Diamonds mark the median stop, the thin lines what "
+    "further rounds would have shown; bands are 95 % normal intervals of the mean.",
     "simulations/d3_headline/gap_trajectories.csv",
     source="study simulations/d3_headline; goes with D3, figure 5",
 )
@@ -664,8 +666,9 @@ def d3_gap_trajectories() -> Figure:
 
 @figure(
     "Accuracy of juries with and without personas by kind of question, in a simulated courtroom of 480 questions whose "
-    "personas help on four kinds and not on coding and math. Left is the difference, raw and shrunken; right are the "
-    "accuracies themselves, all with their intervals.",
+    "personas help on four kinds and not on coding and math. Left is the difference, raw with 95 % cluster t intervals "
+    "and shrunken with equal-tailed posterior ones; right are the accuracies with 95 % cluster Wilson intervals, or "
+    "Clopper-Pearson ones where few verdicts are wrong.",
     source="computed from a synthetic world with a fixed seed; goes with D3, figure 2",
 )
 def persona_strata() -> Figure:
@@ -681,13 +684,17 @@ def persona_strata() -> Figure:
     of_runs = table["quantity"].isin(worlds)
     plotting.plot_strata(table[~of_runs], xlabel="accuracy gained with personas", ax=axes[0])
     plotting.plot_strata(table[of_runs], xlabel="accuracy", ax=axes[1])
+    axes[1].set_xticks([0.6, 0.7, 0.8, 0.9, 1.0])
+    # Otherwise the last number of one axis touches the first of the other.
+    fig.get_layout_engine().set(wspace=0.06)
     return fig
 
 
 @figure(
     "Tokens and accuracy of a choice between two protocols by the judge's gap, planned on 500 debates of a simulated "
-    "courtroom to lose at most .02 of accuracy; numbers are thresholds in points. The broken line and the star are the "
-    "same over 100,000 debates of that world, up to .001.",
+    "courtroom to lose at most .02 of accuracy; numbers are thresholds in points, bars 95 % intervals over questions. "
+    "The ring is what to play. The broken line and the star are the same over 100,000 debates of that world, up to "
+    ".001.",
     source="computed from a synthetic world with a fixed seed, whose first round shows half of the difference; goes "
     "with D3, section 5.5",
 )
@@ -706,10 +713,11 @@ def protocol_choice() -> Figure:
 
 
 @figure(
-    "D3's three measures of rationales in five public logs, by round where a log has several: who cites the debate, "
-    "how alike rationales of one debate are, and how many disagreements have an axis. Agents of a first round have "
-    "read no other; a short line is the cosine across questions, or the share with an axis by chance. Most citations "
-    'of the GSM8K agents and of the small models are a phrase of the prompt ("other agents").',
+    "D3's three measures of rationales in five public logs (200 to 8,142 rationales on 40 to 200 questions), by round "
+    "where a log has several. They are who cites the debate, how alike rationales of one debate are, and how many "
+    "disagreements have an axis. Bars are 95 % intervals over questions. Agents of a first round have read no other; "
+    "a short line is the cosine across questions, or the share with an axis by chance. Most citations of the GSM8K "
+    'agents and of the small models are a phrase of the prompt ("other agents").',
     "analysis/rationales/measures.csv",
     source="study analysis/rationales; goes with D3, section 5.8",
 )

@@ -32,6 +32,8 @@ from d3stats.cli.output import (
 from d3stats.report.tables import audit_tables, strata_notes, strata_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from d3stats.inference.bias import Audit, Audits, Judgments
 
 AUDITS = ("position", "verbosity", "self", "persona")
@@ -92,7 +94,8 @@ def bias(
         typer.Option(
             "--figure",
             callback=checked_figure,
-            help="For --audit position: also write the figure to this path, as PDF and PNG.",
+            help="For --audit position, --audit persona and --strata: also write the figure to this path, as PDF "
+            "and PNG.",
         ),
     ] = None,
 ) -> None:
@@ -104,8 +107,10 @@ def bias(
 
     one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)
-    if figure is not None and audit != "position":
-        raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
+    if figure is not None and strata is None and audit not in ("position", "persona"):
+        raise ValueError(
+            f"--figure must come with --audit position, --audit persona or --strata; got --audit {audit}"
+        )
     how = reading(missing_values, columns, encoding)
     kinds = None if strata is None else item_strata(file, strata, FIELDS, **how)
     data = as_judgments(
@@ -123,10 +128,7 @@ def bias(
     }
     found = _audited(audit, data, judges, options[audit] | {"level": level, "strata": kinds})
     if figure is not None:
-        from d3stats.inference.bias import position_frame
-        from d3stats.plotting.intervals import plot_position_bias
-
-        save_figure(lambda: plot_position_bias(position_frame(found)), figure)
+        save_figure(lambda: _drawn(found), figure)
     if as_json:
         print_json({"audit": audit, **found.to_dict()})
     elif as_latex:
@@ -138,6 +140,26 @@ def bias(
                 typer.echo("")
             _show(result, doubts)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
+
+
+def _drawn(found: Audits[Any]) -> Axes:
+    """Draw the audits of all judges: what there is by stratum, or position bias; personas are those of one judge."""
+    from d3stats.inference.bias import PositionBias, position_frame
+    from d3stats.plotting.intervals import plot_position_bias
+
+    audits = list(found.values())
+    drawn: Axes
+    if audits[0].strata:
+        drawn = found.plot()
+    elif isinstance(audits[0], PositionBias):
+        drawn = plot_position_bias(position_frame(found))
+    elif len(audits) == 1:
+        drawn = audits[0].plot()
+    else:
+        raise ValueError(
+            f"--figure of personas without --strata must be of one judge; got {len(audits)}: choose one with --judge"
+        )
+    return drawn
 
 
 def _audited(

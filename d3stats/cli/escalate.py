@@ -108,31 +108,35 @@ def escalate(
     if as_latex:
         print_latex([table])
         return
-    typer.echo(_advice(found))
-    print_text(_second_alone(found), "  ", "    ")
+    print_text(f"{found.advice[0].upper()}{found.advice[1:]}.")
+    print_text(f"why: {_why(found)}", "  ", "       ")
+    for line in _alone(found):
+        print_text(line, "  ", "    ")
     typer.echo("")
     print_table(*table)
     notes = [*cheap.remarks(), *dear.remarks(), *found.notes, *[f"left out: {line}" for line in left_out]]
     print_notes(list(dict.fromkeys(notes)))
 
 
-def _advice(found: Escalation) -> str:
+def _why(found: Escalation) -> str:
     promise = (
         f"at most {found.max_loss:g} of the accuracy is lost with probability {found.confidence:g} or more"
     )
+    if not found.guaranteed:
+        return f"at least as accurate in this pilot and no more expensive, but the pilot does not show that {promise}"
+    if found.recommended != "second":
+        return promise
     if found.threshold is None:
-        return f"Play the second protocol always.\n  why: for no threshold can this pilot show that {promise}"
-    if found.threshold == 0:
-        return f"Play the first protocol alone.\n  why: {promise}"
-    return f"Play the second protocol where the gap is below {found.threshold:g} points.\n  why: {promise}"
+        return f"for no threshold can this pilot show that {promise}"
+    return f"each threshold for which {promise} costs as much or more"
 
 
-def _second_alone(found: Escalation) -> str:
-    row = found.alone.set_index("protocol").loc["second"]
-    said = f"accuracy {_limits(row, 'accuracy', 3)}"
-    if "tokens" in row:
-        said += f", {_limits(row, 'tokens', 0)} tokens"
-    return f"second alone: {said}"
+def _alone(found: Escalation) -> list[str]:
+    lines = []
+    for row in found.alone.to_dict("records"):
+        said = f"{row['protocol']} alone: accuracy {_limits(row, 'accuracy', 3)}"
+        lines.append(said + (f", {_limits(row, 'tokens', 0)} tokens" if "tokens" in row else ""))
+    return lines
 
 
 def _limits(row: Any, name: str, digits: int) -> str:

@@ -13,15 +13,15 @@ D3, 5.5 (SAMRE where the first gap is below 25 points, MORE elsewhere). Angelopo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, loss, number, probability
+from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted
 from d3stats.log.contradictions import contradictions, refuse, told, warned
 from d3stats.planning.costs import tokens_by_round
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["THRESHOLDS", "Escalation", "join_protocols", "plan_escalation"]
 
 ENDS = ("", "_low", "_high")
+
+Recommended = Literal["first", "second", "threshold"]
+
+_ALIKE = 1e-9
+"""Accuracies and relative costs that differ by less are the same: they are sums in another order."""
 
 THRESHOLDS = (60.0, 50.0, 40.0, 35.0, 30.0, 25.0, 20.0, 17.5, 15.0, 12.5, 10.0, 7.5, 5.0, 2.5, 0.0)
 """Thresholds that are tried by default, in points of a total of 6 to 120, from late to early stopping."""
@@ -170,13 +175,15 @@ def _spent(log: Trajectories) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Escalation(Result):
-    """The cost and the loss of each threshold between two protocols, and the threshold to run.
+    """The cost and the loss of each threshold between two protocols, and the policy to run.
 
     Attributes
     ----------
+    recommended : {"first", "second", "threshold"}
+        What to run: one protocol alone in every debate, or the choice by `threshold`.
     threshold : float or None
         The smallest certified threshold in points: debates with a narrower gap continue with the second protocol. None
-        when none is certified; then the second protocol has to be played always.
+        when none is certified. It is the policy to run where `recommended` is "threshold".
     max_loss, confidence : float
         The guarantee: the verdicts lose at most `max_loss` accuracy against the second protocol alone, with probability
         `confidence` over pilots.
@@ -201,10 +208,13 @@ class Escalation(Result):
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
     [30.0, 60.0, 1.0]
+    >>> plan.recommended, plan.better_than(plan.recommended)["policy"].tolist()
+    ('first', [])
     >>> len(plan.plot().lines) > 0
     True
     """
 
+    recommended: Recommended
     threshold: float | None
     max_loss: float
     confidence: float
@@ -215,13 +225,91 @@ class Escalation(Result):
     notes: tuple[str, ...] = ()
 
     def _title(self) -> str:
-        chosen = (
-            "play the second protocol always" if self.threshold is None else f"threshold {self.threshold:g}"
-        )
         return (
-            f"Choice between two protocols, {counted(len(self.pilot), 'debate')}: {chosen} "
+            f"Choice between two protocols, {counted(len(self.pilot), 'debate')}: {self.advice} "
             f"({self.level:z.0%} cluster intervals; rows: a debate with a narrower gap plays the second protocol)"
         )
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the recommended policy keeps `max_loss` with the probability `confidence`."""
+        listed = self.candidates().set_index("policy")["guaranteed"]
+        return bool(listed[self.recommended])
+
+    @property
+    def advice(self) -> str:
+        """The recommended policy in a sentence, with what it lacks: the guarantee, or a cheaper policy without one."""
+        said = {
+            "first": "play the first protocol alone",
+            "second": "play the second protocol always, without the first",
+            "threshold": f"play the second protocol where the gap is below {self.threshold or 0:g} points",
+        }[self.recommended]
+        if not self.guaranteed:
+            said += ", without the guarantee"
+        better = self.better_than(self.recommended)
+        if len(better):
+            # The most accurate one; of equals, the lowest threshold.
+            best = better.sort_values(["accuracy", "threshold"], ascending=[False, True]).iloc[0]
+            said += (
+                f"; without the guarantee, {_named(str(best['policy']), best['threshold'])} was at least as accurate "
+                "in this pilot and no more expensive"
+            )
+        return said
+
+    def candidates(self) -> pd.DataFrame:
+        """Return every policy: each protocol alone, then the thresholds, each choice once.
+
+        Returns
+        -------
+        DataFrame
+            ``policy`` ("first", "second", "threshold" for the smallest certified threshold, or "threshold T" for
+            another one), ``threshold`` (NaN of one protocol alone), ``escalated`` (NaN of the second protocol alone),
+            ``accuracy``, ``tokens`` per debate (NaN where they are not recorded) and ``guaranteed``, whether the loss
+            is kept. The second protocol alone loses nothing against itself.
+        """
+        rows = self.policies().rename(columns={"lowest": "threshold"})
+        t = np.nan if self.threshold is None else self.threshold
+        smallest = (rows["threshold"] <= t) & (t <= rows["highest"])
+        names = np.where(smallest, "threshold", "threshold " + rows["threshold"].map("{:g}".format))
+        # A choice that continues in no debate is the first protocol alone.
+        never = rows["escalated"] == 0
+        alone = self.alone.assign(
+            policy=self.alone["protocol"],
+            threshold=np.nan,
+            escalated=[0.0, np.nan],
+            guaranteed=[bool((never & rows["certified"]).any()), True],
+        )
+        listed = rows.assign(policy=names, guaranteed=rows["certified"].astype(bool))
+        columns = ["policy", "threshold", "escalated", "accuracy", "tokens", "guaranteed"]
+        parts = [part.reindex(columns=columns) for part in (alone, listed)]
+        return pd.DataFrame({name: [x for part in parts for x in part[name]] for name in columns})
+
+    def better_than(self, policy: str) -> pd.DataFrame:
+        """Return the policies that were at least as accurate and no more expensive, and better in one of both.
+
+        Parameters
+        ----------
+        policy : str
+            One of the column ``policy`` of :meth:`candidates`.
+
+        Returns
+        -------
+        DataFrame
+            Rows of :meth:`candidates`. Without tokens, costs are compared only where they follow from the policies: a
+            choice that continues more often costs more. A choice that always continues costs more than the second
+            protocol alone.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy.
+        """
+        listed = self.candidates()
+        choice("policy", policy, tuple(listed["policy"]))
+        rows = listed.to_dict("records")
+        one = next(row for row in rows if row["policy"] == policy)
+        better = [_at_least_as_good(row, one) and not _at_least_as_good(one, row) for row in rows]
+        return listed[better].reset_index(drop=True)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"thresholds": self.table, "alone": self.alone}
@@ -242,11 +330,11 @@ class Escalation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice, its guarantee, the table and the notes, as JSON can hold them."""
-        names = ("threshold", "max_loss", "confidence", "level")
+        names = ("recommended", "guaranteed", "threshold", "max_loss", "confidence", "level")
         return {name: getattr(self, name) for name in names} | super().to_dict()
 
     def plot(self, ax: Axes | None = None, *, truth: pd.DataFrame | None = None) -> Axes:
-        """Draw accuracy against tokens along the threshold, with each protocol alone and the chosen threshold.
+        """Draw accuracy against tokens along the threshold, with each protocol alone and the recommended policy.
 
         Parameters
         ----------
@@ -265,11 +353,12 @@ class Escalation(Result):
             raise ValueError("tokens must be recorded in both logs for a figure of costs; got none")
         limits = {"accuracy_low": "low", "accuracy_high": "high"}
         frame = self.policies().rename(columns=limits | {"lowest": "threshold"})
+        runs = self.recommended == "threshold"
         frame = frame.assign(
-            chosen=frame["threshold"] == self.threshold, level=self.level, kind="over questions"
+            chosen=runs & (frame["threshold"] == self.threshold), level=self.level, kind="over questions"
         )
         alone = self.alone.rename(columns=limits)
-        alone = alone.assign(label=alone["protocol"] + " alone")
+        alone = alone.assign(label=alone["protocol"] + " alone", chosen=alone["protocol"] == self.recommended)
         return plot_threshold_path(
             frame, cost="tokens", cost_label="tokens per debate", ends=alone, truth=truth, ax=ax
         )
@@ -323,14 +412,20 @@ def plan_escalation(
     A debate whose gap is not known plays the second protocol. The second protocol alone costs less than both together,
     so that a threshold can cost more than it saves: ``tokens_vs_second`` above 1 says so.
 
+    The recommended policy is the cheapest that keeps the loss: the smallest certified threshold, or the second protocol
+    alone where that is cheaper. Where one protocol alone was at least as accurate in the pilot and no more expensive,
+    that protocol is recommended, and ``guaranteed`` says whether the loss is kept. A threshold that is not certified is
+    never recommended; if one did better in the pilot, ``advice`` and the notes name it. Costs are compared over the
+    debates whose tokens are known in both protocols.
+
     Examples
     --------
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
     >>> plan = plan_escalation(more, samre, max_loss=0.03, n_boot=200, rng=1)
-    >>> plan.threshold
-    2.5
+    >>> plan.recommended, plan.threshold
+    ('threshold', 2.5)
     >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()
     [0.2, 0.88]
     >>> plan.alone.round({"accuracy": 2, "tokens": 0})[["protocol", "accuracy", "tokens"]].values.tolist()
@@ -341,6 +436,7 @@ def plan_escalation(
     tried = np.unique([number("thresholds", t, minimum=0) for t in np.atleast_1d(thresholds).tolist()])[::-1]
     pilot = as_trajectories(first) if second is None else join_protocols(first, second)
     _refuse(pilot)
+    pilot = _tokens_of_both(pilot)
     rng = as_rng(rng)
     rules = [WideGap(float(t)) for t in tried]
     played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=n_boot, rng=rng)
@@ -367,7 +463,8 @@ def plan_escalation(
         rows.append(row | {"certified": bool(passed[rule])})
     table = pd.DataFrame(rows)
     certified = table.loc[table["certified"], "threshold"]
-    return Escalation(
+    plan = Escalation(
+        "second",
         None if certified.empty else float(certified.min()),
         max_loss,
         confidence,
@@ -375,8 +472,50 @@ def plan_escalation(
         level,
         table,
         _alone(pilot, replayed, level),
-        _notes(pilot, risk.notes, certified, table),
+        (*pilot.notes, *risk.notes, *_notes(pilot, table)),
     )
+    plan = replace(plan, recommended=_recommended(plan))
+    return replace(plan, notes=(*plan.notes, *_why_not(plan)))
+
+
+def _tokens_of_both(pilot: Trajectories) -> Trajectories:
+    """Leave out the tokens of debates where only one protocol's are known: costs are compared in the same debates."""
+    if pilot.tokens is None:
+        return pilot
+    unknown = np.asarray(np.isnan(pilot.tokens).any(axis=1))
+    return replace(pilot, tokens=None if unknown.all() else np.where(unknown[:, None], np.nan, pilot.tokens))
+
+
+def _at_least_as_good(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    """Whether a policy is at least as accurate as another one, and known to be no more expensive."""
+    return bool(one["accuracy"] >= other["accuracy"] - _ALIKE) and _no_dearer(one, other)
+
+
+def _no_dearer(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    if not np.isnan(one["tokens"]) and not np.isnan(other["tokens"]):
+        return bool(one["tokens"] <= other["tokens"] * (1 + _ALIKE))
+    second = [row["policy"] == "second" for row in (one, other)]
+    if any(second):
+        # The second protocol alone is part of a choice that always continues; no other cost is comparable.
+        return bool(second[0] and (second[1] or other["escalated"] == 1))
+    return bool(one["escalated"] <= other["escalated"])
+
+
+def _recommended(plan: Escalation) -> Recommended:
+    """Return the cheapest policy that keeps the loss, or one protocol alone where that is as good in both respects."""
+    listed = {row["policy"]: row for row in plan.candidates().to_dict("records")}
+    found: Recommended = "second"
+    if plan.threshold is not None and not _no_dearer(listed["second"], listed["threshold"]):
+        found = "threshold"
+    protocols: tuple[Recommended, ...] = ("second", "first")
+    for alone in protocols:
+        if _at_least_as_good(listed[alone], listed[found]):
+            found = alone
+    return found
+
+
+def _named(policy: str, threshold: float) -> str:
+    return f"the {policy} protocol alone" if np.isnan(threshold) else f"a threshold of {threshold:g} points"
 
 
 def _refuse(pilot: Trajectories) -> None:
@@ -428,10 +567,8 @@ def _ratio_of_tokens(
     return dict(zip((f"{name}{end}" for end in ENDS), limits, strict=True))
 
 
-def _notes(
-    pilot: Trajectories, risk: Sequence[str], certified: pd.Series, table: pd.DataFrame
-) -> tuple[str, ...]:
-    notes = [*pilot.notes, *risk]
+def _notes(pilot: Trajectories, table: pd.DataFrame) -> list[str]:
+    notes = []
     assert pilot.scores is not None
     gap = np.abs(pilot.scores[:, 0, 0] - pilot.scores[:, 0, 1])
     unknown = int(np.isnan(gap).sum())
@@ -441,14 +578,37 @@ def _notes(
         notes.append(
             "No gap is as wide as any threshold above 0; give thresholds on the scale of these scores."
         )
-    if certified.empty:
+    if not table["certified"].any():
         notes.append(
             "No threshold is certified: the pilot is too small, or the second protocol is much better."
         )
-    elif "tokens_vs_second" in table:
-        chosen = table.loc[table["threshold"] == certified.min(), "tokens_vs_second"].iloc[0]
-        if chosen >= 1:
-            notes.append(
-                f"The choice costs {chosen:z.2f} times the second protocol alone: playing that one always is cheaper."
-            )
-    return tuple(notes)
+    return notes
+
+
+def _why_not(plan: Escalation) -> list[str]:
+    """Say what the recommended policy lacks, and why the smallest certified threshold is not the recommended one."""
+    notes = []
+    if not plan.guaranteed:
+        notes.append(
+            f"The {plan.recommended} protocol alone was at least as accurate in this pilot and no more expensive, but "
+            f"the pilot does not show that the loss is at most {plan.max_loss:g}."
+        )
+    listed = plan.candidates()
+    if plan.recommended == "second" and plan.threshold is not None:
+        more = ""
+        if "tokens_vs_second" in plan.table:
+            at = plan.table.loc[plan.table["threshold"] == plan.threshold, "tokens_vs_second"].iloc[0]
+            more = f" costs {at:z.2f} times the second protocol alone and"
+        accuracy = dict(zip(listed["policy"], listed["accuracy"], strict=True))
+        gained = accuracy["threshold"] - accuracy["second"]
+        notes.append(
+            f"The smallest certified threshold, {plan.threshold:g} points,{more} changes the accuracy by "
+            f"{gained:+z.3f}."
+        )
+    better = plan.better_than(plan.recommended)
+    notes += [
+        f"{_named(str(row['policy']), row['threshold']).capitalize()} was at least as accurate in this pilot as the "
+        "recommended policy and no more expensive, but does not have the guarantee."
+        for row in better.to_dict("records")
+    ]
+    return notes

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats.estimate import Estimate
-from d3stats.inference.comparison.strata import Strata, by_stratum
+from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels
 from d3stats.inference.item_strata import StrataOf, item_strata, read_besides
 from d3stats.planning.costs import (
     PER_POINT,
@@ -315,9 +315,17 @@ class Replay:
         return "\n".join([written(self._table, _SHOWN, title, self.notes), *map(str, self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw where each rule stopped the debates and why."""
+        """Draw where each rule stopped the debates and why.
+
+        With strata, draw beside it the accuracy of every rule by stratum and the rounds that it saved; in given axes
+        draw the first of these alone.
+        """
         from d3stats.plotting import plot_stop_rounds
 
+        if self.strata:
+            return plot_panels(
+                families(self.strata), ax, before=lambda axes: plot_stop_rounds(self.stops(), ax=axes)
+            )
         return plot_stop_rounds(self.stops(), ax=ax)
 
     def _pairs(self, against: str | StoppingRule | None) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +33,7 @@ from d3stats.plotting.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 __all__ = [
     "efficient",
@@ -158,7 +159,7 @@ def plot_threshold_path(
         What the cost is counted in.
     ends : DataFrame, optional
         At most 4 policies without a threshold, such as one protocol alone: ``label``, the cost and ``accuracy``, with
-        intervals as in `frame`.
+        intervals and ``chosen`` as in `frame`.
     truth : DataFrame, optional
         What the path estimates, where it is known: ``threshold``, the cost, ``accuracy`` and, optionally, ``chosen``
         (true for the best threshold, drawn as a star). Drawn as a broken line.
@@ -200,7 +201,8 @@ def plot_threshold_path(
         raise ValueError(f"ends must have at most {len(_END_MARKERS)} rows; got {len(alone)}")
     parts = groups(checked)
     marked = [] if alone is None else [str(label) for label in alone["label"]]
-    marked += ["truth"] * (truth is not None) + ["chosen"] * bool(checked["chosen"].any())
+    chosen = checked if alone is None else pd.concat([checked, alone])
+    marked += ["truth"] * (truth is not None) + ["chosen"] * bool(chosen["chosen"].any())
     ax = one_axes(
         ax, width=ONE_COLUMN, height=2.6 + 0.13 * (len(parts) if len(parts) > 1 else 0) + 0.08 * len(marked)
     )
@@ -217,7 +219,7 @@ def plot_threshold_path(
             row = alone.iloc[[k]]
             look: Look = {"color": "0.15", "markerfacecolor": "white", "marker": marker}
             _draw_costs(ax, row, cost, label=str(row["label"].iloc[0]), **look)
-    _ring(ax, checked, cost, "chosen", {"marker": "o", "s": 60})
+    _ring(ax, chosen, cost, "chosen", {"marker": "o", "s": 60})
     if truth is not None:
         known = _path_frame(truth, ("threshold",), cost).sort_values("threshold")
         dashes: Look = {"color": "0.15", "linestyle": (0, (4, 2)), "linewidth": 0.8, "zorder": 3}
@@ -229,12 +231,21 @@ def plot_threshold_path(
     ax.set_ylabel("accuracy")
     if float(column(checked[cost]).max()) >= 1000:
         ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if "group" in checked or marked:
+        legend_below(ax, 2 if len(parts) + len(marked) > 2 else 1)
     # The thresholds of one path are enough to read the others by, and do not hide their points.
     names = [f"{x:g}" for x in path["threshold"]]
     ringed = np.flatnonzero(path["chosen"]).tolist()
-    _name_points(ax, column(path[cost]), column(path["accuracy"]), names, ringed, beside=bool(barred.any()))
-    if "group" in checked or marked:
-        legend_below(ax, 2 if len(parts) + len(marked) > 2 else 1)
+    others = [checked[here].sort_values("threshold") for _, here, _, _ in parts]
+    others += [] if truth is None else [known]
+    lines = [part[[cost, "accuracy"]].to_numpy(dtype=float) for part in others]
+    for part in (checked, *([] if alone is None else [alone])):
+        bars = part[part["low"].notna()]
+        lowest, highest = (bars[[cost, end]].to_numpy(dtype=float) for end in ("low", "high"))
+        lines += [np.stack(both) for both in zip(lowest, highest, strict=True)]
+    points = np.empty((0, 2)) if alone is None else alone[[cost, "accuracy"]].to_numpy(dtype=float)
+    at = path[[cost, "accuracy"]].to_numpy(dtype=float)
+    _name_points(ax, at, names, ringed, lines, points, beside=bool(barred.any()))
     return ax
 
 
@@ -291,23 +302,90 @@ def _ring(ax: Axes, part: pd.DataFrame, cost: str, label: str, look: Look) -> No
 
 
 def _name_points(
-    ax: Axes, x: Floats, y: Floats, names: list[str], ringed: list[int], *, beside: bool
+    ax: Axes,
+    at: Floats,
+    names: list[str],
+    ringed: list[int],
+    lines: list[Floats],
+    points: Floats,
+    *,
+    beside: bool,
 ) -> None:
-    """Write names above points or beside bars, the ends and the ringed first, without those that would lie on one."""
-    size = ax.get_window_extent()
-    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
-    at = np.column_stack([(x - x0) / (x1 - x0) * size.width, (y - y0) / (y1 - y0) * size.height])
-    letter = _TEXT * ax.figure.dpi / 72
-    written: list[int] = []
-    for i in dict.fromkeys((0, len(names) - 1, *ringed, *range(len(names)))):
-        apart = np.abs(at[written] - at[i])
-        if not ((apart[:, 0] < 2.6 * letter) & (apart[:, 1] < 1.8 * letter)).any():
-            written.append(i)
-    place: Look = {"ha": "left", "va": "top"} if beside else {"ha": "center", "va": "bottom"}
-    for i in sorted(written):
-        away = 4 if i in ringed else 2
-        offset = (away, -away) if beside else (0, 2 + away)
-        ax.annotate(names[i], (x[i], y[i]), offset, textcoords="offset points", fontsize=_TEXT, **place)
+    """Write names near points, the ends and the ringed first, where they lie on no line, point or other name.
+
+    Of the places above, below and at the sides (beside a bar: its four corners) the first free one is taken. A point
+    without a free place, or near to one that is named, has no name, unless it is an end or ringed.
+    """
+    ax.figure.canvas.figure.draw_without_rendering()
+    to_points = 72 / ax.figure.dpi
+
+    def placed(values: Floats) -> Floats:
+        return np.asarray(ax.transData.transform(values.reshape(-1, 2))) * to_points
+
+    spots = placed(at)
+    frame = np.array(ax.get_window_extent().extents) * to_points
+    # Lines as points that lie near to each other, marks as points with a radius.
+    track = np.concatenate([_filled(placed(line)) for line in lines])
+    marks = np.concatenate([*map(placed, lines), placed(points)])
+    written: list[tuple[float, float, float, float]] = []
+    named: dict[int, tuple[tuple[float, float], Look]] = {}
+    must = list(dict.fromkeys((0, len(names) - 1, *ringed)))
+    for i in dict.fromkeys((*must, *range(len(names)))):
+        apart = np.abs(spots[list(named)] - spots[i])
+        if i not in must and ((apart[:, 0] < 2.6 * _TEXT) & (apart[:, 1] < 1.8 * _TEXT)).any():
+            continue
+        away = (2.5 if beside else 4.0) + 2.0 * (i in ringed)
+        width, height = 0.64 * _TEXT * len(names[i]), 0.74 * _TEXT
+        best: tuple[int, Look, tuple[float, float], tuple[float, float, float, float]] | None = None
+        for side, up in (
+            ((1, -1), (1, 1), (-1, -1), (-1, 1)) if beside else ((0, 1), (0, -1), (1, 0), (-1, 0))
+        ):
+            shift = (side * away, up * away)
+            left = spots[i, 0] + shift[0] - width * (1 - side) / 2
+            low = spots[i, 1] + shift[1] - height * (1 - up) / 2
+            box = (left - 0.7, low - 0.7, left + width + 0.7, low + height + 0.7)
+            hits = _inside(track, box, 0.0) + _inside(
+                np.delete(marks, _same(marks, spots[i]), axis=0), box, 3.0
+            )
+            hits += 1000 * sum(_meet(box, other) for other in written)
+            hits += 1000 * (box[0] < frame[0] or box[1] < frame[1] or box[3] > frame[3])
+            if best is None or hits < best[0]:
+                words: Look = {
+                    "ha": {1: "left", 0: "center", -1: "right"}[side],
+                    "va": {1: "bottom", 0: "center", -1: "top"}[up],
+                }
+                best = (hits, words, shift, box)
+        assert best is not None
+        hits, words, shift, box = best
+        if hits == 0 or (i in must and hits < 1000):
+            written.append(box)
+            named[i] = (shift, words)
+    for i, (shift, words) in sorted(named.items()):
+        ax.annotate(names[i], at[i], shift, textcoords="offset points", fontsize=_TEXT, **words)
+
+
+def _filled(line: Floats) -> Floats:
+    """Return a line as points at most a point apart."""
+    parts = [line[:1]]
+    for one, other in pairwise(line):
+        steps = max(1, int(np.ceil(np.hypot(*(other - one)))))
+        parts.append(one + (other - one) * (np.arange(1, steps + 1) / steps)[:, None])
+    return np.concatenate(parts)
+
+
+def _inside(spots: Floats, box: tuple[float, float, float, float], radius: float) -> int:
+    x, y = spots[:, 0], spots[:, 1]
+    left, low, right, high = box
+    here = (x > left - radius) & (x < right + radius) & (y > low - radius) & (y < high + radius)
+    return int(here.sum())
+
+
+def _same(spots: Floats, one: Floats) -> NDArray[np.int64]:
+    return np.flatnonzero(np.abs(spots - one).max(axis=1) < 0.01)
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def plot_protocol_frontier(
@@ -606,7 +684,7 @@ def plot_regret_map(
     # The layout decides how wide a cell is, and it is only made when the figure is drawn.
     ax.figure.canvas.figure.draw_without_rendering()
     if ax.get_window_extent().width / ax.figure.dpi / len(worlds) >= _LEAST_WIDTH:
-        _write_numbers(ax, grid, top)
+        _write_numbers(ax, grid, image)
     else:
         ax.set_xticks(
             range(len(worlds)), worlds, rotation=90, ha="center", rotation_mode="default", fontsize=6
@@ -615,10 +693,16 @@ def plot_regret_map(
     return ax
 
 
-def _write_numbers(ax: Axes, grid: NDArray[np.float64], top: float) -> None:
+def _write_numbers(ax: Axes, grid: NDArray[np.float64], image: AxesImage) -> None:
+    """Write the numbers in black or white, whichever has more contrast (WCAG 2.2) with the colour of its cell."""
     for (i, j), value in np.ndenumerate(grid):
         if np.isfinite(value):
-            shade = "white" if value > 0.3 * top else "black"
+            red_green_blue = np.asarray(image.cmap(float(np.asarray(image.norm(np.asarray(value)))))[:3])
+            linear = np.where(
+                red_green_blue <= 0.04045, red_green_blue / 12.92, ((red_green_blue + 0.055) / 1.055) ** 2.4
+            )
+            light = float(linear @ (0.2126, 0.7152, 0.0722))
+            shade = "white" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "black"
             ax.text(j, i, _short(value), ha="center", va="center", fontsize=6, color=shade)
 
 

@@ -25,6 +25,7 @@ from d3stats.plotting.style import (
     one_axes,
     refuse,
     with_bars,
+    with_bars_of,
 )
 
 if TYPE_CHECKING:
@@ -215,6 +216,11 @@ def _write(ax: Axes, value: NDArray[np.float64], low: NDArray[np.float64], high:
         ax.annotate(text, (1.02, row), annotation_clip=False, **place)
 
 
+def strata_height(strata: int, drawn: int) -> float:
+    """Return the inches that :func:`plot_strata` needs for strata with so many points each."""
+    return _EDGE + (0.12 + 0.1 * drawn) * strata + 0.12 * drawn
+
+
 def plot_strata(
     frame: pd.DataFrame,
     *,
@@ -235,10 +241,10 @@ def plot_strata(
         ``value``, ``low, high`` (missing where there is no interval) and, optionally, ``quantity`` (at most 7),
         ``n_clusters`` (questions, written beside the stratum), ``shrunken, shrunken_low, shrunken_high`` (drawn of a
         single quantity), ``reference`` (what a value is to be compared with, such as its value by chance, drawn as a
-        line across its row; missing where there is none), ``level, kind`` (of the raw intervals, written below the
-        axis).
+        line across its row; missing where there is none), ``level``, ``kind`` (of the raw intervals) and
+        ``shrunken_kind``, written below the axis.
     xlabel : str
-        What is estimated, with its units.
+        What is estimated, with its units. Long texts are wrapped.
     zero : bool, optional
         Whether to draw a line at zero; by default where the values and intervals hold it.
     reference : str
@@ -263,6 +269,11 @@ def plot_strata(
     >>> ax = plot_strata(frame, xlabel="accuracy gained")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['raw', 'shrunken']
+    >>> kinds = {"level": 0.95, "kind": "cluster t", "shrunken_kind": "equal-tailed posterior"}
+    >>> print(plot_strata(frame.assign(**kinds), xlabel="accuracy gained").get_xlabel())
+    accuracy gained
+    raw bars: 95 % cluster t
+    shrunken bars: 95 % equal-tailed posterior
     """
     given = frame
     if isinstance(frame, pd.DataFrame):
@@ -292,17 +303,20 @@ def plot_strata(
                 {to: frame[name].to_numpy(dtype=float, na_value=np.nan) for name, to in names.items()}
             )
             shrunken = shrunken.assign(stratum=checked["stratum"], group="shrunken")
+            for name, given_as in (("level", "level"), ("kind", "shrunken_kind")):
+                if name in checked:
+                    shrunken[name] = frame[given_as].to_numpy() if given_as in frame else None
             checked = pd.concat([checked, shrunken[shrunken["value"].notna()]], ignore_index=True)
     drawn = groups(checked)
     narrow = _is_narrow(ax)
-    ax = one_axes(
-        ax, width=ONE_COLUMN, height=_EDGE + (0.12 + 0.1 * len(drawn)) * len(strata) + 0.12 * len(drawn)
-    )
+    ax = one_axes(ax, width=ONE_COLUMN, height=strata_height(len(strata), len(drawn)))
     place = {name: row for row, name in enumerate(strata)}
+    # Between strata there is more space than between the points of one.
+    apart = min(_STRATUM_SPREAD, 0.72 / len(drawn))
     rows = np.array([place[str(name)] for name in checked["stratum"]], dtype=np.float64)
     for k, (name, here, colour, marker) in enumerate(drawn):
         at, low, high = (column(checked[part])[here] for part in ("value", "low", "high"))
-        y, sure = rows[here] + _STRATUM_SPREAD * (k - (len(drawn) - 1) / 2), ~np.isnan(low)
+        y, sure = rows[here] + apart * (k - (len(drawn) - 1) / 2), ~np.isnan(low)
         ax.hlines(y[sure], low[sure], high[sure], color=colour, linewidth=1.1, zorder=2)
         style: Look = {"color": colour, "marker": marker, "linestyle": "none", "markersize": 4.2, "zorder": 3}
         ax.plot(at[sure], y[sure], label=name, **style)
@@ -326,11 +340,9 @@ def plot_strata(
     )
     ax.set_ylim(len(strata) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(
-        with_bars(
-            xlabel, checked, checked["low"].notna().to_numpy() & (checked["group"] != "shrunken").to_numpy()
-        )
-    )
+    barred = checked["low"].notna().to_numpy()
+    label = with_bars_of if (checked["group"] == "shrunken").any() else with_bars
+    ax.set_xlabel(label(textwrap.fill(xlabel, 2 * _LETTERS), checked, barred))
     if len(drawn) > 1 or compared:
         if compared and narrow:
             # Long names need the space above the labels of the rows, too.
@@ -392,8 +404,8 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     if span > 0.2:
         ax.annotate(
             "out of reach",
-            (0.98, 0.97),
-            xycoords="axes fraction",
+            (0.98, 0.96),
+            xycoords=("data", "axes fraction"),
             ha="right",
             va="top",
             fontsize=6.5,

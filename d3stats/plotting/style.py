@@ -305,7 +305,18 @@ def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: s
     what : str
         What the intervals are drawn as.
     """
-    rows = frame[drawn]
-    kinds = " or ".join(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else ""
-    told = percent(rows, kinds).strip()
+    told = _told(frame[drawn])
     return f"{label}\n{fill(f'{what}: {told}', _LETTERS)}" if told else label
+
+
+def with_bars_of(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_]) -> str:
+    """Return an axis label as :func:`with_bars` does, with a line for each group and its own kind of interval."""
+    told = {name: _told(part) for name, part in frame[drawn].groupby("group", sort=False)}
+    lines = [fill(f"{name!s} bars: {kinds}", _LETTERS) for name, kinds in told.items() if kinds]
+    return "\n".join([label, *lines])
+
+
+def _told(rows: pd.DataFrame) -> str:
+    """Return the levels and kinds of intervals."""
+    kinds = " or ".join(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else ""
+    return percent(rows, kinds).strip()

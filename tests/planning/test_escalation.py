@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -40,13 +43,15 @@ def exact_tokens(threshold: float) -> float:
     return CHEAP + DEAR * float((np.arange(1.0, WIDEST + 1) < threshold).mean())
 
 
-def pilot(n: int, rng: np.random.Generator) -> tuple[Trajectories, Trajectories]:
+def pilot(
+    n: int, rng: np.random.Generator, *, cheap: float = CHEAP, second_right: float = SECOND_RIGHT
+) -> tuple[Trajectories, Trajectories]:
     """Debates of both protocols whose optimum is known."""
     gap = rng.integers(1, WIDEST + 1, n).astype(float)
-    right = [rng.random(n) < right_of_first(gap), rng.random(n) < SECOND_RIGHT]
+    right = [rng.random(n) < right_of_first(gap), rng.random(n) < second_right]
     label = rng.integers(0, 2, n)
     logs = []
-    for correct, tokens in zip(right, (CHEAP, DEAR), strict=True):
+    for correct, tokens in zip(right, (cheap, DEAR), strict=True):
         vote = np.where(correct, label, 1 - label)
         scores = np.where(vote[:, None] == np.arange(2), 60 + gap[:, None], 60.0)
         logs.append(
@@ -68,6 +73,143 @@ def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum() -> None:
         plan = plan_escalation(*pilot(30_000, np.random.default_rng(3)), max_loss=max_loss, n_boot=50, rng=1)
         assert plan.threshold == optimum
     assert exact_loss(optimum) > 0.01  # the two promises have different optima
+
+
+@pytest.mark.parametrize(
+    ("cheap", "second_right", "max_loss", "best"),
+    [
+        (1700.0, 0.9, 0.01, "second"),  # the gap sends so many on that both protocols cost more than one
+        (1000.0, 0.9, 0.03, "threshold"),
+        (1000.0, 0.9, 0.3, "first"),
+        (100.0, 0.9, 0.01, "threshold"),
+        (1000.0, 0.6, 0.01, "first"),  # the expensive protocol is worse: nothing is lost without it
+        (3000.0, 0.6, 0.3, "second"),  # the "cheap" one is dearer
+    ],
+)
+def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
+    cheap: float, second_right: float, max_loss: float, best: str
+) -> None:
+    """Of all policies whose exact loss is within the limit, the one with the lowest exact cost."""
+    gaps = np.arange(1.0, WIDEST + 1)
+
+    def loss(t: float) -> float:
+        return float(((second_right - right_of_first(gaps)) * (gaps >= t)).mean())
+
+    costs = {t: cheap + DEAR * float((gaps < t).mean()) for t in THRESHOLDS if loss(t) <= max_loss}
+    exact: dict[str, float] = {"second": DEAR}
+    if loss(0) <= max_loss:
+        exact["first"] = cheap
+    if costs and min(costs) > 0:
+        exact["threshold"] = min(costs.values())
+    assert min(exact, key=exact.__getitem__) == best  # of the table above
+    first, second = pilot(30_000, np.random.default_rng(3), cheap=cheap, second_right=second_right)
+    plan = plan_escalation(first, second, max_loss=max_loss, n_boot=2, rng=1)
+    assert plan.recommended == best
+    assert plan.guaranteed
+    if best == "threshold":
+        assert plan.threshold == min(costs)
+    assert len(plan.better_than(plan.recommended)) == 0
+
+
+@st.composite
+def small_pilots(draw: st.DrawFn) -> tuple[Trajectories, Trajectories, bool]:
+    """Few debates with a handful of gaps, so that every order of costs and accuracies occurs, tokens or none."""
+    n = draw(st.integers(4, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    chance = [draw(st.sampled_from((0.0, 0.3, 0.7, 0.9, 1.0))) for _ in range(2)]
+    tokens = [draw(st.sampled_from((0.0, 100.0, 900.0, 1000.0))) for _ in range(2)]
+    known = draw(st.sampled_from(("all", "some", "none")))
+    gap = rng.integers(0, 4, n) * 10.0
+    label = rng.integers(0, 2, n)
+    logs = []
+    for right, cost in zip(chance, tokens, strict=True):
+        vote = np.where(rng.random(n) < right, label, 1 - label)
+        spent = np.maximum(cost + rng.integers(-50, 51, n), 1.0)[:, None]
+        if known == "some":
+            spent[rng.random(n) < 0.3] = np.nan
+        scores = np.where(vote[:, None] == np.arange(2), 50 + gap[:, None], 50.0)
+        logs.append(
+            Trajectories.from_arrays(
+                vote[:, None, None],
+                label,
+                answers=("A", "B"),
+                scores=scores[:, None, :],
+                sides=("A", "B"),
+                tokens=None if known == "none" else spent,
+            )
+        )
+    return logs[0], logs[1], known != "none"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn=small_pilots(), max_loss=st.sampled_from((0.02, 0.2, 0.6)), seed=st.integers(0, 9))
+def test_no_listed_policy_is_better_than_the_recommended_one(drawn, max_loss: float, seed: int) -> None:
+    """Costs and accuracies are counted here anew, debate by debate, from the two logs."""
+    first, second, priced = drawn
+    asked: dict = {"max_loss": max_loss, "confidence": 0.8, "thresholds": (40, 30, 20, 10, 0)}
+    plan = plan_escalation(first, second, **asked, n_boot=2, rng=seed)
+    assert first.scores is not None
+    gap = np.abs(first.scores[:, 0, 0] - first.scores[:, 0, 1])
+    right = np.stack([log.votes[:, 0, 0] == log.label for log in (first, second)])
+    goes_on = {f"{t:g}": gap < t for t in plan.table["threshold"]}
+    accuracy = {name: float(np.where(on, right[1], right[0]).mean()) for name, on in goes_on.items()}
+    accuracy |= {"first": float(right[0].mean()), "second": float(right[1].mean())}
+    cost = {name: float(on.sum()) for name, on in goes_on.items()} | {"first": 0.0}
+    if priced:
+        assert first.tokens is not None
+        assert second.tokens is not None
+        spent = np.stack([first.tokens[:, 0], second.tokens[:, 0]])
+        priced = bool((~np.isnan(spent).any(axis=0)).any())
+    if priced:
+        spent = spent[:, ~np.isnan(spent).any(axis=0)]
+        both = ~np.isnan(first.tokens[:, 0] + second.tokens[:, 0])
+        cost = {name: float((spent[0] + on[both] * spent[1]).mean()) for name, on in goes_on.items()}
+        cost |= {"first": float(spent[0].mean()), "second": float(spent[1].mean())}
+    kept = {f"{row['threshold']:g}": bool(row["certified"]) for row in plan.table.to_dict("records")}
+    chosen = f"{plan.threshold:g}" if plan.recommended == "threshold" else plan.recommended
+
+    def better(other: str) -> bool:
+        if chosen not in cost or other not in cost:
+            return False  # without tokens the second protocol's cost is comparable with no other
+        gained, spared = accuracy[other] - accuracy[chosen], cost[chosen] - cost[other]
+        tiny = 1e-6
+        return gained > -tiny and spared > -tiny * cost[chosen] and (gained > tiny or spared > tiny)
+
+    best = {name for name in accuracy if better(name)}
+    # A protocol alone, or a threshold with the guarantee, is never better; another threshold is, if it is said.
+    assert not best & {"first", "second"}
+    assert not any(kept[name] for name in best)
+    said = plan.advice
+    assert ("was at least as accurate in this pilot and no more expensive" in said) == bool(best)
+    assert any(f"threshold of {name} points" in said for name in best) == bool(best)
+    assert ("alone, without the guarantee" in said) == (not plan.guaranteed)
+    assert plan.guaranteed or plan.recommended == "first"
+
+
+def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
+    """Both protocols together cost more than the second alone, and are right less often."""
+    gap = np.tile([2.0, 30.0], 60)
+    label = np.zeros(120, dtype=int)
+    first = (np.arange(120) % 20 == 1).astype(int)  # wrong at a wide gap, now and then
+    for name, vote, tokens in (("first", first, 1000), ("second", 0 * label, 1900)):
+        table = pd.DataFrame({"debate": np.arange(120), "round": 1, "agent": "juror"})
+        table = table.assign(vote=np.array(["A", "B"])[vote], label="A", tokens=tokens)
+        table["score_A"], table["score_B"] = 50 + gap * (1 - 2 * vote), 50.0
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [str(tmp_path / f"{name}.csv") for name in ("first", "second")]
+    done = CliRunner().invoke(app, ["escalate", *files, "--max-loss", "0.15", "--n-boot", "20"])
+    assert done.exit_code == 0, done.output
+    plan = plan_escalation(*files, max_loss=0.15, n_boot=20, rng=0)
+    assert plan.threshold is not None
+    shown = done.stdout.splitlines()
+    expected = {"first": "Play the first protocol alone.", "second": "Play the second protocol always"}
+    assert shown[0].startswith(expected[plan.recommended])
+    dear = plan_escalation(*files, max_loss=0.15, thresholds=[40, 10], n_boot=20, rng=0)
+    assert dear.recommended == "second"
+    assert dear.threshold is not None
+    assert any("costs 1.03 times the second protocol alone" in note for note in dear.notes)
+    ringed = [c for c in dear.plot().collections if c.get_label() == "chosen"]
+    assert [tuple(point) for c in ringed for point in c.get_offsets()] == [(1900.0, 1.0)]
 
 
 def test_every_measure_is_the_exact_one_within_its_interval() -> None:

@@ -78,6 +78,35 @@ def test_a_figure_of_one_column_wraps_its_names_and_keeps_its_text_inside() -> N
     assert min(t.get_fontsize() for t in ax.findobj(mpl.text.Text) if t.get_text()) >= 6
 
 
+def test_the_label_names_the_kind_of_every_interval_that_is_drawn() -> None:
+    one = frame()[frame()["quantity"] == "disagreements with an axis"].drop(columns=["quantity", "reference"])
+    ends = {
+        f"shrunken{end}": one["value"] + shift for end, shift in (("", 0.0), ("_low", -0.03), ("_high", 0.02))
+    }
+    both = one.assign(**ends, shrunken_kind="equal-tailed posterior", kind="cluster t", level=0.9)
+    assert plot_strata(both, xlabel="share").get_xlabel().splitlines() == [
+        "share",
+        "raw bars: 90 % cluster t",
+        "shrunken bars: 90 % equal-tailed posterior",
+    ]
+    bare = both.assign(low=np.nan, high=np.nan, kind=None)
+    assert plot_strata(bare, xlabel="share").get_xlabel().splitlines()[1:] == [
+        "shrunken bars: 90 % equal-tailed posterior"
+    ]
+    untold = plot_strata(both.drop(columns="shrunken_kind"), xlabel="share").get_xlabel()
+    assert untold.splitlines()[1:] == ["raw bars: 90 % cluster t", "shrunken bars: 90 %"]
+    assert plot_strata(one, xlabel="share").get_xlabel() == "share\nbars: 95 % over questions"
+
+
+@pytest.mark.parametrize("quantities", [2, 3, 5, 7])
+def test_points_of_two_strata_are_further_apart_than_those_of_one(quantities: int) -> None:
+    rows = [(s, f"q{k}", 0.1 * k, 0.0, 1.0) for s in ("one", "two") for k in range(quantities)]
+    ax = plot_strata(pd.DataFrame(rows, columns=["stratum", "quantity", "value", "low", "high"]))
+    rows_of = sorted(y for line in ax.lines if line.get_label().startswith("q") for y in line.get_ydata())
+    steps = np.diff(rows_of)
+    assert steps[quantities - 1] > 1.5 * np.delete(steps, quantities - 1).max()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -190,3 +190,41 @@ def test_absent_columns_and_too_many_ends_are_named() -> None:
 def test_a_bad_frame_is_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         plot_threshold_path(frame().assign(**change))
+
+
+def test_no_name_lies_on_a_line_a_point_or_another_name() -> None:
+    """The names of the first path keep clear of all paths, drawn steep and near to each other."""
+    rng = np.random.default_rng(4)
+    for seed in range(8):
+        rounds = np.sort(np.random.default_rng(seed).uniform(2, 10, 6))
+        parts = []
+        for k in range(3):
+            accuracy = 0.55 + 0.25 * (rounds - 2) / 8 + rng.normal(0, 0.004, 6)
+            thresholds = (0.2, 0.15, 0.1, 0.05, 0.02, 0.01)
+            part = pd.DataFrame({"threshold": thresholds, "rounds": rounds, "accuracy": accuracy})
+            parts.append(part.assign(group=f"patience {k}"))
+        ax = plot_threshold_path(pd.concat(parts, ignore_index=True))
+        ax.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert len(boxes) >= 2
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+        ends = {ax.texts[0], ax.texts[-1]}
+        for text, box in zip(ax.texts, boxes, strict=True):
+            if text in ends:
+                continue  # the ends are always named, in the best place there is
+            for line in ax.lines:
+                path = ax.transData.transform(np.column_stack([line.get_xdata(), line.get_ydata()]))
+                at = np.concatenate(
+                    [a + (b - a) * np.linspace(0, 1, 400)[:, None] for a, b in itertools.pairwise(path)]
+                )
+                assert not box.count_contains(at), text.get_text()
+        plt.close("all")
+
+
+def test_a_policy_without_a_threshold_can_be_the_chosen_one() -> None:
+    ends = pd.DataFrame(
+        {"label": ["one", "two"], "rounds": [1.0, 4.0], "accuracy": [0.7, 0.72], "chosen": [False, True]}
+    )
+    ax = plot_threshold_path(frame(), ends=ends)
+    (ring,) = [c for c in ax.collections if c.get_label() == "chosen"]
+    assert ring.get_offsets().tolist() == [[4.0, 0.72]]

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.bias.verdicts import FIELDS, Judgments, Votes, as_judgments
-from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, strata_tables
+from d3stats.inference.comparison.strata import (
+    Labels,
+    Strata,
+    by_stratum,
+    families,
+    plot_panels,
+    strata_tables,
+)
 from d3stats.inference.item_strata import ItemStrata, StrataOf, item_strata, read_besides
 from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
 from d3stats.resampling.proportions import EXACT
@@ -108,6 +115,16 @@ class Audit(Result):
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join([f"{self.judge}:", *lines, *(part.summary() for part in self.strata)])
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw every estimate by stratum, a panel each, or in given axes the first alone.
+
+        Raises
+        ------
+        ValueError
+            If there are no strata, or more than 7 estimates of one kind.
+        """
+        return _panels(families(self.strata), ax)
+
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the estimates."""
         self.to_frame(table)
@@ -126,6 +143,12 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
         + ("" if every else f" ({', '.join(names)})")
         for n, names in few.items()
     ]
+
+
+def _panels(panels: Mapping[str, Sequence[Strata]], ax: Any) -> Any:
+    if not panels:
+        raise ValueError("a figure of estimates by stratum must have strata; got an audit without strata")
+    return plot_panels(panels, ax)
 
 
 A = TypeVar("A", bound=Audit)
@@ -187,6 +210,22 @@ class Audits(Result, Mapping[str, A], Generic[A]):
     def to_dict(self) -> dict[str, Any]:
         """Return all audits as JSON can hold them."""
         return {"judges": [audit.to_dict() for audit in self.values()], "not_audited": self.not_audited}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw every estimate of every judge by stratum, a panel each, or in given axes the first alone.
+
+        Raises
+        ------
+        ValueError
+            If there are no strata, or more than 7 estimates of one kind.
+        """
+        several = len(self) > 1
+        panels = {
+            f"{judge}: {what}" if several else what: parts
+            for judge, audit in self.items()
+            for what, parts in families(audit.strata).items()
+        }
+        return _panels(panels, ax)
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of all estimates, named by their judges."""

@@ -189,13 +189,17 @@ class PersonaEffect(Audit):
     def plot(self, ax: Any = None) -> Any:
         """Draw the main effects, or without labels what each persona changes, with their intervals.
 
+        With strata, draw every estimate by stratum, the personas of one measure in one panel.
+
         Raises
         ------
         ValueError
-            When there is neither.
+            When there is neither, or with strata there are more than 7 personas.
         """
         from d3stats.plotting.intervals import plot_forest
 
+        if self.strata:
+            return super().plot(ax)
         found, label = (
             (self.main_effects, MAIN) if self.main_effects else (self.changes, "share of items changed")
         )

@@ -119,9 +119,11 @@ class PositionBias(Audit):
         return super().to_dict() | {"pairs": counts, "method": self.method}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw consistency and first-slot preference with their intervals."""
+        """Draw consistency and first-slot preference with their intervals, or with strata every estimate by stratum."""
         from d3stats.plotting.intervals import plot_position_bias
 
+        if self.strata:
+            return super().plot(ax)
         return plot_position_bias(position_frame([self]), ax=ax)
 
 

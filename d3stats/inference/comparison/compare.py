@@ -27,7 +27,7 @@ from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, 
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.run_tables import fields_of
 from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
-from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, strata_tables
+from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, plot_panels, strata_tables
 from d3stats.inference.item_strata import (
     ItemStrata,
     NoSuchStrata,
@@ -226,16 +226,18 @@ class Comparison(Result):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the differences with their intervals about zero, and the margin where there is one.
 
-        With strata, draw the difference of the only pair by stratum, or each run's mean by stratum where there are
-        several pairs.
+        With strata, draw the differences and each run's mean by stratum; in given axes, draw the difference of the only
+        pair, or the runs' means where there are several pairs.
         """
-        from d3stats.plotting.intervals import plot_forest, plot_strata
+        from d3stats.plotting.intervals import plot_forest
 
-        if self.strata and len(self) == 1:
-            return self.strata[0].plot(ax)
         if self.strata:
-            frame = strata_tables(self.strata[len(self) :])["strata"]
-            return plot_strata(frame, xlabel="mean of the run", ax=ax)
+            differences, runs = self.strata[: len(self)], self.strata[len(self) :]
+            what = differences[0].quantity if len(self) == 1 else "difference of two runs"
+            panels = {what: differences, "mean of the run": runs}
+            if ax is not None and len(self) > 1:
+                del panels[what]
+            return plot_panels(panels, ax)
         table = self.to_frame()[["name", "value", "low", "high", "level", "kind"]]
         frame = table.rename(columns={"name": "label", "value": "difference"})
         return plot_forest(frame, margin=self.margin, ax=ax)

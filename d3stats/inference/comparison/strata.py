@@ -197,8 +197,10 @@ class Strata(Result):
     do strata differ: F(1.96, 24.5) = 7.91, p = 0.00236
     >>> round(found.between, 3), round(found.mean.value, 3)
     (0.135, 0.086)
-    >>> found.plot().get_xlabel()
-    'gain\nbars: 95 % cluster t'
+    >>> print(found.plot().get_xlabel())
+    gain
+    raw bars: 95 % cluster t
+    shrunken bars: 95 % equal-tailed posterior
     """
 
     quantity: str
@@ -231,9 +233,9 @@ class Strata(Result):
         """Return one row per stratum, and one of what holds for all of them.
 
         Columns of the first: ``quantity, stratum, n, n_clusters, value, se, low, high, level, kind, null, p_value,
-        p_holm, p_bh, shrunken, shrunken_low, shrunken_high, weight, note``; of the second ``quantity, strata, f, df1,
-        df2, p_value, between, between_low, between_high, mean, mean_low, mean_high, overall, overall_low,
-        overall_high, why``.
+        p_holm, p_bh, shrunken, shrunken_low, shrunken_high, shrunken_kind, weight, note``; of the second ``quantity,
+        strata, f, df1, df2, p_value, between, between_low, between_high, mean, mean_low, mean_high, overall,
+        overall_low, overall_high, why``.
         """
         frame = estimates_frame(self.raw)
         shrunk = [None if e is None else (e.value, e.low, e.high) for e in self.shrunken]
@@ -242,6 +244,9 @@ class Strata(Result):
             quantity=self.quantity,
             stratum=frame["name"],
             null=self.null,
+            shrunken_kind=pd.Series(
+                [None if e is None or e.low is None else e.kind for e in self.shrunken], dtype=object
+            ),
             **{
                 name: pd.Series([np.nan if p is None else p for p in values], dtype="float64")
                 for name, values in (
@@ -298,7 +303,8 @@ class Strata(Result):
 
 _COLUMNS = (
     *("quantity", "stratum", "n", "n_clusters", "value", "se", "low", "high", "level", "kind"),
-    *("null", "p_value", "p_holm", "p_bh", "shrunken", "shrunken_low", "shrunken_high", "weight", "note"),
+    *("null", "p_value", "p_holm", "p_bh", "shrunken", "shrunken_low", "shrunken_high", "shrunken_kind"),
+    *("weight", "note"),
 )
 
 
@@ -335,6 +341,120 @@ def strata_tables(parts: Iterable[Strata]) -> dict[str, pd.DataFrame]:
     if not tables:
         return {}
     return {name: pd.concat([each[name] for each in tables], ignore_index=True) for name in tables[0]}
+
+
+def plot_panels(
+    panels: Mapping[str, Sequence[Strata]],
+    ax: Axes | None = None,
+    *,
+    before: Callable[[Axes], Any] | None = None,
+) -> Axes:
+    """Draw quantities by stratum: a panel for each, raw beside shrunken, or several quantities in one panel.
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of Strata
+        What is estimated, to its quantities by the name that the legend gives them: one, or at most 7.
+    ax : Axes, optional
+        Where to draw the first panel alone; by default a new figure of all of them, two in a row.
+    before : callable, optional
+        Draws another panel, the first of a new figure, into the axes that it gets.
+
+    Returns
+    -------
+    Axes
+        The first panel.
+
+    Raises
+    ------
+    ValueError
+        If a panel has more than 7 quantities.
+
+    Examples
+    --------
+    >>> rng, strata = np.random.default_rng(1), list("aaaabbbbcccc")
+    >>> found = [stratify(rng.normal(size=12), strata, name=name) for name in ("one", "two")]
+    >>> len(plot_panels({"first": found[:1], "both": found}).figure.axes)
+    2
+    """
+    import matplotlib.pyplot as plt
+
+    from d3stats.plotting import TWO_COLUMNS
+    from d3stats.plotting.intervals import plot_strata, strata_height
+
+    for what, parts in panels.items():
+        if len(parts) > _COLOURS:
+            raise ValueError(
+                f"a figure by stratum must have at most {_COLOURS} quantities of one kind; got {len(parts)} "
+                f"({what}). Ask for fewer of them."
+            )
+
+    def draw(what: str, axes: Axes) -> Axes:
+        parts = panels[what]
+        frame = strata_tables(parts)["strata"]
+        zero = True if all(part.null == "0" for part in parts) else None
+        return plot_strata(frame, xlabel=what, zero=zero, ax=axes)
+
+    if ax is not None:
+        return draw(next(iter(panels)), ax)
+    # Of one quantity there are two points per stratum, raw and shrunken.
+    needed = [0.4 + strata_height(max(map(len, parts)), max(len(parts), 2)) for parts in panels.values()]
+    needed = [*([max(needed)] if before is not None else []), *needed]
+    n, across = len(needed), min(len(needed), 2)
+    heights = [max(needed[at : at + across]) for at in range(0, n, across)]
+    _, axes = plt.subplots(
+        len(heights),
+        across,
+        figsize=(TWO_COLUMNS, sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+        squeeze=False,
+    )
+    places = list(axes.flat)
+    for unused in places[n:]:
+        unused.remove()
+    if before is not None:
+        before(places[0])
+    for what, place in zip(panels, places[before is not None :], strict=False):
+        draw(what, place)
+    first: Axes = places[0]
+    return first
+
+
+_COLOURS = 7
+"""Quantities that one panel can distinguish."""
+
+
+def families(parts: Sequence[Strata]) -> dict[str, list[Strata]]:
+    """Put quantities of one kind together: those that differ in what follows the last comma.
+
+    Parameters
+    ----------
+    parts : sequence of Strata
+
+    Returns
+    -------
+    dict of str to list of Strata
+        What they have in common, to the quantities, named by what follows the comma where there are several.
+
+    Examples
+    --------
+    >>> parts = [stratify([0, 1, 1, 0], list("aabb"), name=name) for name in ("rate, J", "rate, K", "kappa")]
+    >>> {what: [part.quantity for part in of] for what, of in families(parts).items()}
+    {'rate': ['J', 'K'], 'kappa': ['kappa']}
+    """
+    found: dict[tuple[str, bool], list[Strata]] = {}
+    for part in parts:
+        kind, comma, _ = part.quantity.rpartition(", ")
+        found.setdefault((kind, True) if comma else (part.quantity, False), []).append(part)
+    named: dict[str, list[Strata]] = {}
+    for (kind, _), of in found.items():
+        if len(of) == 1:
+            named[of[0].quantity] = of
+        else:
+            several = f"{kind}, each" if (kind, False) in found else kind
+            named[several] = [replace(part, quantity=part.quantity.rpartition(", ")[2]) for part in of]
+    return named
 
 
 def stratify(

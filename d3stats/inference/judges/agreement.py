@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, named_notes
-from d3stats.inference.comparison.strata import Strata, by_stratum, strata_tables
+from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inference.item_strata import StrataOf, item_strata, read_besides, without_strata
 from d3stats.inference.judges.coefficients import (
     PANEL,
@@ -140,11 +140,14 @@ class AgreementTable(EstimatesResult):
         return "\n".join([f"{self._title()}\n{super().summary()}", *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw every coefficient with its interval, or with strata the first coefficient by stratum."""
+        """Draw every coefficient with its interval, or with strata every coefficient by stratum.
+
+        In given axes, draw by stratum the first coefficient alone.
+        """
         from d3stats.plotting.intervals import plot_agreement
 
         if self.strata:
-            return self.strata[0].plot(ax)
+            return plot_panels(families(self.strata), ax)
         frame = self.to_frame()
         label = "agreement" if len(set(frame["measure"])) > 1 else ""
         return plot_agreement(frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label=label)
