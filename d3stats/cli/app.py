@@ -65,7 +65,7 @@ class _Program(TyperGroup):
 
 
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
-"""What the parser raises for a line that no command takes."""
+"""The error of the parser for a line that no command takes."""
 
 _KINDS = {"valid number": "a number", "valid integer": "a whole number", "valid boolean": "true or false"}
 

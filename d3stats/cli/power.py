@@ -163,8 +163,8 @@ def _from_noise(
         )
     if noise["sd"] is None and noise["discordance"] is None and noise["accuracy"] is None:
         raise ValueError(
-            "the noise must be given, as --discordance, --accuracy or --sd, or as a pilot of two runs, --pilot A B; "
-            "got none; try --discordance 0.1 if exactly one of the runs is right on 10 % of the questions"
+            "the noise must be given as --discordance, --accuracy or --sd, or as --pilot A B; got none; try "
+            "--discordance 0.1 if exactly one run is right on 10 % of the questions"
         )
     if n is None:
         return sample_size(effect or 0.0, margin=margin, power=chance, **noise, **common)

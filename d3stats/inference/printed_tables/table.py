@@ -337,7 +337,7 @@ def _refuse_doubtful(texts: Iterable[str]) -> None:
     if found is not None:
         raise ValueError(
             f"numbers of a table with decimal commas must have no comma between thousands; got {found!r}; write "
-            f"{found.replace(',', '')} (or all numbers with decimal points, if this comma stands before decimals)"
+            f"{found.replace(',', '')} (or all numbers with decimal points, if this comma is a decimal comma)"
         )
 
 
