@@ -241,7 +241,7 @@ def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
     """
     if not Path(path).exists():
         raise no_file(path, name)
-    wanted = f"{path}: {name} must be a TOML file"
+    wanted = f"{path}: {name} must be TOML"
     if Path(path).is_dir():
         raise ValueError(f"{wanted}; got a folder; {example}")
     try:

@@ -116,7 +116,7 @@ def test_without_scikit_learn_a_note_says_what_to_install(
         (["one.csv", "--round", "9"], "--round must be a round in which they spoke"),
         (["one.csv", "--words", "1"], "repeated_words must be >= 2"),
         (["one.csv", "--family", "none"], "family must be one of"),
-        (["one.csv", "--reasons", "one.csv"], "--reasons must be a TOML file; got"),
+        (["one.csv", "--reasons", "one.csv"], "--reasons must be TOML; got"),
         (["one.csv", "--reasons", "none.toml"], "must exist; got"),
         (["one.csv", "--embed", "one.csv"], "embed must be an array that numpy.save wrote"),
         (["one.csv", "--embed", "short.npy"], "embed must give one vector per rationale"),
