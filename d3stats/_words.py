@@ -169,3 +169,42 @@ def cut(text: str, longest: int) -> str:
 
 def _shown_bytes(text: str) -> int:
     return len(visible(text).encode())
+
+
+_OF_OPTIONS = {
+    "rng must be >= 0 when it is a seed; got rng=": "--seed must be >= 0; got ",
+    "roles must ": "--role must ",
+    "round_number must ": "--round must ",
+}
+
+
+def by_option(message: str) -> str:
+    """Begin a refusal with the name of an option, where the argument of Python has another name.
+
+    Examples
+    --------
+    >>> by_option("roles must occur in the log; got ['nobody']")
+    "--role must occur in the log; got ['nobody']"
+    """
+    for start, written in _OF_OPTIONS.items():
+        if message.startswith(start):
+            return written + message.removeprefix(start)
+    return message
+
+
+_QUOTED = re.compile(r"'[^']*'")
+_STEP = re.compile(r"; |\([^()]*[a-z][^()]*\)|: |--[a-z]|d3stats ")
+
+
+def has_next_step(message: str) -> bool:
+    """Whether a refusal says what to do: what was got is followed by advice, or the requirement lists what is taken.
+
+    Examples
+    --------
+    >>> has_next_step("level must lie below 1; got 95 (95 % is written 0.95)"), has_next_step("n must be >= 1; got 0")
+    (True, False)
+    """
+    required, _, got = message.partition("; got ")
+    if "one of" in required or "--" in required.lstrip("-"):
+        return True
+    return bool(_STEP.search(_QUOTED.sub("", got or message)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from d3stats.cli.completion import choice
 from d3stats.cli.options import choices
 
 GROUPS = {
@@ -46,13 +48,88 @@ class _Program(TyperGroup):
             # The reader has seen enough, as `head` does; what is still buffered goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            typer.echo(f"d3stats: {_usage(error)}", err=True)
+            raise typer.Exit(2) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
-            message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-            typer.echo(f"d3stats: {' '.join(str(message).split())}", err=True)
+            typer.echo(
+                f"d3stats: {_refusal(error, ctx.invoked_subcommand, self.commands.get(ctx.invoked_subcommand))}",
+                err=True,
+            )
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             typer.echo("d3stats: interrupted", err=True)
             raise typer.Exit(130) from None
+
+
+UsageError: type[Any] = typer.BadParameter.__mro__[1]
+"""The error of the parser for a line that no command takes."""
+
+_KINDS = {"valid number": "a number", "valid integer": "a whole number", "valid boolean": "true or false"}
+
+
+def _usage(error: Any) -> str:
+    """Say what is wrong with the words of a command: name, requirement, got, and the help to read."""
+    context = error.ctx
+    path = "d3stats" if context is None else context.command_path
+    said = " ".join(error.format_message().split()).rstrip(".")
+    name = getattr(error, "option_name", None)
+    given = getattr(error, "param", None)
+    if type(error).__name__ == "NoSuchOption":
+        near = " or ".join(sorted(error.possibilities or ()))
+        meant = f"; did you mean {near}?" if near else ""
+        text = f"options of {path} must be among those of its help; got {name!r}{meant}"
+    elif type(error).__name__ == "MissingParameter" and given is not None:
+        text = f"{given.metavar or _shown(given)} must be given; got none"
+    elif given is not None:
+        kind = next((kind for words, kind in _KINDS.items() if words in said), None)
+        got = getattr(error, "got", None)
+        text = f"{_shown(given)} must be {kind}; got {got!r}" if kind and got is not None else said
+    elif name is not None and "requires" in said:
+        text = f"{name} must have a value; got none"
+    elif said.startswith("Got unexpected extra argument"):
+        more = said.partition("(s)")[2] or said.partition("argument")[2]
+        text = f"{path} must have no further words; got {more.strip(' s()')!r} as well"
+    elif said.startswith("No such command"):
+        got, _, near = said.removeprefix("No such command ").partition(". ")
+        near = f"; {near[:1].lower()}{near[1:]}" if near else ""
+        text = f"the command must be one that the help lists; got {got}{near}"
+    else:
+        text = said
+    return f"{text} (see {path} --help)"
+
+
+def _shown(parameter: Any) -> str:
+    option = isinstance(parameter, TyperOption)
+    return max(parameter.opts, key=len) if option else str(parameter.name).upper()
+
+
+def _refusal(error: Exception, name: str | None, command: Any) -> str:
+    """Say in one line what is wrong, by the names of options, and what to do next."""
+    from d3stats._words import by_option, has_next_step
+    from d3stats.log.problems import KINDS, LogError
+
+    said = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        said = f"{error.filename}: the file must be usable; got {error.strerror}; check the path and its permissions"
+    message = by_option(" ".join(str(said).split()))
+    if isinstance(error, LogError):
+        problem = error.problem
+        if problem.kind in ("empty file", "not a log") and "--encoding" not in message:
+            return f"{message}; {_lowered(KINDS[problem.kind].advice).rstrip('.')}"
+        if not has_next_step(message):
+            lenient = any("--lenient" in each.opts for each in command.params)
+            more = (
+                ", and --lenient leaves such records out" if lenient and problem.left_out == "record" else ""
+            )
+            return f"{message}; d3stats doctor {shlex.quote(problem.file)} lists all problems{more}"
+    return message if has_next_step(message) else f"{message} (see d3stats {name} --help)"
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _write_utf8() -> None:
@@ -76,7 +153,14 @@ def _named(option: Any) -> str:
 
 
 class _Command(TyperCommand):
-    """Show choices as choices, and refuse an option that takes one value and is given twice."""
+    """Show and complete choices as choices, and refuse an option that takes one value and is given twice."""
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        for option in self.params:
+            complete = choice(getattr(option, "metavar", None))
+            if complete is not None:
+                vars(option)["_custom_shell_complete"] = complete
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the words that the library takes in place of where it lists them."""
@@ -89,7 +173,7 @@ class _Command(TyperCommand):
         args = _pairs_apart(self, ctx, args)
         if ctx.resilient_parsing:  # a shell completes a word of a line that is not finished
             return super().parse_args(ctx, args)
-        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        values, _, given = self.make_parser(ctx).parse_args(list(args))
         seen: set[str] = set()
         for option in given:
             if isinstance(option, TyperOption) and not option.multiple and not option.is_flag:
@@ -97,7 +181,12 @@ class _Command(TyperCommand):
                 if name in seen:
                     raise ValueError(f"{name} takes one value; got it twice: give it once")
                 seen.add(name)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:  # the value is not said otherwise
+            parameter = getattr(error, "param", None)
+            vars(error)["got"] = values.get(parameter.name) if parameter is not None else None
+            raise
 
 
 def _pairs_apart(command: TyperCommand, ctx: Any, args: list[str]) -> list[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Json, Latex, one_format
+from d3stats.cli.options import Encoding, Json, Latex, one_format
 from d3stats.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from d3stats.inference.printed_tables import Finding, TableAudit
 
 HEADS = {
@@ -25,17 +22,26 @@ HEADS = {
 
 def audit_table(
     file: Annotated[
-        Path | None, typer.Argument(help="A CSV with one row per system and each number as printed.")
+        Path | None,
+        typer.Argument(
+            help="A table (CSV, TSV, XLSX, Parquet, JSON lines): one row per system, each number as printed."
+        ),
     ] = None,
     n: Annotated[
         int | None, typer.Option("--n", help="Number of items in every row, if there is no column n.")
     ] = None,
     check: Annotated[
-        list[str] | None, typer.Option("--check", help="Run only this check; repeatable; default: all.")
+        list[str] | None,
+        typer.Option(
+            "--check",
+            metavar="d3stats.inference.printed_tables.table:CHECKS",
+            help="Run only this check; repeatable; default: all.",
+        ),
     ] = None,
     checks: Annotated[
         bool, typer.Option("--checks", help="List the checks and the columns that they need.")
     ] = False,
+    encoding: Encoding = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a finding is inconsistent.")] = False,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -46,10 +52,12 @@ def audit_table(
         _list_checks(as_json)
         return
     if file is None:
-        raise ValueError("FILE must be a CSV; got none (--checks lists what is checked)")
+        raise ValueError(
+            "FILE must be a table with one row per system; got none (--checks lists what is checked)"
+        )
     from d3stats.inference.printed_tables import audit_table as audit
 
-    found = audit(_read(file), checks=check or None, n=n)
+    found = audit(file, checks=check or None, n=n, encoding=encoding)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
@@ -58,33 +66,6 @@ def audit_table(
         _show(found)
     if strict and not found.holds:
         raise typer.Exit(1)
-
-
-def _read(file: Path) -> pd.DataFrame:
-    """Read a CSV as text, for 0.60 says more than 0.6; a row with more cells than columns is refused, not shifted."""
-    import pandas as pd
-
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [x for x in csv.reader(stream, skipinitialspace=True) if any(map(str.strip, x))]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} must be a CSV in UTF-8; got: {error}") from None
-    if not lines:
-        raise ValueError(f"{file} must be a CSV with a line of column names; got an empty file")
-    columns, *rows = lines
-    if len(columns) == 1 and (separator := next((x for x in ";\t|" if x in columns[0]), None)):
-        raise ValueError(
-            f"{file} must have its columns separated by commas; got {separator!r} in {columns[0]!r}"
-        )
-    for row in rows:
-        if len(row) > len(columns):
-            raise ValueError(
-                f"{file} must have at most one cell a column ({len(columns)}) in each row; got {len(row)} in row "
-                f"{row[0]!r} (put a number that holds a comma in quotes)"
-            )
-    return pd.DataFrame(
-        [[*row, *[""] * (len(columns) - len(row))] for row in rows], columns=columns, dtype=str
-    )
 
 
 def _show(found: TableAudit) -> None:

@@ -1,4 +1,4 @@
-"""Completion of words in the shell: names of rules, worlds, protocols and bundled logs.
+"""Completion of words in the shell: choices of options, and names of rules, worlds, protocols and bundled logs.
 
 A shell starts the program at every press of the key, so little is imported, and only when it is needed.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import get_args
 
 import typer
 
@@ -47,6 +49,62 @@ def logs(incomplete: str) -> list[str]:
     files = _beginning(os.listdir(), incomplete) if found else []
     plain = [name for name in files if name == shlex.quote(name) and not name.startswith(".")]
     return found + [f"{name}/" if os.path.isdir(name) else name for name in plain]
+
+
+def formats(incomplete: str) -> list[str]:
+    """Return the formats to import that begin so."""
+    from d3stats.log.importers import available
+
+    return _beginning([*available(), "list"], incomplete)
+
+
+def layouts(incomplete: str) -> list[str]:
+    """Return the layouts of a file of items that begin so."""
+    from d3stats.log.importers import available
+
+    return _beginning(["table", "log", *available()], incomplete)
+
+
+def claims(incomplete: str) -> list[str]:
+    """Return the claims that begin so."""
+    from d3stats.theory import claims as known
+
+    return _beginning(known(), incomplete)
+
+
+def words(metavar: str | None) -> list[str] | None:
+    """Return the words that an option takes, where it names the place in the library that lists them; else None.
+
+    A place is ``module:name``, of a Literal or of a collection of names; words may precede it, with ``|``.
+
+    Examples
+    --------
+    >>> words("d3stats.trajectories:Missing"), words("ROLE=NAME")
+    (['exclude', 'wrong'], None)
+    """
+    if metavar is None or "d3stats." not in metavar:
+        return None
+    found: list[str] = []
+    for part in metavar.split("|"):
+        module, _, name = part.partition(":")
+        known = getattr(import_module(module), name) if name else [part]
+        found += get_args(known) or known
+    return found
+
+
+def choice(metavar: str | None) -> Callable[..., list[str]] | None:
+    """Return what completes an option with choices, from its place or from ``[COLUMN|one|other]``; else None."""
+    if metavar is None:
+        return None
+    stated = [word for word in metavar.strip("[]").split("|") if word == word.lower()]
+    if "d3stats." not in metavar and not (metavar.startswith("[") and stated):
+        return None
+
+    def complete(_context: object, _parameter: object, incomplete: str) -> list[str]:
+        known = words(metavar)
+        return _beginning(stated if known is None else known, incomplete)
+
+    return complete
 
 
 def _stated(kind: str, incomplete: str) -> list[str]:

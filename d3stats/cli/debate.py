@@ -218,7 +218,11 @@ def debate(
     limit: Annotated[int | None, typer.Option("--limit", help="Use only the first N items.")] = None,
     item_format: Annotated[
         str | None,
-        typer.Option("--format", help="The layout of ITEMS; default: recognised from the content."),
+        typer.Option(
+            "--format",
+            autocompletion=completion.layouts,
+            help="The layout of ITEMS; default: recognised from the content.",
+        ),
     ] = None,
     identical: Annotated[
         str,
@@ -547,21 +551,24 @@ def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, 
 
 
 def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
-    import tomllib
-
+    from d3stats.log.files import read_toml
     from d3stats.run.items import DebateItem
     from d3stats.worlds.base import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
     if source is not None:
         raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
-    try:
-        world = from_table(tomllib.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    form = "write a line such as name = \"courtroom\" ('d3stats worlds' lists the names)"
+    if not path.exists():
         raise ValueError(
             f'--synthetic must name a TOML file with a line such as name = "courtroom"; got {path}, which does '
             "not exist ('d3stats worlds' lists the names)"
-        ) from None
+        )
+    given = read_toml(path, "--synthetic", form)
+    if "name" not in given:
+        raise ValueError(f"{path}: --synthetic must name a world; got no line name; {form}")
+    try:
+        world = from_table(given)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)

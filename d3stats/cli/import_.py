@@ -8,13 +8,19 @@ from typing import Annotated
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import Json
 from d3stats.cli.output import print_json, print_notes, print_text, working
 
 
 def import_(
     format_name: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="The tool or paper that made the log; 'list' shows all.")
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            autocompletion=completion.formats,
+            help="The tool or paper that made the log; 'list' shows all.",
+        ),
     ],
     source: Annotated[
         Path | None, typer.Argument(metavar="SRC", help="The file or folder to convert.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -140,21 +139,13 @@ Encoding = Annotated[
 def choices(metavar: str | None) -> str | None:
     """Return ``[one|other]`` where an option names the place in the library that lists its words.
 
-    A place is ``module:name``, of a Literal or of a collection of names; words may precede it, with ``|``.
-
     Examples
     --------
     >>> choices("d3stats.trajectories:Missing"), choices("ROLE=NAME")
     ('[exclude|wrong]', 'ROLE=NAME')
     """
-    if metavar is None or "d3stats." not in metavar:
-        return metavar
-    words: list[str] = []
-    for part in metavar.split("|"):
-        module, _, name = part.partition(":")
-        found = getattr(import_module(module), name) if name else [part]
-        words += get_args(found) or found
-    return f"[{'|'.join(words)}]"
+    words = completion.words(metavar)
+    return metavar if words is None else f"[{'|'.join(words)}]"
 
 
 def paths_of(logs: list[str]) -> list[str]:

@@ -147,13 +147,26 @@ def _from_noise(
     noise: dict[str, Any],
     common: dict[str, Any],
 ) -> PowerPlan:
+    from d3stats._check import as_share
     from d3stats.inference.comparison.power import minimum_detectable_effect, sample_size
     from d3stats.inference.comparison.power import power as power_of
 
     shows_margin = common["goal"] != "difference"
+    if n is None and effect is None and not shows_margin:
+        raise ValueError(
+            "one of --effect and --n must be given; got neither; try d3stats power --effect 0.02 --discordance 0.06"
+        )
+    if noise["sd"] is None and effect is not None and abs(effect) > 1:
+        raise ValueError(
+            "--effect must lie between -1 and 1, because it is a difference of two accuracies; got "
+            f"{effect:g}{as_share(abs(effect))}; differences of scores are planned with --sd"
+        )
+    if noise["sd"] is None and noise["discordance"] is None and noise["accuracy"] is None:
+        raise ValueError(
+            "the noise must be given as --discordance, --accuracy or --sd, or as --pilot A B; got none; try "
+            "--discordance 0.1 if exactly one run is right on 10 % of the questions"
+        )
     if n is None:
-        if effect is None and not shows_margin:
-            raise ValueError("one of --effect and --n must be given; got neither")
         return sample_size(effect or 0.0, margin=margin, power=chance, **noise, **common)
     if (effect is None and not shows_margin) or (margin is None and shows_margin):
         if margin is not None:

@@ -172,13 +172,13 @@ def _show(found: Any) -> None:
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:
     """Read names and patterns from a TOML file."""
-    import tomllib
+    from d3stats.log.files import read_toml
 
     if path is None:
         return None
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    found = read_toml(path, option, "write lines NAME = 'pattern'")
+    if not found:
         raise ValueError(
-            f"{option} must be a TOML file of lines NAME = 'pattern'; got {str(path)!r} ({error})"
-        ) from None
+            f"{option} must hold at least one pattern; got none in {path}; write lines NAME = 'pattern'"
+        )
+    return found

@@ -60,6 +60,7 @@ def show(
 
 def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
     from d3stats._words import visible
+    from d3stats.log.files import journal_path
     from d3stats.log.transcript import list_debates
 
     lines = list_debates(path, **how)
@@ -68,13 +69,14 @@ def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         _print_json([{name: getattr(line, name) for name in line.__slots__} for line in lines])
         return
+    ends = any(line.closed for line in lines) or journal_path(path).exists()
     rows = [
         (
             visible(line.debate, one_line=True),
             str(line.rounds),
             str(line.turns),
             visible(line.decision or "-", one_line=True),
-            visible(line.reason or "-", one_line=True) if line.closed else "open",
+            visible(line.reason or "-", one_line=True) if line.closed or not ends else "open",
         )
         for line in lines[:LISTED]
     ]
@@ -83,6 +85,8 @@ def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
         ("debate", "rounds", "turns", "verdict", "reason"),
         rows,
     )
+    if not ends:
+        print_text("The log records no verdicts.")
     if len(lines) > LISTED:
         print_text(f"The first {LISTED} of {len(lines)} debates; --json lists all.")
 
@@ -209,6 +213,8 @@ def _scores(scores: dict[str, dict[str, float]]) -> str:
 def _verdict(found: Transcript) -> Text:
     closed = found.verdict
     if closed is None:
+        if not found.has_verdicts:
+            return _styled("No verdict, because the log records none.", "yellow")
         return _styled("No verdict yet, because the debate has not ended.", "yellow")
     decided = "none" if closed.decision is None else closed.decision
     after = "" if closed.round is None else f" after round {closed.round}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import Json, Latex, one_format
 from d3stats.cli.output import print_json, print_table, print_text, prose_columns
 
@@ -22,7 +23,10 @@ EXAMPLES = 300
 def theorems(
     name: Annotated[
         str | None,
-        typer.Argument(help="Name of a claim to show in full; without it, the table of all claims."),
+        typer.Argument(
+            autocompletion=completion.claims,
+            help="Name of a claim to show in full; without it, the table of all claims.",
+        ),
     ] = None,
     check: Annotated[
         bool,

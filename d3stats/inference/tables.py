@@ -12,7 +12,7 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.log.column_names import ColumnError, Columns, choice_of, other_names, plain, renamed, resolve
-from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame
+from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, is_flat
 from d3stats.log.sheets import Sheet, mapping_sheet, open_sheet
@@ -26,6 +26,7 @@ __all__ = [
     "is_table",
     "place_of",
     "question_clusters",
+    "read_cells",
     "read_source",
     "read_table",
     "unread_note",
@@ -163,15 +164,10 @@ def read_table(
         frame, taken = fields.named(frame, columns)
         frame.attrs["lines"] = Lines(str(path), range(1, len(frame) + 1))
         return TableFile(frame, taken)
-    (file,) = find_files([path])
-    sheet = _lines_sheet(file) if file.format == "jsonl" else open_sheet(file, encoding)
-    if not isinstance(sheet, Problem) and fields.is_log(sheet.names, columns):
+    opened = _opened(path, encoding)
+    if not isinstance(opened, Problem) and fields.is_log(opened.names, columns):
         return None
-    problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
-    if isinstance(sheet, Problem) or problems:
-        raise ValueError(
-            f"{problems[0].place} must be a table with a line of column names: {problems[0].message}"
-        )
+    sheet = _sound(opened)
     twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path} must name each column once; got {twice!r} twice")
@@ -196,8 +192,56 @@ def read_table(
     return TableFile(frame, [*taken, *sheet.notes], said)
 
 
+def read_cells(path: str | Path, encoding: str | None = None) -> tuple[pd.DataFrame, Sheet]:
+    """Read any table as texts, with the names of its columns as they are written; empty cells are "".
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV, TSV, Excel, Parquet, or JSON lines.
+    encoding : str, optional
+        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
+
+    Returns
+    -------
+    frame : DataFrame
+        Rows in which no cell is filled are left out.
+    sheet : Sheet
+        The table as it was read: its name, its notes, and which columns hold numbers of the format's own.
+
+    Raises
+    ------
+    ValueError
+        When the file is empty or no table.
+    """
+    sheet = _sound(_opened(path, encoding))
+    cells = {k: pd.Series(column.to_array(), dtype=object) for k, column in enumerate(sheet.columns)}
+    frame = pd.DataFrame(cells, columns=list(cells)).fillna("")
+    frame.columns = pd.Index(sheet.names, dtype=object)
+    filled = frame.map(lambda cell: bool(str(cell).strip())).any(axis=1).to_numpy(dtype=bool)
+    return frame[filled].reset_index(drop=True), sheet
+
+
+def _opened(path: str | Path, encoding: str | None) -> Sheet | Problem:
+    (file,) = find_files([path])
+    return _lines_sheet(file) if file.format == "jsonl" else open_sheet(file, encoding)
+
+
+def _sound(sheet: Sheet | Problem) -> Sheet:
+    """Return a table without problems; refuse any other."""
+    problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
+    if isinstance(sheet, Problem) or problems:
+        first = problems[0]
+        what = ":" if first.line is not None else " must be a table with a line of column names:"
+        raise ValueError(f"{first.place}{what} {first.message}")
+    if not sheet.names:
+        raise ValueError(f"{sheet.name} must be a table with a line of column names; got none")
+    return sheet
+
+
 def _lines_sheet(file: LogFile) -> Sheet | Problem:
-    rows, problems = flat_rows(file)
+    whole = unusable(file)
+    rows, problems = ([], [whole]) if whole else flat_rows(file)
     return problems[0] if problems else mapping_sheet(file.name, rows)
 
 

@@ -189,7 +189,10 @@ def _of_roles(role: Coded, roles: Iterable[str]) -> NDArray[np.bool_]:
     wanted = set(roles)
     kept = np.array([*(value in wanted for value in role.values), False], dtype=np.bool_)[role.codes]
     if not kept.any():
-        raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
+        known = ", ".join(sorted(map(str, role.occurring()))) or "none"
+        raise ValueError(
+            f"roles must occur in the log; got {sorted(wanted)}; the roles of the log are: {known}"
+        )
     return kept
 
 

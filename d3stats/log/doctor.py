@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, visible
 from d3stats.log.arrays import stopped_by_rule
-from d3stats.log.column_names import Columns
+from d3stats.log.column_names import Columns, choice_of
 from d3stats.log.columns import unified
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.problems import Cause, Problem, causes_of
@@ -225,6 +225,8 @@ class DoctorReport:
         Signs that the log was not read as it was meant; see :mod:`d3stats.plausibility`.
     error : str or None
         Why the files could not be read at all.
+    paths, options : tuple of str
+        The files and globs as given, and the options of reading as the command line writes them.
 
     Examples
     --------
@@ -260,6 +262,8 @@ class DoctorReport:
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     error: str | None = None
+    paths: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -336,9 +340,8 @@ class DoctorReport:
         return f"Temperatures sent: {', '.join(told)}"
 
     def _fix_command(self) -> str:
-        files = list(dict.fromkeys(problem.file for problem in self.problems))
-        ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in files[0]), ".csv")
-        return f"d3stats doctor {shlex.quote(files[0]) if len(files) == 1 else 'LOG ...'} --fix clean{ending}"
+        ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in self.paths[0]), ".csv")
+        return shlex.join(["d3stats", "doctor", *self.paths, *self.options, "--fix", f"clean{ending}"])
 
     def to_json(self) -> str:
         """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
@@ -392,6 +395,7 @@ def examine(
     Missing votes: 0.0% of turns (missing, not wrong).
     Nothing is wrong.
     """
+    missing_values = None if missing_values is None else tuple(missing_values)
     try:
         files = find_files(paths)
         if log is None:
@@ -405,7 +409,20 @@ def examine(
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
     journals = read_journals(file.path for file in files)
-    return _report(log, len(files), ", ".join(map(str, paths)), journals)
+    report = _report(log, len(files), ", ".join(map(str, paths)), journals)
+    return replace(report, paths=tuple(map(str, paths)), options=_options(missing_values, columns, encoding))
+
+
+def _options(missing_values: Iterable[str] | None, columns: Columns, encoding: str | None) -> tuple[str, ...]:
+    """Return how files were read, as the options of a command that reads them alike."""
+    options: list[str] = []
+    if missing_values is not None:
+        options += ["--missing-values", ",".join(missing_values)]
+    chosen = choice_of(columns)
+    if chosen:
+        parts = (f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in chosen.items())
+        options += ["--columns", ",".join(parts)]
+    return (*options, *(["--encoding", encoding] if encoding is not None else []))
 
 
 def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:

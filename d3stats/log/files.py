@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tomllib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -192,16 +193,66 @@ def as_path(name: str | Path) -> str:
     text = str(name)
     if text in BUNDLED:
         return str(Path(__file__).parents[1] / "datasets" / f"{text}.csv")
-    path = Path(text)
-    if path.exists() or has_magic(text):
+    if Path(text).exists() or has_magic(text):
         return text
-    folder = path.parent
+    raise no_file(text, bundled=True)
+
+
+def no_file(path: str | Path, name: str = "paths", *, bundled: bool = False) -> FileNotFoundError:
+    """Return the error of a path that does not exist, with the nearest name, or with what its folder holds."""
+    text, folder = str(path), Path(path).parent
     if not folder.is_dir():
-        raise FileNotFoundError(f"paths must exist; got {text!r}, and there is no folder {str(folder)!r}")
-    near = nearest(path.name, [*BUNDLED, *(each.name for each in folder.iterdir())])
-    found = near if near is None or near in BUNDLED else str(folder / near)
-    hint = "" if found is None else f"; did you mean {found!r}?"
-    raise FileNotFoundError(f"paths must exist; got {text!r}{hint}")
+        return FileNotFoundError(
+            f"{name} must exist; got {text!r}, and there is no folder {str(folder)!r}; check the folder's name"
+        )
+    there = sorted(each.name for each in folder.iterdir())
+    near = nearest(Path(text).name, [*(BUNDLED if bundled else ()), *there])
+    if near is not None:
+        found = near if bundled and near in BUNDLED else str(folder / near)
+        return FileNotFoundError(f"{name} must exist; got {text!r}; did you mean {found!r}?")
+    ending = Path(text).suffix.lower()
+    alike = [str(folder / each) for each in there if ending and each.lower().endswith(ending)]
+    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
+    hint = (
+        f"files there that end in {ending}: {', '.join(alike[:3])}{more}"
+        if alike
+        else "check the name, and the folder in which the command runs"
+    )
+    return FileNotFoundError(f"{name} must exist; got {text!r}; {hint}")
+
+
+def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
+    """Read a TOML file; every refusal is in one line and ends with what such a file looks like.
+
+    Parameters
+    ----------
+    path : path
+    name : str
+        What the file is, to begin an error with.
+    example : str
+        What to do about a file that is no TOML.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    ValueError
+        When it is no TOML in UTF-8.
+    """
+    if not Path(path).exists():
+        raise no_file(path, name)
+    wanted = f"{path}: {name} must be TOML"
+    if Path(path).is_dir():
+        raise ValueError(f"{wanted}; got a folder; {example}")
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        with Path(path).open("rb") as handle:
+            raise ValueError(f"{wanted}; got {_seems(handle.read(16))}; {example}") from None
+    except tomllib.TOMLDecodeError as error:
+        log = next((end for end in _SUFFIXES if Path(path).name.lower().endswith(end)), None)
+        got = f"a name that ends in {log}" if log else str(error)
+        raise ValueError(f"{wanted}; got {got}; {example}") from None
 
 
 def is_frame(source: Any) -> bool:

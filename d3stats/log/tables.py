@@ -683,7 +683,7 @@ class _Rows:
             shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
             keys = (self.cells[key] for key in ("debate", "round", "agent") if key in self.cells)
             key = tuple(column.values[column.codes[row]] for column in keys if column.codes[row] >= 0)
-            message = f"{name} {requirement}; got {name}={shown}"
+            message = f"{name} {requirement}; got {name}={shown}{_ungrouped(name, got)}"
             self.problems.append(Problem(self.name, int(self.line[row]), name, message, "wrong field", key))
         self.wrong |= rows
 
@@ -902,6 +902,17 @@ def _temperature(name: str, text: str) -> float:
     if _TEMPERATURE.fullmatch(text.strip()) is None or (found := float(text)) > MOST_TEMPERATURE:
         raise _WrongCell(name, f"must be a number from 0 to {MOST_TEMPERATURE:,}", text)
     return found
+
+
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+")
+
+
+def _ungrouped(name: str, got: Any) -> str:
+    """Return how a whole number with marks between thousands is written, as the end of a refusal."""
+    if name not in ("tokens", "tokens_in", "tokens_out", "round", "stop_round") or not isinstance(got, str):
+        return ""
+    text = got.strip()
+    return f" (write {re.sub('[^0-9]', '', text)})" if _THOUSANDS.fullmatch(text) else ""
 
 
 def _is_zero(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from d3stats._words import visible
-from d3stats.log.files import find_files, open_bytes, unusable
+from d3stats.log.files import find_files, journal_path, open_bytes, unusable
 from d3stats.log.problems import Problem
 from d3stats.values import name_text
 
@@ -31,11 +31,13 @@ class Transcript:
     turns : tuple of Turn
         By round, and within a round in the order of the log.
     verdict : Verdict or None
-        None while the debate is open.
+        None while the debate is open, and where the log records no verdicts.
     passed_over : tuple of Problem
         Lines of the file that could not be read; one of them may belong here.
     totals : mapping of (round, agent) to int
         Tokens of a turn, of tables that do not tell prompts from completions.
+    has_verdicts : bool
+        Whether the log records the verdict of any debate, or has a journal, so that a debate without one has not ended.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Transcript:
     verdict: Verdict | None
     passed_over: tuple[Problem, ...] = ()
     totals: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    has_verdicts: bool = True
 
     @property
     def rounds(self) -> dict[int, tuple[Turn, ...]]:
@@ -152,11 +155,13 @@ def read_transcript(
     names: dict[str, None] = {}
     passed: list[Problem] = []
     totals: dict[tuple[str, int, str], int] = {}
+    ends = journal_path(path).exists()
     for record in _records(path, passed, columns, encoding, totals):
         if record.type == "log":
             continue
         if record.type == "item":
             names[record.debate] = None
+        ends = ends or record.type == "verdict"
         if record.debate != debate:
             continue
         if record.type == "item":
@@ -171,7 +176,7 @@ def read_transcript(
         raise ValueError(f"debate must be in the log; got '{visible(debate, one_line=True)}'{hint}")
     turns.sort(key=lambda turn: turn.round)
     told = {key[1:]: tokens for key, tokens in totals.items() if key[0] == debate}
-    return Transcript(item, tuple(turns), verdict, tuple(passed), told)
+    return Transcript(item, tuple(turns), verdict, tuple(passed), told, ends)
 
 
 class _Debate(msgspec.Struct, gc=False):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
+from d3stats.log.files import read_toml
 from d3stats.planning.costs import MEASURES, as_rules, outcomes, spent_by_round, tokens_by_round
 from d3stats.planning.prices import Price
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
@@ -527,13 +527,20 @@ def read_study(path: str | Path) -> Study:
     """
     from pydantic import ValidationError
 
-    text = Path(path).read_text(encoding="utf-8")
+    raw = read_toml(
+        path,
+        "a study",
+        "d3stats simulate --like LOG simulates a world fitted to a log, and d3stats calibrate LOG -o study.toml "
+        "writes a study",
+    )
+    if not raw:
+        raise ValueError(
+            f"{path}: a study must have rules, n_rounds, debates and a table [[worlds]]; got an empty file; "
+            "d3stats calibrate LOG -o study.toml writes a study"
+        )
     try:
-        raw = tomllib.loads(text)
         pair = _pair_of_prices(raw)
         file = _file_model().model_validate(raw)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: must be TOML; got {error}") from None
     except ValidationError as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
     given = file.model_dump(exclude_none=True)

@@ -121,7 +121,7 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dic
                 f"a log must hold at least one debate that can be read; got none in {path}; see d3stats "
                 "doctor"
             )
-        said = examine(path, log=read)
+        said = examine(path, log=read, **reading)
         recorded = recorded_of(read, roles)
         own = _of_roles(read, roles)
         return Source(name, str(log), recorded.trajectories, path, own, recorded, said, roles)

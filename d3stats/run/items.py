@@ -20,7 +20,7 @@ from d3stats._check import choice, integer
 from d3stats._words import storable
 from d3stats.agent import Case
 from d3stats.log.column_names import other_names, plain
-from d3stats.log.files import find_files, unusable
+from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.problems import Problem
@@ -724,7 +724,7 @@ def _found(
         return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
     path = Path(source)
     if not path.exists():
-        raise FileNotFoundError(f"source must exist; got source={str(path)!r}")
+        raise no_file(path, "source")
     if path.is_dir():
         return _of_importer(format or _folder(path), path, ties)
     if format is None or format == "table":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import NonNegativeFloat, PositiveFloat, RngLike, as_rng, choice, integer, number
 from d3stats._named import Value
+from d3stats.log.files import read_toml
 
 __all__ = ["Lengths", "PriceTable", "round_tokens", "sample_tokens"]
 
@@ -191,8 +191,13 @@ class PriceTable:
         ValueError
             One line that names the file and what is wrong: a negative price, a missing date, an unknown key.
         """
+        form = (
+            'write a line date = "YYYY-MM-DD" and a table [models.NAME] with input and output for each model'
+        )
+        given = read_toml(path, "a price table", form)
+        if not given:
+            raise ValueError(f"{path}: a price table must have a date and models; got an empty file; {form}")
         try:
-            given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
             return cls(*_parts(given))
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from None

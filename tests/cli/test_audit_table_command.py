@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import duckdb
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
+from d3stats.inference import audit_table
 
 TABLE = "model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n"
 
@@ -84,11 +88,11 @@ def test_the_checks_and_their_columns_are_listed() -> None:
     ("words", "message"),
     [
         (["{file}", "--json", "--latex"], "only one of --json"),
-        ([], "FILE must be a CSV"),
+        ([], "FILE must be a table"),
         (["nowhere.csv"], "nowhere.csv"),
         (["{file}", "--check", "colour"], "check must be one of"),
         (["{file}", "--n", "0"], "n must be >= 1"),
-        (["{empty}"], "must be a CSV with a line of column names; got an empty file"),
+        (["{empty}"], "must be a table with a line of column names: file must hold records; got 0 bytes"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_1(
@@ -105,7 +109,7 @@ def test_mistakes_are_one_line_and_exit_code_1(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n\n", "got an empty file"),
+        ("\n\n", "must be a table with a line of column names; got none"),
         ("model,accuracy\n", "at least one row; got none"),
         ("model,accuracy\nA,\nB,-\n", "at least one number in accuracy; got none"),
         ("model,accuracy\nA,good\n", "accuracy must be a number as printed; got 'good' in row 'A'"),
@@ -114,11 +118,16 @@ def test_mistakes_are_one_line_and_exit_code_1(
         ("model,accuracy\nA,80\nA,80\n", "model must name each row once; got 'A' more than once"),
         ("model,accuracy,accuracy\nA,80,81\n", "columns must have names that differ by more than case"),
         ("colour,size\nred,1\n", "must have one of the columns accuracy"),
-        ("model;accuracy\nA;80\n", "separated by commas; got ';' in 'model;accuracy'"),
+        ("model;accuracy;t\nA;80;1,390\n", "no comma between thousands; got '1,390'; write 1390 (or all"),
+        (
+            "model;accuracy;tokens\nA;80,5;1,390\n",
+            "no comma between thousands; got '1,390'; write 1390 (or all",
+        ),
+        ('model,accuracy\nA,80.5\nB,"80,5"\n', "accuracy must be a number as printed; got '80,5' in row 'B'"),
         # An unquoted 4,650 is two cells, which would shift every number to another column.
         (
             "model,accuracy,tokens\nA,80,4,650\n",
-            "at most one cell a column (3) in each row; got 4 in row 'A'",
+            "line 2: a row must have 3 cells; got 4; put a number that holds a comma in quotes",
         ),
     ],
 )
@@ -151,3 +160,81 @@ def test_the_notes_say_how_the_table_was_read(tmp_path: Path) -> None:
     assert "digits are read as truncated, not rounded" in notes
     document = json.loads(run(str(path), "--json").stdout)
     assert document["notes"][-1] == "digits are read as truncated, not rounded"
+
+
+WRITTEN = {
+    "commas": ("t.csv", lambda frame: frame.to_csv(index=False).encode()),
+    "commas in quotes": ("t.csv", lambda frame: frame.to_csv(index=False, quoting=1).encode()),
+    "semicolons": ("t.csv", lambda frame: frame.to_csv(index=False, sep=";").encode()),
+    "tabs in a CSV": ("t.csv", lambda frame: frame.to_csv(index=False, sep="\t").encode()),
+    "TSV": ("t.tsv", lambda frame: frame.to_csv(index=False, sep="\t").encode()),
+    "bars": ("t.csv", lambda frame: frame.to_csv(index=False, sep="|").encode()),
+    "gzip": ("t.csv.gz", lambda frame: gzip.compress(frame.to_csv(index=False).encode())),
+    "a mark": ("t.csv", lambda frame: frame.to_csv(index=False).encode("utf-8-sig")),
+    "UTF-16": ("t.csv", lambda frame: frame.to_csv(index=False, sep="\t").encode("utf-16")),
+    "line ends of Windows": ("t.csv", lambda frame: frame.to_csv(index=False, lineterminator="\r\n").encode()),
+    "an encoding": ("t.csv", lambda frame: frame.to_csv(index=False).encode("cp1252")),
+    "a line for spreadsheets": ("t.csv", lambda frame: b"sep=;\n" + frame.to_csv(index=False, sep=";").encode()),
+    "JSON lines": ("t.jsonl", lambda frame: frame.to_json(orient="records", lines=True).encode()),
+    "decimal commas": (
+        "t.csv",
+        lambda frame: frame.map(lambda x: x.replace(",", "").replace(".", ",")).to_csv(index=False, sep=";").encode(),
+    ),
+}  # fmt: skip
+
+
+def written(frame: pd.DataFrame, form: str, folder: Path) -> str:
+    """Write a table in one of the forms that are read."""
+    if form in ("XLSX", "Parquet"):
+        path = folder / f"t.{form.lower()}"
+        if form == "XLSX":
+            frame.to_excel(path, index=False)
+        else:
+            duckdb.sql(f"COPY (SELECT * FROM frame) TO '{path}' (FORMAT parquet)")
+    else:
+        name, write = WRITTEN[form]
+        path = folder / name
+        path.write_bytes(write(frame))
+    return str(path)
+
+
+@pytest.mark.parametrize("form", [*WRITTEN, "XLSX", "Parquet"])
+def test_every_form_of_a_table_gives_the_same_findings(form: str, tmp_path: Path) -> None:
+    rows = [
+        ("Zoë", "85.0", "72.5", "12.5", "1,390", "16.35"),
+        ("MORE", "86.3", "72.5", "14.8", "2,051", "23.77"),
+        ("SAMRE", "80.0", "72.5", "7.5", "900", "-"),
+    ]
+    columns = ["system", "Accuracy (%)", "baseline", "gain", "tokens", "tokens_per_point"]
+    frame = pd.DataFrame(rows, columns=columns, dtype=str)
+    options = ["--encoding", "cp1252"] if form == "an encoding" else []
+    done = run(written(frame, form, tmp_path), "--n", "80", "--json", *options)
+    assert done.exit_code == 0, done.output
+    got, expected = json.loads(done.stdout), audit_table(frame, n=80).to_dict()
+    if form == "decimal commas":  # thousands are printed without their comma
+        for document in (got, expected):
+            for finding in document["findings"]:
+                finding.update({key: text.replace(",", "") for key, text in finding.items()})
+        assert "numbers have a decimal comma, such as '85,0'" in got.pop("notes")
+        expected.pop("notes")
+    assert got == expected
+    assert [f["verdict"] for f in got["findings"]].count("inconsistent") == 1
+
+
+@pytest.mark.parametrize("form", ["XLSX", "Parquet", "JSON lines"])
+def test_numbers_whose_closing_zeros_the_file_lost_are_named(form: str, tmp_path: Path) -> None:
+    """A spreadsheet's 85 may have been printed as 85.0: fewer findings are certain, and a note says why."""
+    frame = pd.DataFrame({"system": ["A", "B"], "accuracy": [85.0, 86.3], "n": [80, 80], "note": [1.5, 2.5]})
+    document = json.loads(run(written(frame, form, tmp_path), "--json").stdout)
+    (note,) = [note for note in document["notes"] if "closing zeros" in note]
+    assert note.startswith("accuracy: the file holds numbers, not text")
+    assert [f["printed"] for f in document["findings"]] == ["85", "86.3"]
+
+
+def test_a_table_of_two_sheets_names_the_one_that_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    frame = pd.DataFrame({"accuracy": ["85.0"], "n": ["80"]})
+    with pd.ExcelWriter(path) as book:
+        frame.to_excel(book, sheet_name="main", index=False)
+        frame.to_excel(book, sheet_name="ablation", index=False)
+    assert "not read: 'ablation'" in run(str(path)).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import resource
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from d3stats import count_log, replay
+from d3stats._words import has_next_step
 from d3stats.cli import app
+from d3stats.cli.app import GROUPS
 from d3stats.log import examine, read_log
 from d3stats.trajectories import Trajectories
 
@@ -212,3 +215,164 @@ def test_a_million_agents_in_one_debate_are_answered_soon(command: str, folder: 
     assert done.stderr.count("\n") == (command != "doctor"), done.stderr
     assert used.ru_utime - before < 2 * SECONDS
     assert used.ru_maxrss < 2 * 1024 * 1024
+
+
+TAKES: dict[str, list[str]] = {
+    "report": ["report", "IN", "-o", "OUT.html"],
+    "fit": ["fit", "IN", "--figure", "OUT.pdf"],
+    "replay": ["replay", "IN"],
+    "compare": ["compare", "good.csv", "IN"],
+    "agreement": ["agreement", "IN"],
+    "bias": ["bias", "IN"],
+    "rationales": ["rationales", "IN"],
+    "cites": ["rationales", "good.csv", "--cites", "IN"],
+    "plan": ["plan", "IN"],
+    "prices": ["plan", "good.csv", "--prices", "IN"],
+    "escalate": ["escalate", "good.csv", "IN"],
+    "power": ["power", "--pilot", "good.csv", "IN"],
+    "calibrate": ["calibrate", "IN", "-o", "OUT.toml"],
+    "simulate": ["simulate", "IN", "-o", "OUT.study"],
+    "like": ["simulate", "--like", "IN"],
+    "debate": ["debate", "IN", "-o", "OUT.jsonl", "--model", "m", "--base-url", "http://localhost:1"],
+    "synthetic": ["debate", "--synthetic", "IN", "-o", "OUT.jsonl"],
+    "doctor": ["doctor", "IN", "--fix", "OUT.csv"],
+    "show": ["show", "IN"],
+    "import": ["import", "auto-j", "IN", "-o", "OUT.jsonl"],
+    "audit-table": ["audit-table", "IN"],
+}
+"""Commands by what they read: every command but those that read no file."""
+NO_FILE = {"demo", "rules", "worlds", "protocols", "formats", "example", "theorems"}
+BAD = ["nothing.csv", "nothing.toml", "no folder/a.csv", "folder", "folder.csv", "empty.csv", "empty.jsonl",
+       "empty.toml", "picture.csv", "picture.jsonl", "picture.toml", "notes.docx"]  # fmt: skip
+
+
+def test_every_command_is_given_bad_input() -> None:
+    assert {words[0] for words in TAKES.values()} | NO_FILE == {
+        name for names in GROUPS.values() for name in names
+    }
+
+
+def assert_one_line_with_a_next_step(done: Result, *, codes: tuple[int, ...] = (1,)) -> None:
+    """Name, requirement, got, next step; no traceback, nothing of the system's own words."""
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert done.exit_code in codes, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("d3stats: ")
+    assert not re.search(r"Errno|codec|Traceback|NoneType|None\b|Input should", line), line
+    assert re.search(" must | may ", line), line
+    if "must be given: d3stats" in line:  # the form of the whole command says what to do
+        return
+    assert " got " in line, line
+    assert has_next_step(line.removeprefix("d3stats: ")), line
+    assert len(line) < 1500, line
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("command", [name for name in TAKES if name != "doctor"])
+def test_bad_input_is_one_line_with_a_next_step(command: str, what: str, folder: Path) -> None:
+    for name in ("folder", "folder.csv"):
+        Path(name).mkdir()
+    for ending in ("csv", "jsonl", "toml"):
+        Path(f"empty.{ending}").write_bytes(b"")
+        Path(f"picture.{ending}").write_bytes(PNG)
+    Path("notes.docx").write_bytes(b"PK\x03\x04" + PNG)
+    Path("a.csv").touch()
+    words = [what if word == "IN" else word.replace("OUT", "new") for word in TAKES[command]]
+    done = CliRunner().invoke(app, words)
+    assert_one_line_with_a_next_step(done)
+    assert what in done.stderr or "source must" in done.stderr
+    assert not list(folder.glob("new*"))  # nothing is written
+
+
+WRONG: list[list[str]] = [
+    *(["fit", "good.csv", *more] for more in (
+        ["--missing", "wrongg"], ["--level", "95"], ["--level", "x"], ["--seed", "-1"], ["--seed", "x"],
+        ["--n-boot", "0"], ["--nonsense"], ["--role", "nobody"], ["--columns", "debate=nope"],
+        ["--columns", "nope=debate"],
+        ["--columns", "x"], ["--encoding", "klingon"], ["--json", "--latex"], ["--level"],
+    )),
+    *(["replay", "good.csv", *more] for more in (
+        ["-r", "unanimty"], ["-r", "zzz"], ["-r", "ks:x"], ["-r", "ks:0.05,patence=1"], ["--strata", "nope"],
+        ["--interval", "zzz"],
+    )),
+    ["report", "good.csv", "-r", "zzz"], ["report", "good.csv", "-o", "exists.html"],
+    ["report", "good.csv", "-o", "good"],
+    ["compare", "good.csv"], ["compare", "good.csv", "good.csv", "--value", "nope"],
+    ["compare", "good.csv", "good.csv", "--by", "nope"], ["compare", "good.csv", "good.csv", "--margin", "5"],
+    ["agreement", "good.csv", "--round", "9"], ["agreement", "good.csv", "--a", "nobody", "--b", "x"],
+    ["bias", "good.csv", "--audit", "zzz"], ["rationales", "good.csv"],
+    ["plan", "good.csv", "--max-loss", "5"], ["plan", "good.csv", "--max-loss", "500"],
+    ["plan", "good.csv", "-r", "zzz"],
+    ["plan", "good.csv", "--debates", "0"], ["plan", "good.csv", "--model", "m"],
+    ["escalate", "good.csv", "good.csv"],
+    ["power"], ["power", "--effect", "2"], ["power", "--effect", "0.02"], ["power", "--n", "0"],
+    ["power", "--effect", "0.02", "--discordance", "7"], ["power", "--effect", "x"],
+    ["calibrate", "good.csv", "--world", "conformty"], ["calibrate", "good.csv", "--world", "assembly"],
+    ["calibrate", "good.csv", "--free", "zzz"], ["calibrate", "good.csv", "-o", "exists.toml"],
+    ["simulate"], ["simulate", "good.csv"], ["simulate", "--like", "good.csv", "--world", "zzz"],
+    ["simulate", "good.csv", "--like", "good.csv"], ["simulate", "--like", "good.csv", "-r", "zzz"],
+    ["debate"], ["debate", "good.csv", "--dry-run"], ["debate", "--synthetic", "zzz", "-o", "d.jsonl"],
+    ["debate", "good.csv", "--protocol", "zzz", "-o", "d.jsonl", "--model", "m"],
+    ["debate", "good.csv", "--stop", "zzz", "-o", "d.jsonl", "--model", "m"],
+    ["doctor", "good.csv", "--fix", "exists.csv"], ["doctor", "good.csv", "--fix", "x.docx"],
+    ["doctor", "good.csv", "--fix", "good.csv"], ["doctor", "good.csv", "--overwrite"],
+    ["show", "good.csv", "zzz"], ["show", "good.csv", "d1", "--round", "9"],
+    ["import", "zzz", "good.csv", "-o", "i.jsonl"], ["import", "eot"], ["import", "eot", "folder"],
+    ["import", "auto-j", "good.csv", "-o", "exists.jsonl"], ["import", "eot", "good.csv", "-o", "no/i.jsonl"],
+    ["example", "exists.csv"], ["example", "x.docx"], ["example", "no folder/x.csv"],
+    ["audit-table"], ["audit-table", "good.csv"], ["audit-table", "printed.csv", "--check", "zzz"],
+    ["audit-table", "printed.csv", "--n", "0"],
+    ["rules", "zzz"], ["worlds", "zzz"], ["protocols", "zzz"], ["theorems", "zzz"], ["formats", "zzz"],
+    ["demo", "--nonsense"], ["nonsense"], ["fitt"],
+    ["fit", "tokens.csv"], ["plan", "tokens.csv"], ["compare", "tokens.csv", "tokens.csv", "--value", "tokens"],
+    *([name] for name in ("report", "fit", "replay", "compare", "agreement", "bias", "rationales", "plan", "escalate",
+                          "calibrate", "doctor", "show", "import", "example")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_a_wrong_word_is_one_line_with_a_next_step(words: list[str], folder: Path) -> None:
+    for ending in ("html", "toml", "jsonl", "csv"):
+        Path(f"exists.{ending}").write_text("kept", encoding="utf-8")
+    Path("folder").mkdir()
+    Path("printed.csv").write_text("accuracy\n85.0\n", encoding="utf-8")
+    Path("tokens.csv").write_text(
+        HEAD.replace("\n", ",tokens\n") + BODY.replace("\n", ',"1,390"\n'), encoding="utf-8"
+    )
+    done = CliRunner().invoke(app, words)
+    assert_one_line_with_a_next_step(done, codes=(1, 2))
+    for ending in ("html", "toml", "jsonl", "csv"):
+        assert Path(f"exists.{ending}").read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["report", "good.csv", "-o", "no folder/r.html"], "no folder/r.html"),
+        (["calibrate", "good.csv", "-o", "no folder/w.toml"], "no folder/w.toml"),
+        (["doctor", "good.csv", "--fix", "no folder/c.csv"], "no folder/c.csv"),
+        (["example", "no folder/x.csv"], "no folder/x.csv"),
+        (["replay", "good.csv", "--n-boot", "10", "--figure", "no folder/x.pdf"], "no folder/x.pdf"),
+    ],
+)
+def test_an_output_in_a_missing_folder_is_written_or_refused_in_one_line(
+    words: list[str], made: str, folder: Path
+) -> None:
+    done = CliRunner().invoke(app, words)
+    if done.exit_code == 0:
+        assert Path(made).stat().st_size > 0
+    else:
+        assert_one_line_with_a_next_step(done)
+        assert not Path(made).parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1,390", "1390"), ("1 390", "1390"), ("12,345,678", "12345678")]
+)
+def test_a_number_with_marks_between_thousands_is_refused_with_the_number_to_write(
+    text: str, number: str, folder: Path
+) -> None:
+    Path("tokens.csv").write_text(HEAD.replace("\n", ",tokens\n") + f'd,1,x,A,A,"{text}"\n', encoding="utf-8")
+    done = CliRunner().invoke(app, ["fit", "tokens.csv"])
+    assert f"got tokens={text!r} (write {number})" in done.stderr

@@ -151,3 +151,30 @@ def test_what_cannot_be_meant_is_refused_in_one_line(pilot: Path, words: list[st
     assert done.exit_code == 1
     assert message in " ".join(done.output.split())
     assert done.output.count("\n") == 1
+
+
+def test_each_wide_interval_has_the_reason_that_holds_for_its_parameter(tmp_path: Path) -> None:
+    """A parameter without bounds has no range to cover, and one above 0 is judged by its scale."""
+    path = tmp_path / "unanimous.csv"
+    rows = [f"d{d},{r},{a},A,A" for d in range(12) for r in (1, 2, 3) for a in "xyz"]
+    path.write_text("\n".join(["debate,round,agent,vote,label", *rows]) + "\n", encoding="utf-8")
+    done = run("calibrate", path, "--json")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    limits = {row["parameter"]: (row["low"], row["high"]) for row in document["parameters"]}
+    hardly = {row["parameter"] for row in document["parameters"] if row["decided_by"] == "pilot, hardly"}
+    reasons = [note for note in document["notes"] if note.startswith("the pilot says little about")]
+    kinds = {
+        "covers more than half of the possible values, 0 to 1": {"stubbornness"},
+        "has an upper limit above ten times the lower one": {"shared_sd"},
+        "is longer than 4, twice a large difference of such a parameter": {"skill", "conformity"},
+    }
+    told = set()
+    for note in reasons:
+        (kind,) = [kind for kind in kinds if note.endswith(kind)]
+        named = {name for name in limits if f"{name} (" in note}
+        assert named <= kinds[kind], note
+        told |= named
+    assert told == hardly
+    assert len(reasons) == 3

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from d3stats._named import stated
 from d3stats.cli import app
+from d3stats.cli.options import choices
 from d3stats.log.files import BUNDLED
 from d3stats.protocols import protocols
 from d3stats.stopping.text import rule_names
@@ -55,6 +56,78 @@ def test_every_name_is_offered_where_it_is_taken(command: str, word: str, known:
     first = min(known)
     assert offered(command, word, first) == [name for name in sorted(known) if name.startswith(first)]
     assert offered(command, word, "no such name") == []
+
+
+def options_with_choices() -> list[tuple[str, str, set[str]]]:
+    """Return each option whose help lists its words, ``[one|other]``, with those that can be typed as they stand."""
+    found = []
+    for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for option in made.params:
+            metavar = choices(option.metavar) or ""
+            if metavar.startswith("["):
+                words = {
+                    word for word in metavar.strip("[]").split("|") if not word.isupper() and ":S" not in word
+                }
+                found.append((command, option.opts[0], words))
+    return found
+
+
+@pytest.mark.parametrize(("command", "word", "known"), options_with_choices())
+def test_every_choice_is_offered(command: str, word: str, known: set[str]) -> None:
+    assert known
+    assert offered(command, word) == sorted(known)
+    first = min(known)
+    assert offered(command, word, first) == sorted(each for each in known if each.startswith(first))
+    assert offered(command, word, "no such choice") == []
+
+
+def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
+    """An option of text is one of choices, or is listed here as free text; a new one has to be either."""
+    free = {
+        *(
+            "--name",
+            "--model",
+            "--role-model",
+            "--role",
+            "--missing-values",
+            "--columns",
+            "--encoding",
+            "--strata",
+        ),
+        *(
+            "--baseline",
+            "--a",
+            "--b",
+            "--categories",
+            "--judge",
+            "--free",
+            "--scheduler",
+            "--base-url",
+            "--key-env",
+        ),
+        *("--pilot", "--value"),
+    }
+    with_choices = {(command, word) for command, word, _ in options_with_choices()}
+    for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for option in made.params:
+            if option.param_type_name == "option" and "str" in str(option.type_descriptor.annotation):
+                name = max(option.opts, key=len)
+                assert (
+                    name in free or (command, option.opts[0]) in with_choices or option._custom_shell_complete
+                ), (command, name)
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "some"),
+    [
+        ("import", "format_name", "pandalm"),
+        ("theorems", "name", "d3-theorem-1"),
+        ("debate", "--format", "table"),
+    ],
+)
+def test_names_of_formats_and_claims_are_offered(command: str, word: str, some: str) -> None:
+    assert some in offered(command, word)
+    assert offered(command, word, some)[0] == some
 
 
 LOGS = [

@@ -244,3 +244,31 @@ def test_a_table_of_correctness_alone_is_refused_in_words_of_its_own(tmp_path: P
     code, text = run(path, "d1")
     assert code == 1
     assert "log must hold votes to be shown; got" in " ".join(text.split())
+
+
+def test_a_log_without_verdicts_is_told_from_a_debate_that_has_not_ended(tmp_path: Path) -> None:
+    """A table records votes alone; only beside other verdicts, or a journal, is a debate without one open."""
+    path = tmp_path / "votes.csv"
+    path.write_text(
+        "debate,round,agent,vote,label\nd,1,x,A,A\nd,1,y,B,A\ne,1,x,A,A\ne,1,y,A,A\n", encoding="utf-8"
+    )
+    assert "No verdict, because the log records none." in run(path, "d")[1]
+    listed = run(path)[1]
+    assert "The log records no verdicts." in listed
+    assert "open" not in listed
+    some = tmp_path / "some.csv"
+    some.write_text(
+        "debate,round,agent,vote,label,decision\nd,1,x,A,A,\nd,1,y,B,A,\ne,1,x,A,A,A\ne,1,y,A,A,A\n",
+        encoding="utf-8",
+    )
+    assert "No verdict yet, because the debate has not ended." in run(some, "d")[1]
+    assert "Verdict: A" in run(some, "e")[1]
+    assert "open" in run(some)[1]
+    lines = tmp_path / "log.jsonl"
+    lines.write_text(
+        '{"type":"item","debate":"d","question":"q"}\n{"type":"turn","debate":"d","round":1,"agent":"x","vote":"A"}\n',
+        encoding="utf-8",
+    )
+    assert "No verdict, because the log records none." in run(lines, "d")[1]
+    (tmp_path / "log.calls.jsonl").touch()
+    assert "No verdict yet, because the debate has not ended." in run(lines, "d")[1]

@@ -118,4 +118,4 @@ def test_a_wrong_option_is_one_line(study: Path, words: tuple[str, ...], line: s
 def test_a_study_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = run(str(tmp_path / "none.toml"))
     assert done.exit_code == 1
-    assert "No such file or directory" in done.stderr
+    assert "a study must exist; got" in done.stderr

@@ -125,7 +125,7 @@ def test_a_claim_that_is_not_as_stated_makes_the_check_fail() -> None:
         (("sign-agreement", "--verify", "--workers", "0"), "d3stats: workers must be >= 1; got workers=0"),
         (
             ("sign-agreement", "--verify", "--seed", "-1"),
-            "d3stats: rng must be >= 0 when it is a seed; got rng=-1",
+            "d3stats: --seed must be >= 0; got -1",
         ),
     ],
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from log_worlds import item, panel, turn, write_lines
+from typer.testing import CliRunner
 
+from d3stats.cli import app
 from d3stats.log import KINDS, examine
 from d3stats.log.arrays import BY_A_RULE
 from d3stats.trajectories import Trajectories
@@ -168,3 +171,29 @@ def test_the_reasons_that_a_rule_gives_are_known_to_the_reader() -> None:
         if isinstance(rule, type) and isinstance(getattr(rule, "reason", None), str)
     }
     assert reasons - of_protocols <= BY_A_RULE
+
+
+@pytest.mark.parametrize(
+    "names", [["a.csv"], ["a.csv", "b.csv"], ["a.csv", "my votes.csv", "c.csv"], ["*.csv"]]
+)
+@pytest.mark.parametrize("own", [False, True])
+def test_the_advised_command_fixes_every_file_as_it_was_read(
+    names: list[str], own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is run as it is printed: all files, with the options with which they were read."""
+    monkeypatch.chdir(tmp_path)
+    head = "qid,turn,who,said,gold\n" if own else "debate,round,agent,vote,label\n"
+    for k, name in enumerate(names if "*" not in names[0] else ["a.csv", "b.csv"]):
+        again = f"{k},1,x,B,A\n" if k == 0 else ""  # only the first file has a defect
+        Path(name).write_text(head + f"{k},1,x,A,A\n{again}{k},1,y,é,A\n", encoding="latin-1")
+    columns = dict(zip(("debate", "round", "agent", "vote", "label"), head.strip().split(","), strict=True))
+    report = examine(*names, columns=columns if own else None, encoding="latin-1", missing_values=["-", "é"])
+    lines = [line for line in report.to_text().splitlines() if line.startswith("A copy without")]
+    (line,) = lines
+    words = shlex.split(line.partition(": ")[2])
+    assert words[:2] == ["d3stats", "doctor"]
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code in (0, 2), done.output  # the copy keeps the votes that are missing
+    assert examine("clean.csv").n_turns == report.n_turns
+    assert examine("clean.csv").n_debates == report.n_debates
+    assert examine("clean.csv").missing_votes == report.missing_votes

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -37,6 +38,8 @@ from d3stats.inference.printed_tables.significance import (
     implied_df,
     t_range,
 )
+from d3stats.inference.tables import read_cells
+from d3stats.log.files import as_path
 from d3stats.result import Result
 
 __all__ = [
@@ -220,11 +223,13 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     known = [c for c in COLUMNS if c in given]
     if not known:
         raise ValueError(
-            f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}"
+            f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}; rename a column "
+            "to one of them"
         )
     if frame.empty:
         raise ValueError("a table must have at least one row; got none")
     names = _names(frame, given)
+    frame, comma = _with_points(frame, [given[c] for c in known])
     rows = []
     for i, name in enumerate(names):
         cells = {
@@ -239,6 +244,7 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         raise ValueError(f"a table must print at least one number in {', '.join(known)}; got none")
     _refuse_outside(rows)
     rows, notes = _in_tens(rows)
+    notes = [*comma, *notes]
     kinds: dict[str, list[Row]] = {"row": [], "average": [], "whole": []}
     for row in rows:
         low = row.name.strip().lower()
@@ -302,6 +308,53 @@ def _cell(value: object, column: str, name: str) -> Printed | None:
         return printed(text if isinstance(value, str) else float(text))
     except ValueError:
         raise ValueError(f"{column} must be a number as printed; got {text!r} in row {name!r}") from None
+
+
+_WRITTEN = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_WITH_POINTS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_COMMA = re.compile(r"(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+")
+
+
+def _texts(frame: pd.DataFrame) -> list[str]:
+    return [cell for k in range(frame.shape[1]) for cell in frame.iloc[:, k] if isinstance(cell, str)]
+
+
+def _decimal_comma(texts: Iterable[str]) -> str | None:
+    """Return a number whose comma stands before its decimals, where all numbers can be written so; else None.
+
+    The comma of "1,390" may stand between thousands; that of "85,0" cannot.
+    """
+    numbers = [x for text in texts for x in _WRITTEN.findall(text) if "," in x or "." in x]
+    certain = [x for x in numbers if _COMMA.fullmatch(x) and not _THOUSANDS.fullmatch(x)]
+    one_way = all(_COMMA.fullmatch(x) or _WITH_POINTS.fullmatch(x) for x in numbers)
+    return certain[0] if certain and one_way else None
+
+
+def _refuse_doubtful(texts: Iterable[str]) -> None:
+    """Refuse a number whose comma may stand before decimals or between thousands, in a table that writes either."""
+    found = next((x for text in texts for x in _WRITTEN.findall(text) if _THOUSANDS.fullmatch(x)), None)
+    if found is not None:
+        raise ValueError(
+            f"numbers of a table with decimal commas must have no comma between thousands; got {found!r}; write "
+            f"{found.replace(',', '')} (or all numbers with decimal points, if this comma is a decimal comma)"
+        )
+
+
+def _with_points(frame: pd.DataFrame, columns: Sequence[object]) -> tuple[pd.DataFrame, list[str]]:
+    """Write numbers that have a decimal comma with a point, and say so."""
+    found = _decimal_comma(_texts(frame[list(columns)]))
+    if found is None:
+        return frame, []
+    frame = frame.copy()
+    for column in columns:
+        if _head(column)[0] in ("n", "tokens"):
+            _refuse_doubtful(_texts(frame[[column]]))
+        frame[column] = [
+            cell.replace(".", "").replace(",", ".") if isinstance(cell, str) else cell
+            for cell in frame[column]
+        ]
+    return frame, [f"numbers have a decimal comma, such as {found!r}"]
 
 
 def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
@@ -727,7 +780,11 @@ class TableAudit(Result):
 
 
 def audit_table(
-    frame: pd.DataFrame, *, checks: Sequence[str] | None = None, n: int | None = None
+    source: pd.DataFrame | str | Path,
+    *,
+    checks: Sequence[str] | None = None,
+    n: int | None = None,
+    encoding: str | None = None,
 ) -> TableAudit:
     """Check every number of a table against the others by interval arithmetic, rounding allowed for.
 
@@ -735,18 +792,21 @@ def audit_table(
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per system. Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``,
-        ``framework``, ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with),
-        ``kappa``, ``n`` (items), ``gain`` (accuracy minus baseline), ``relative_gain``, ``gained`` and ``lost`` (items
-        right in this run alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t,
-        where both are printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of
-        accuracy). Cells should be text: read a CSV with ``dtype=str``, for a float has lost its closing zeros. A row
-        called "average" or "mean", "overall", "total" or "all" is checked against the others.
+    source : DataFrame, str or Path
+        One row per system; a frame, or a file of any kind that holds a table (CSV, TSV, XLSX, Parquet, JSON lines).
+        Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``, ``framework``,
+        ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with), ``kappa``, ``n``
+        (items), ``gain`` (accuracy minus baseline), ``relative_gain``, ``gained`` and ``lost`` (items right in this run
+        alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t, where both are
+        printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of accuracy).
+        Cells should be text, as those of a file of text are: a float has lost its closing zeros. A row called "average"
+        or "mean", "overall", "total" or "all" is checked against the others.
     checks : sequence of str, optional
         Names in ``CHECKS``; by default all.
     n : int, optional
         Number of items of every row, when there is no column ``n``.
+    encoding : str, optional
+        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Returns
     -------
@@ -765,7 +825,7 @@ def audit_table(
     >>> print(found.of("inconsistent")[0])
     SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than the printed ones)
     """
-    table = read_table(frame, n=n)
+    table = read_table(source, n=n) if isinstance(source, pd.DataFrame) else _of_file(source, n, encoding)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
     made: list[tuple[int, Reading, TableAudit]] = []
     for reading in readings(table):
@@ -778,6 +838,29 @@ def audit_table(
         name, why = next(iter(found.left_out.items()))
         raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
     return replace(found, notes=(*_notes(table, reading, made[0][0] - wrong), *table.notes))
+
+
+def _of_file(path: str | Path, n: int | None, encoding: str | None) -> UserTable:
+    """Read a table of a file as text, for 0.60 says more than 0.6; say where the file's format does not keep it."""
+    try:
+        frame, sheet = read_cells(as_path(path), encoding)
+    except ValueError as error:
+        commas = "a row must have" in str(error)
+        raise ValueError(f"{error}; put a number that holds a comma in quotes" if commas else error) from None
+    known = {str(c): _head(c)[0] for c in frame.columns}
+    texts = (
+        _texts(frame.loc[:, [c in COLUMNS for c in known.values()]]) if len(known) == frame.shape[1] else []
+    )
+    if sheet.may_have_commas and _decimal_comma(texts) is None and not any("." in text for text in texts):
+        _refuse_doubtful(texts)
+    table = read_table(frame, n=n)
+    lost = [name for name in sheet.numbers if known.get(name) in table.columns and known[name] != "n"]
+    notes = list(sheet.notes)
+    if lost:
+        notes.append(
+            f"{_listed(lost)}: the file holds numbers, not text, so closing zeros are not known: 0.60 is read as 0.6"
+        )
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:

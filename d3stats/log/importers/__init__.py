@@ -33,6 +33,7 @@ from typing import Any
 import msgspec
 
 from d3stats._check import meant
+from d3stats.log.files import no_file
 from d3stats.log.schema import Item, Turn, Verdict
 
 __all__ = ["ImportSummary", "Importer", "available", "import_log", "load", "write_records"]
@@ -208,7 +209,7 @@ def import_log(
             )
     origin = Path(source)
     if not origin.exists():
-        raise FileNotFoundError(f"source must exist; got source={str(origin)!r}")
+        raise no_file(origin, "source")
     return write_records(
         importer.records(origin, **options),
         destination,

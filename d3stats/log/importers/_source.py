@@ -14,6 +14,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from d3stats.log.files import no_file
+
 
 def files(source: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of the files whose base name fits `pattern`, sorted by name.
@@ -28,7 +30,7 @@ def files(source: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
         When a folder or an archive holds no such file, or an archive cannot be read.
     """
     if not source.exists():
-        raise FileNotFoundError(f"source must exist; got source={str(source)!r}")
+        raise no_file(source, "source")
     found = False
     if source.is_dir():
         for path in sorted(source.rglob(pattern)):

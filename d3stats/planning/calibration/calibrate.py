@@ -27,7 +27,7 @@ from d3stats.result import Result
 from d3stats.stopping import StoppingRule
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 from d3stats.worlds import World
-from d3stats.worlds.base import to_toml
+from d3stats.worlds.base import to_toml, world_types
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,7 @@ class Calibration(Result):
         -------
         DataFrame
             ``parameter, estimate, bse, low, high, level, template, decided_by``. The last says whether the value is
-            the ``"pilot"``'s, ``"pilot, hardly"`` (the 95 % interval is most of the range), the ``"template"``'s
+            the ``"pilot"``'s, ``"pilot, hardly"`` (the 95 % interval is wide), the ``"template"``'s
             (the pilot does not determine it) or a ``"bound"``.
         """
         if table is not None:
@@ -262,14 +262,25 @@ def _intervals(space: Space, x: Floats, sd: Floats, bse: Floats, level: float) -
 
 
 def _wide(space: Space, intervals: Floats) -> NDArray[np.bool_]:
-    """Say which intervals are most of what is possible."""
-    low, high = intervals.T
-    with np.errstate(invalid="ignore"):
-        of_range = high - low > 0.5 * (space.high - space.low)
-        of_scale = high - space.low > 10 * (low - space.low)
-        wide = np.where(np.isfinite(space.low), of_scale, high - low > 2 * space.width)
-    result: NDArray[np.bool_] = np.where(np.isfinite(space.high), of_range, wide)
-    return result
+    """Say which intervals are so wide that the pilot says little."""
+    return np.array(
+        [_why_wide(space, i, *limits) is not None for i, limits in enumerate(intervals)], dtype=np.bool_
+    )
+
+
+def _why_wide(space: Space, i: int, low: float, high: float) -> str | None:
+    """Return why an interval of one parameter is wide, by the kind of its range; None where it is not."""
+    least, most, width = float(space.low[i]), float(space.high[i]), float(space.width[i])
+    low, high = float(low), float(high)
+    if np.isfinite(most):
+        wide = high - low > 0.5 * (most - least)
+        return f"covers more than half of the possible values, {least:g} to {most:g}" if wide else None
+    if np.isfinite(least):
+        wide = high - least > 10 * (low - least)
+        above = "" if least == 0 else f", both counted from {least:g}"
+        return f"has an upper limit above ten times the lower one{above}" if wide else None
+    wide = high - low > 2 * width
+    return f"is longer than {2 * width:g}, twice a large difference of such a parameter" if wide else None
 
 
 def _template(world: World | type[World], pilot: Trajectories) -> Any:
@@ -277,7 +288,10 @@ def _template(world: World | type[World], pilot: Trajectories) -> Any:
     family: Any = world
     if isinstance(world, type) and issubclass(world, World):
         if not world.free:
-            raise TypeError(f"world must be one that can be calibrated; got {world.__name__}")
+            fitted = ", ".join(name for name, kind in world_types().items() if kind.free)
+            raise TypeError(
+                f"world must be one that can be calibrated; got {world.__name__}; choose among {fitted}"
+            )
         voting = sum(name != "tie-break" for name in pilot.seats)
         family = family(panel=max(1, min(voting, int(pilot.panel.max(initial=1)))))
     if not isinstance(family, World):
@@ -345,10 +359,17 @@ def _untold_by_search(
         )
     weak = np.flatnonzero(~blind & _wide(space, intervals))
     if len(weak):
-        listed = ", ".join(f"{names[i]} ({intervals[i, 0]:.3g} to {intervals[i, 1]:.3g})" for i in weak)
-        notes.append(
-            f"the pilot says little about {listed}, because the 95 % interval covers most of the range"
-        )
+        by_reason: dict[str, list[str]] = {}
+        for i in weak:
+            low, high = intervals[i]
+            by_reason.setdefault(str(_why_wide(space, int(i), low, high)), []).append(
+                f"{names[i]} ({low:.3g} to {high:.3g})"
+            )
+        notes += [
+            f"the pilot says little about {', '.join(listed)}, because {'its' if len(listed) == 1 else 'each'} 95 % "
+            f"interval {reason}"
+            for reason, listed in by_reason.items()
+        ]
     alike = np.tril(np.abs(correlation) > _COLLINEAR, -1) & ~blind & ~blind[:, None]
     for i, j in np.argwhere(alike):
         notes.append(

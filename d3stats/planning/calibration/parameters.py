@@ -87,7 +87,8 @@ class Space:
             elif np.isfinite(group.high):
                 out.append(group.low + (group.high - group.low) * special.expit(part))
             elif np.isfinite(group.low):
-                out.append(group.low + np.exp(part))
+                with np.errstate(over="ignore"):  # an upper limit beyond all numbers is infinite
+                    out.append(group.low + np.exp(part))
             else:
                 out.append(part)
         return np.concatenate(out)
