@@ -46,19 +46,18 @@ def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
 def round_tables(report: RoundsReport) -> list[Table]:
     """Return the counts and the per-round table."""
     t = report.trajectories
-    counts = report.counts()
+    counts, table = report.counts(), report.to_frame()
     correct = (
         f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
         ["round", *[str(c) for c in counts.columns], "missing votes"],
         [
             [str(r), *[str(v) for v in row], str(missing)]
             for (r, row), missing in zip(
-                counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
+                counts.T.to_dict("list").items(), table["missing_votes"], strict=True
             )
         ],
     )
     rows = []
-    table = report.to_frame()
     # The same debates on both sides: shown where they are not all debates of the row.
     shared = bool((table["ks_debates"].notna() & (table["ks_debates"] != table["debates"])).any())
     for row in table.to_dict("records"):
