@@ -10,10 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
@@ -129,15 +131,24 @@ class VoteTable:
     def __len__(self) -> int:
         return len(self.debates)
 
-    @property
+    @cached_property
     def cast(self) -> NDArray[np.bool_]:
         """Turns with a vote."""
         return self.vote >= 0
 
-    @property
+    @cached_property
     def right(self) -> Ints:
         """The right answer of each turn's debate, -1 unknown."""
         return self.label[self.debate]
+
+    @cached_property
+    def contents(self) -> list[bytes]:
+        """The votes of each debate, by round and agent's place among its agents, as one key."""
+        order = np.lexsort((self.agent, self.round, self.debate))
+        debate = self.debate[order]
+        rows = np.stack([self.round[order], self.vote[order]], axis=1).astype(np.int64)
+        ends = np.searchsorted(debate, np.arange(len(self) + 1)).tolist()
+        return [rows[a:b].tobytes() for a, b in pairwise(ends)]
 
 
 def findings(table: VoteTable) -> tuple[Finding, ...]:
@@ -158,7 +169,11 @@ def findings(table: VoteTable) -> tuple[Finding, ...]:
     >>> findings(VoteTable(*[np.zeros(0, np.int64)] * 7, [], [], [], [], np.zeros(0, np.int64)))
     ()
     """
-    found = ((kind, look(table)) for kind, look in FINDINGS.items()) if len(table) else ()
+    return _found(table, FINDINGS)
+
+
+def _found(table: VoteTable, kinds: Iterable[str]) -> tuple[Finding, ...]:
+    found = ((kind, FINDINGS[kind](table)) for kind in kinds) if len(table) else ()
     return tuple(Finding(kind, message) for kind, message in found if message)
 
 
@@ -220,7 +235,7 @@ def judged(
         debates=names, agents=who, answers=answers, groups=[""], depth=one, unit="item",
         only_right_or_wrong=set(answers) <= {"right", "wrong"},
     )  # fmt: skip
-    return tuple(each for each in findings(table) if each.kind in _OF_JUDGMENTS)
+    return _found(table, [kind for kind in FINDINGS if kind in _OF_JUDGMENTS])
 
 
 _OF_JUDGMENTS = {
@@ -237,6 +252,10 @@ _OF_JUDGMENTS = {
 
 
 def _codes(texts: Any) -> tuple[Ints, list[str]]:
+    column = pd.Series(list(texts), dtype=object)
+    if pd.api.types.infer_dtype(column, skipna=True) == "string":
+        found, values = pd.factorize(column)
+        return found.astype(np.int64), list(map(str, values))
     known: dict[str, int] = {}
     codes = [
         -1 if text is None or text != text else known.setdefault(str(text), len(known)) for text in texts
@@ -248,8 +267,8 @@ def _no_vote_is_a_label(t: VoteTable) -> str:
     both = t.cast & (t.right >= 0)
     if t.only_right_or_wrong or not both.any() or (t.vote == t.right)[both].any():
         return ""
-    votes = {t.answers[k] for k in np.unique(t.vote[both])}
-    labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
+    votes = {t.answers[k] for k in _different(t.vote[both])}
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
     return (
         f"no vote ever equals its label (votes {_listed(votes)}; labels {_listed(labels)}), so every "
         f"accuracy would be 0; {_how_they_differ(votes, labels)}"
@@ -350,14 +369,14 @@ def _several_categories(t: VoteTable) -> str:
 
 def _labels_nobody_votes(t: VoteTable) -> str:
     cast = t.vote[t.cast]
-    used = np.unique(cast)
+    used = _different(cast)
     known = t.label[t.label >= 0]
     if t.only_right_or_wrong or not 2 <= len(used) <= 8 or len(cast) < 20 * len(used):
         return ""
     strange = known[~np.isin(known, used)]
     if not len(strange) or len(strange) == len(known):
         return ""
-    names = {t.answers[k] for k in np.unique(strange)}
+    names = {t.answers[k] for k in _different(strange)}
     return (
         f"{counted(len(strange), t.unit)} of {len(known):,} {verb(len(strange), 'has', 'have')} a label "
         f"that no agent votes for ({_listed(names)}; votes are {_listed({t.answers[k] for k in used})}); "
@@ -368,7 +387,7 @@ def _labels_nobody_votes(t: VoteTable) -> str:
 def _answers_alike(t: VoteTable) -> str:
     if t.only_right_or_wrong:
         return ""
-    used = np.unique(np.concatenate([t.vote, t.label]))
+    used = _different(np.concatenate([t.vote, t.label]))
     alike = defaultdict(list)
     for name in sorted(t.answers[k] for k in used[used >= 0]):
         alike[_folded(name)].append(name)
@@ -399,7 +418,7 @@ def _names_alike(t: VoteTable) -> str:
 
 
 def _votes_like_missing(t: VoteTable) -> str:
-    labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
     votes, n = np.unique(t.vote[t.cast], return_counts=True)
     found = {
         t.answers[k]: int(many)
@@ -427,7 +446,7 @@ _LIKE_MISSING = re.compile(
 def _every_debate_wrong(t: VoteTable) -> str:
     last = (t.round == t.depth[t.debate]) & t.cast & (t.right >= 0)
     hits = t.cast & (t.vote == t.right)
-    judged = np.unique(t.debate[last])
+    judged = _different(t.debate[last])
     if len(judged) < _SOME or not hits.any():
         return ""
     right = np.bincount(t.debate[last & hits], minlength=len(t))
@@ -450,9 +469,9 @@ def _every_vote_right(t: VoteTable) -> str:
 
 
 def _one_answer(t: VoteTable) -> str:
-    cast = np.unique(t.vote[t.cast])
-    labels = np.unique(t.label[t.label >= 0])
-    if t.only_right_or_wrong or len(cast) != 1 or len(labels) < 2 or len(np.unique(t.debate)) < _SOME:
+    cast = _different(t.vote[t.cast])
+    labels = _different(t.label[t.label >= 0])
+    if t.only_right_or_wrong or len(cast) != 1 or len(labels) < 2 or len(_different(t.debate)) < _SOME:
         return ""
     return (
         f"every vote is {t.answers[int(cast[0])]!r} although labels differ "
@@ -462,7 +481,7 @@ def _one_answer(t: VoteTable) -> str:
 
 def _votes_are_texts(t: VoteTable) -> str:
     cast = t.vote[t.cast]
-    distinct = len(np.unique(cast))
+    distinct = len(_different(cast))
     if len(cast) < _MANY or distinct < 0.9 * len(cast) or len(cast) <= 1.5 * len(t):
         return ""
     return (
@@ -505,7 +524,7 @@ def _rounds_without_votes(t: VoteTable) -> str:
 
 def _without_votes(t: VoteTable, codes: Ints) -> tuple[list[int], int]:
     """Return the codes (of debates, agents or rounds) that occur and have no vote, and how many occur."""
-    played = np.unique(codes)
+    played = _different(codes)
     cast = np.bincount(codes[t.cast], minlength=int(played.max(initial=0)) + 1)
     return played[cast[played] == 0].tolist(), len(played)
 
@@ -541,8 +560,8 @@ def _no_turns(t: VoteTable) -> str:
 
 
 def _one_agent(t: VoteTable) -> str:
-    speaking = np.unique(t.agent)
-    debates = len(np.unique(t.debate))
+    speaking = _different(t.agent)
+    debates = len(_different(t.debate))
     if t.known_protocol or len(speaking) != 1 or debates < 3 or _one_turn_each(t):
         return ""
     return (
@@ -552,7 +571,7 @@ def _one_agent(t: VoteTable) -> str:
 
 
 def _one_turn_each(t: VoteTable) -> str:
-    if t.known_protocol or len(t.debate) < 20 or len(np.unique(t.debate)) < len(t.debate):
+    if t.known_protocol or len(t.debate) < 20 or len(_different(t.debate)) < len(t.debate):
         return ""
     return (
         f"each of {len(t.debate):,} debates has a single turn; check that the column of debates names the "
@@ -570,15 +589,16 @@ def _one_long_debate(t: VoteTable) -> str:
 
 
 def _panel_changes(t: VoteTable) -> str:
-    sizes: dict[int, set[int]] = defaultdict(set)
-    pairs = np.unique(np.stack([t.debate, t.agent]), axis=1)
-    panel = np.bincount(pairs[0], minlength=len(t))
-    for group, size in zip(t.group[t.depth > 0], panel[t.depth > 0], strict=True):
-        sizes[int(group)].add(int(size))
-    mixed = [group for group, each in sizes.items() if len(each - {0}) > 1]
-    if not mixed:
+    width = len(t.agents) + 1
+    panel = np.bincount(_different(t.debate * width + t.agent + 1) // width, minlength=len(t))
+    group, panel = t.group[panel > 0], panel[panel > 0]
+    most = int(panel.max(initial=0)) + 1
+    sizes = np.unique(group * most + panel)
+    groups, n = np.unique(sizes // most, return_counts=True)
+    mixed = group[np.isin(group, groups[n > 1])]
+    if not len(mixed):
         return ""
-    each = sorted(sizes[mixed[0]] - {0})
+    each = (sizes[sizes // most == mixed[0]] % most).tolist()
     run = f" of run {t.groups[mixed[0]]!r}" if t.groups[mixed[0]] else ""
     return (
         f"debates{run} have panels of different sizes ({', '.join(map(str, each[:6]))} agents); give runs "
@@ -587,11 +607,11 @@ def _panel_changes(t: VoteTable) -> str:
 
 
 def _runs_identical(t: VoteTable) -> str:
-    runs = np.unique(t.group)
+    runs = _different(t.group)
     if len(runs) < 2 or len(t) < 2 * len(runs) or not t.cast.any():
         return ""
     content: dict[int, list[Any]] = defaultdict(list)
-    for k, votes in enumerate(_contents(t)):
+    for k, votes in enumerate(t.contents):
         asked = t.question[k] if t.question is not None else str(int(t.cluster[k]))
         content[int(t.group[k])].append((asked, int(t.label[k]), votes))
     alike = {run: tuple(sorted(each)) for run, each in content.items()}
@@ -607,8 +627,8 @@ def _runs_identical(t: VoteTable) -> str:
 
 
 def _debates_identical(t: VoteTable) -> str:
-    few = len(t) < _SOME or len(np.unique(t.agent)) < 2 or not t.cast.any()
-    if few or len(set(zip(_contents(t), t.label.tolist(), strict=True))) > 1:
+    few = len(t) < _SOME or len(_different(t.agent)) < 2 or not t.cast.any()
+    if few or len(set(zip(t.contents, t.label.tolist(), strict=True))) > 1:
         return ""
     return (
         f"all {len(t):,} debates have identical votes; check that the rows differ, and that replies did "
@@ -617,9 +637,9 @@ def _debates_identical(t: VoteTable) -> str:
 
 
 def _repeats_identical(t: VoteTable) -> str:
-    if len(np.unique(t.cluster)) == len(t) or len(np.unique(t.agent)) < 2:
+    if len(_different(t.cluster)) == len(t) or len(_different(t.agent)) < 2:
         return ""
-    contents = _contents(t)
+    contents = t.contents
     by_question: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
     for cluster, votes, label in zip(t.cluster.tolist(), contents, t.label.tolist(), strict=True):
         by_question[cluster].append((votes, label))
@@ -648,7 +668,7 @@ def _questions_not_clustered(t: VoteTable) -> str:
                 f"{counted(len(split), 'question')} {verb(len(split), 'lies', 'lie')} in several clusters "
                 f"({_listed(split)}); debates of one question are not independent, so give them one cluster"
             )
-    if len(np.unique(t.cluster)) < len(t):
+    if len(_different(t.cluster)) < len(t):
         return ""
     stems: dict[str, list[int]] = defaultdict(list)
     for k, name in enumerate(t.debates):
@@ -658,7 +678,7 @@ def _questions_not_clustered(t: VoteTable) -> str:
         stems[parts[1]].append(k)
     sizes = {len(each) for each in stems.values()}
     same_label = all(len({int(t.label[k]) for k in each}) == 1 for each in stems.values())
-    if len(stems) < 5 or min(sizes) < 2 or not same_label or len(np.unique(t.label)) < 2:
+    if len(stems) < 5 or min(sizes) < 2 or not same_label or len(_different(t.label)) < 2:
         return ""
     example = [t.debates[k] for k in next(iter(stems.values()))[:2]]
     return (
@@ -706,13 +726,11 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
 """The signs, by name, in the order in which they are reported."""
 
 
-def _contents(t: VoteTable) -> list[bytes]:
-    """Return the votes of each debate, by round and agent's place among its agents, as one key."""
-    order = np.lexsort((t.agent, t.round, t.debate))
-    debate = t.debate[order]
-    rows = np.stack([t.round[order], t.vote[order]], axis=1).astype(np.int64)
-    ends = np.searchsorted(debate, np.arange(len(t) + 1))
-    return [rows[a:b].tobytes() for a, b in pairwise(ends)]
+def _different(codes: Ints) -> Ints:
+    """Return the different codes, sorted; they are counted where they are small, since that needs no sorting."""
+    if len(codes) and codes.min() >= -1 and codes.max() < 4 * len(codes):
+        return np.flatnonzero(np.bincount(codes + 1)) - 1
+    return np.unique(codes)
 
 
 def _folded(text: str) -> str:

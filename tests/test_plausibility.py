@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from d3stats.log import examine
-from d3stats.plausibility import FINDINGS, findings
+from d3stats.plausibility import FINDINGS, _codes, _different, findings
 from d3stats.trajectories import Trajectories
 
 ANSWERS = np.array(list("ABCD"))
@@ -236,3 +239,16 @@ def test_nothing_is_found_in_simulated_debates_of_any_accuracy() -> None:
         for accuracy in (0.3, 0.6, 0.9):
             table = Trajectories.from_frame(sound(n=30, accuracy=accuracy, seed=seed))
             assert findings(table._vote_table()) == ()
+
+
+@given(st.lists(st.integers(-1, 12) | st.integers(-(2**40), 2**40), max_size=12))
+def test_different_codes_are_found_whatever_their_size(codes: list[int]) -> None:
+    assert _different(np.array(codes, dtype=np.int64)).tolist() == sorted(set(codes))
+
+
+@given(st.lists(st.sampled_from(["a", "b", "1", 1, 1.5, True, None, float("nan")]), max_size=8))
+def test_judgments_are_coded_by_their_texts(values: list[Any]) -> None:
+    codes, names = _codes(values)
+    said = [None if x is None or x != x else str(x) for x in values]
+    assert [None if k < 0 else names[k] for k in codes] == said
+    assert names == list(dict.fromkeys(text for text in said if text is not None))

@@ -178,6 +178,10 @@ class Part:
         """Keep some entries (a mask or indices)."""
         return Part(self.row[at], {name: column[at] for name, column in self.columns.items()})
 
+    def replaced(self, **columns: Any) -> Part:
+        """Return the part with other columns in place of those of their names."""
+        return Part(self.row, self.columns | columns)
+
     def coded(self, name: str) -> Coded:
         """Return a coded column, all missing where it is absent."""
         column = self.columns.get(name)

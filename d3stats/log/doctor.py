@@ -22,9 +22,10 @@ from d3stats._words import counted, visible
 from d3stats.log.arrays import stopped_by_rule
 from d3stats.log.column_names import Columns, choice_of
 from d3stats.log.columns import unified
+from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.problems import Cause, Problem, causes_of
-from d3stats.log.reader import DebateLog, iter_records, read_log, seated
+from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
@@ -399,17 +400,34 @@ def examine(
     try:
         files = find_files(paths)
         if log is None:
-            log = read_log(
-                *(file.path for file in files),
-                strict=False,
+            log, checked = read_both(
+                [file.path for file in files],
                 missing_values=missing_values,
                 columns=columns,
                 encoding=encoding,
             )
+        else:
+            checked = log.to_checked()
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
+    return examined(
+        files, paths, log, checked, missing_values=missing_values, columns=columns, encoding=encoding
+    )
+
+
+def examined(
+    files: Sequence[LogFile],
+    paths: Sequence[str | Path],
+    log: DebateLog,
+    checked: Checked,
+    *,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> DoctorReport:
+    """Report on files that were read into tables and into columns of the same order."""
     journals = read_journals(file.path for file in files)
-    report = _report(log, len(files), ", ".join(map(str, paths)), journals)
+    report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals)
     return replace(report, paths=tuple(map(str, paths)), options=_options(missing_values, columns, encoding))
 
 
@@ -440,15 +458,19 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     ]
 
 
-def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | None) -> DoctorReport:
+def _report(
+    log: DebateLog, checked: Checked, n_files: int, name: str, journals: JournalWords | None
+) -> DoctorReport:
     missing = count_missing(log.turns, journals)
-    depth = log.turns.groupby("debate")["round"].max()
     has_seat = seated(log.turns)
-    panel = log.turns[has_seat].groupby("debate")["agent"].nunique()
-    silent = len(log.items) - len(depth)
-    rounds = Counter(int(n) for n in depth)
-    if silent:
-        rounds[0] = silent
+    turns, n = checked.turns, len(checked.items)
+    debate, agent = turns.coded("debate").codes, turns.coded("agent")
+    depth = np.zeros(n, dtype=np.int64)
+    np.maximum.at(depth, debate, turns.numbers("round").astype(np.int64))
+    width = len(agent.values) + 1
+    named = has_seat & (agent.codes >= 0)
+    seats = np.unique(debate[named] * np.int64(width) + agent.codes[named]) // width
+    panel = np.bincount(seats, minlength=n)
     vote = log.turns["vote" if log.coding == "answers" else "correct"][has_seat]
     return DoctorReport(
         n_files=n_files,
@@ -456,8 +478,8 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         n_debates=len(log.items),
         n_turns=len(log.turns),
         n_verdicts=len(log.verdicts),
-        rounds=dict(sorted(rounds.items())),
-        panel_sizes=dict(sorted(Counter(int(n) for n in panel).items())),
+        rounds=_how_many(depth),
+        panel_sizes=_how_many(panel[panel > 0]),
         missing_votes=float(vote.isna().mean()) if len(vote) and not _scores_alone(log.turns) else None,
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
@@ -466,32 +488,38 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=(*log.notes, *_stopped_together(log, depth)),
-        findings=_findings(log, has_seat),
+        notes=(*log.notes, *_stopped_together(checked, depth[depth > 0])),
+        findings=_findings(checked, depth, has_seat),
     )
 
 
-def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
+def _how_many(sizes: NDArray[np.int64]) -> dict[int, int]:
+    """Return how often each size occurs, the smallest first."""
+    different, n = np.unique(sizes, return_counts=True)
+    return dict(zip(different.tolist(), n.tolist(), strict=True))
+
+
+def _stopped_together(checked: Checked, depth: NDArray[np.int64]) -> list[str]:
     """Say that a rule ended debates in the last round of a log: its rounds do not show that they would have gone on."""
-    if log.verdicts.empty or depth.empty or depth.min() < depth.max():
+    if not len(checked.verdicts) or not len(depth) or depth.min() < depth.max():
         return []
-    by_rule = stopped_by_rule(log.to_checked())
-    cut = log.items["debate"][by_rule] if by_rule is not None else log.items["debate"][:0]
-    stopped = log.verdicts.loc[log.verdicts["debate"].isin(cut), "stop_reason"]
-    if stopped.empty:
+    by_rule = stopped_by_rule(checked)
+    if by_rule is None or not by_rule.any():
         return []
+    stopped = checked.verdicts.coded("stop_reason")[
+        by_rule[checked.verdicts.coded("debate").codes]
+    ].occurring()
     return [
-        f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of "
-        f"{counted(len(depth), 'debate')} in round {depth.iloc[0]}, the last of this log, so the decisions "
+        f"a stopping rule ({', '.join(sorted(stopped))}) ended {int(by_rule.sum()):,} of "
+        f"{counted(len(depth), 'debate')} in round {depth[0]}, the last of this log, so the decisions "
         "and costs of later rounds are unknown"
     ]
 
 
-def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...]:
+def _findings(checked: Checked, depth: NDArray[np.int64], has_seat: NDArray[np.bool_]) -> tuple[Finding, ...]:
     """Return the signs that the votes were not read as they were meant."""
-    checked = log.to_checked()
     items, turns = checked.items, checked.turns[has_seat]
-    by_answers = log.coding == "answers"
+    by_answers = checked.coding == "answers"
     if by_answers:
         (vote, label), answers = unified(turns.coded("vote"), items.coded("label"))
     else:
@@ -499,9 +527,7 @@ def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...
         label, answers = np.ones(len(items), dtype=np.int32), ["0", "1"]
     run, agent, error = items.coded("log"), turns.coded("agent"), turns.coded("error")
     (cluster, question), _ = unified(items.coded("cluster"), items.coded("question"))
-    depth = np.zeros(len(items), dtype=np.int64)
-    np.maximum.at(depth, checked.turns.coded("debate").codes, checked.turns.numbers("round"))
-    kinds = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
+    kinds = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
     table = VoteTable(
         debate=turns.coded("debate").codes.astype(np.int64),
         round=turns.numbers("round"),

@@ -720,10 +720,31 @@ def read_log(
 
 def log_of(checked: Checked) -> DebateLog:
     """Return what remains of a log as tables."""
-    items, turns, verdicts = tables_of(checked)
+    return _log_of(in_order(checked))
+
+
+def _log_of(checked: Checked, *, parsed: bool = True) -> DebateLog:
+    items, turns, verdicts = tables_of(checked, parsed=parsed)
     return DebateLog(
         items, turns, verdicts, checked.problems, checked.coding, checked.notes, checked.n_records
     )
+
+
+def read_both(
+    paths: Iterable[str | Path],
+    *,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> tuple[DebateLog, Checked]:
+    """Read a log leniently into tables, in which scores are JSON texts, and into columns of the same order.
+
+    For those who need both, since ``DebateLog.to_checked`` looks at every cell again.
+    """
+    checked = in_order(
+        read_checked(paths, strict=False, missing_values=missing_values, columns=columns, encoding=encoding)
+    )
+    return _log_of(checked, parsed=False), checked
 
 
 def read_checked(
@@ -836,40 +857,53 @@ def coded(column: pd.Series) -> Coded:
     return Coded(codes.astype(np.int32), values.tolist())
 
 
-def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return items, turns and verdicts, sorted by debate, round and agent so that order does not depend on the file.
+def in_order(checked: Checked) -> Checked:
+    """Return a log sorted by debate, round and agent, so that its order does not depend on the file."""
+    turns, agent, debate = checked.turns, checked.turns.coded("agent"), checked.items.coded("debate")
+    place, names = _rank(debate.values), sorted(debate.values)
 
-    Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a verdict's
-    Int64.
-    """
-    turns, agent = checked.turns, checked.turns.coded("agent")
-    place = _rank(checked.items.coded("debate").values)
+    def moved(part: Part, order: NDArray[Any]) -> Part:
+        return part[order].replaced(debate=Coded(place[part.coded("debate").codes[order]], names))
 
-    def by_debate(part: Part) -> NDArray[Any]:
-        return np.argsort(place[part.coded("debate").codes], kind="stable")
+    def by_debate(part: Part) -> Part:
+        return moved(part, np.argsort(place[part.coded("debate").codes], kind="stable"))
 
     order = np.lexsort(
         (_rank(agent.values)[agent.codes], turns.numbers("round"), place[turns.coded("debate").codes])
     )
-    vote = "vote" if checked.coding == "answers" else "correct"
-    tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
-    said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
-    said += ("persona", "temperature", *(name for name in TEXTS["turns"] if name in turns.columns))
-    asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))
-    return (
-        _table(checked.items[by_debate(checked.items)], asked),
-        _table(turns[order], said),
-        _table(checked.verdicts[by_debate(checked.verdicts)], VERDICT),
+    return replace(
+        checked,
+        items=by_debate(checked.items),
+        turns=moved(turns, order),
+        verdicts=by_debate(checked.verdicts),
     )
 
 
-def _rank(names: list[str]) -> NDArray[np.int64]:
-    rank = np.zeros(len(names) + 1, dtype=np.int64)
+def tables_of(checked: Checked, *, parsed: bool = True) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return items, turns and verdicts of a log that is :func:`in_order`.
+
+    Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a verdict's
+    Int64. Scores are dicts, or without `parsed` their JSON texts, which take far less time and memory.
+    """
+    vote = "vote" if checked.coding == "answers" else "correct"
+    tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
+    said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
+    said += ("persona", "temperature", *(name for name in TEXTS["turns"] if name in checked.turns.columns))
+    asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))
+    return (
+        _table(checked.items, asked),
+        _table(checked.turns, said, parsed),
+        _table(checked.verdicts, VERDICT),
+    )
+
+
+def _rank(names: list[str]) -> NDArray[np.int32]:
+    rank = np.zeros(len(names) + 1, dtype=np.int32)
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     return rank
 
 
-def _table(part: Part, names: tuple[str, ...]) -> pd.DataFrame:
+def _table(part: Part, names: tuple[str, ...], parsed: bool = True) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name in names:
         if name == "round" and "agent" in names:
@@ -884,10 +918,22 @@ def _table(part: Part, names: tuple[str, ...]) -> pd.DataFrame:
             columns[name] = pd.array(pd.arrays.IntegerArray(whole, absent))
         else:
             values = part.coded(name).to_array()
-            if name == "scores":
-                values[:] = [None if x is None else json.loads(x, parse_int=float) for x in values]
+            if name == "scores" and parsed:
+                values[:] = [None if x is None else _SCORES.decode(x) for x in values]
             columns[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(columns, columns=list(names))
+
+
+def _scores_text(scores: Any) -> str | None:
+    """Return scores as JSON."""
+    if not isinstance(scores, dict):
+        return scores if isinstance(scores, str) else None
+    try:
+        text = _ENCODER.encode(scores).decode()
+    except (TypeError, ValueError, OverflowError):
+        return json.dumps(scores)
+    # What is not finite was written as null.
+    return json.dumps(scores) if "null" in text else text
 
 
 def checked_of(
@@ -897,7 +943,7 @@ def checked_of(
     *,
     notes: tuple[str, ...] = (),
 ) -> Checked:
-    """Return tables in canonical form, one row per turn, debate and verdict, as columns; scores may be dicts."""
+    """Return tables in canonical form, one row per turn, debate and verdict, as columns; scores are dicts or JSON."""
     debates = items["debate"].to_numpy(dtype=object)
     by_correctness = "vote" not in turns.columns
     parts: list[Part] = []
@@ -919,9 +965,7 @@ def checked_of(
             else:
                 column = table[name]
                 if name == "scores":
-                    column = pd.Series(
-                        [json.dumps(x) if isinstance(x, dict) else None for x in column], dtype=object
-                    )
+                    column = pd.Series([_scores_text(x) for x in column], dtype=object)
                 columns[name] = coded(column)
         parts.append(Part(np.arange(len(table)), columns))
     coding: Coding = "correctness" if by_correctness else "answers"

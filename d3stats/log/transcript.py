@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from d3stats._words import visible
-from d3stats.log.files import find_files, journal_path, open_bytes, unusable
+from d3stats.log.files import LogFile, find_files, journal_path, open_bytes, unusable
 from d3stats.log.problems import Problem
 from d3stats.values import name_text
 
@@ -188,6 +188,27 @@ class _Debate(msgspec.Struct, gc=False):
 _DEBATE = msgspec.json.Decoder(_Debate)
 
 
+def _debate_of(line: bytes) -> str | None:
+    try:
+        return _DEBATE.decode(line).debate
+    except (ValueError, RecursionError):
+        return None
+
+
+def _some_lines(file: LogFile, named: Callable[[str], str | None]) -> Iterator[tuple[int, bytes]]:
+    """Yield lines with their numbers: those around every line that is about a debate with a name."""
+    first = 1
+    with open_bytes(file) as handle:
+        while lines := handle.readlines(1 << 17):
+            try:
+                debates = {record.debate for record in _DEBATE.decode_lines(b"".join(lines))}
+            except (ValueError, RecursionError):
+                debates = {name for name in map(_debate_of, lines) if name is not None}
+            if any(named(debate) is not None for debate in debates):
+                yield from enumerate(lines, first)
+            first += len(lines)
+
+
 def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, Transcript]:
     r"""Read some debates of a log of JSON lines, in one pass that looks only at names.
 
@@ -218,30 +239,31 @@ def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, 
     items: dict[str, Item] = {}
     turns: dict[str, list[Turn]] = {}
     verdicts: dict[str, Verdict] = {}
-    wanted: dict[str, str | None] = {name: name for name in debates}
-    known = set(wanted)
+    known = set(debates)
+    wanted: dict[str, str | None] = {name: name for name in known}
+
+    def named(written: str) -> str | None:
+        """Return the debate that goes by this name, where it is one of those to be read."""
+        if written not in wanted:
+            tidy = name_text(written)
+            wanted[written] = tidy if tidy in known else None
+        return wanted[written]
+
     for file in find_files(paths):
         if file.format != "jsonl" or unusable(file) is not None:
             continue
-        with open_bytes(file) as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    written = _DEBATE.decode(line).debate
-                except (ValueError, RecursionError):
-                    continue
-                if written not in wanted:
-                    tidy = name_text(written)
-                    wanted[written] = tidy if tidy in known else None
-                name = wanted[written]
-                record = None if name is None else read_line(file, number, line)
-                if name is None or record is None or isinstance(record, Problem):
-                    continue
-                if record.type == "item":
-                    items.setdefault(name, record)
-                elif record.type == "turn":
-                    turns.setdefault(name, []).append(record)
-                elif record.type == "verdict":
-                    verdicts.setdefault(name, record)
+        for number, line in _some_lines(file, named):
+            written = _debate_of(line)
+            name = None if written is None else named(written)
+            record = None if name is None else read_line(file, number, line)
+            if name is None or record is None or isinstance(record, Problem):
+                continue
+            if record.type == "item":
+                items.setdefault(name, record)
+            elif record.type == "turn":
+                turns.setdefault(name, []).append(record)
+            elif record.type == "verdict":
+                verdicts.setdefault(name, record)
     return {
         name: Transcript(
             items[name], tuple(sorted(turns.get(name, []), key=lambda turn: turn.round)), verdicts.get(name)

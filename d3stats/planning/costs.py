@@ -403,7 +403,7 @@ class RatioColumns:
         measures = ratios(*self._ratios)
         whole = totals.sum(axis=0)
         drawn = measures(resampled_totals(totals, settings.n_boot, rng))
-        left_out = measures(whole - totals)
+        left_out = measures(whole - totals) if settings.interval == "bca" else None
         once = np.ones(len(totals), dtype=np.int64)
         estimate, low, high, sizes = np.full((4, len(self._ratios)), np.nan)
         for i, (above, below) in enumerate(self._ratios):
@@ -417,7 +417,7 @@ class RatioColumns:
                 found = share_limits(totals[:, above], totals[:, below], settings.level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
                 continue
-            if settings.interval == "bca":
+            if left_out is not None:
                 ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
             else:
                 ends = percentile_ends(replicates, settings.level)

@@ -48,9 +48,9 @@ def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
 def round_tables(report: RoundsReport) -> list[Table]:
     """Return the counts and the per-round table."""
     t = report.trajectories
-    counts = report.counts()
+    counts, table = report.counts(), report.to_frame()
     cells = t.counts("wrong").to_frame()
-    asked = (cells["trials"] * cells["weight"]).groupby(cells["round"]).sum()
+    asked = (cells["trials"] * cells["weight"]).groupby(cells["round"]).sum().to_dict()
     correct = (
         f"Debates with 0, 1, 2, ... correct votes (a missing vote is not correct): {t.n_debates} debates of "
         f"{len(t.cluster_names)} questions",
@@ -58,12 +58,11 @@ def round_tables(report: RoundsReport) -> list[Table]:
         [
             [str(r), *[str(v) for v in row], f"{missing:,} of {asked[r]:,.0f}"]
             for (r, row), missing in zip(
-                counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
+                counts.T.to_dict("list").items(), table["missing_votes"], strict=True
             )
         ],
     )
     rows = []
-    table = report.to_frame()
     # The same debates on both sides: shown where they are not all debates of the row.
     shared = bool((table["ks_debates"].notna() & (table["ks_debates"] != table["debates"])).any())
     for row in table.to_dict("records"):

@@ -126,12 +126,22 @@ def cluster_totals(values: Floats, cluster: Ints) -> Floats:
     >>> cluster_totals(np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.array([4, 4, 7])).tolist()
     [[1.0, 2.0], [1.0, 1.0]]
     """
-    _, index = np.unique(cluster, return_inverse=True)
-    n_clusters = int(index.max(initial=-1)) + 1
+    n_clusters, index = _occurring(cluster)
     total = np.empty((n_clusters, values.shape[1]))
     for column in range(values.shape[1]):
         total[:, column] = np.bincount(index, weights=values[:, column], minlength=n_clusters)
     return total
+
+
+def _occurring(codes: Ints) -> tuple[int, Ints]:
+    """Return how many different codes occur, and where each entry is among them, sorted; without sorting if it can."""
+    if len(codes) and codes.min() >= 0 and codes.max() < 4 * len(codes):
+        occurs = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
+        occurs[codes] = True
+        place = np.cumsum(occurs) - 1
+        return int(place[-1]) + 1, place[codes]
+    known, index = np.unique(codes, return_inverse=True)
+    return len(known), index
 
 
 def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:

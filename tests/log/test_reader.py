@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_worlds import item, panel, turn, write_lines
+from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
 from d3stats.log import reader
+from d3stats.log.arrays import arrays_of
 from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Records, joined
 from d3stats.log.files import find_files, unusable
-from d3stats.log.reader import line_blocks, read_lines
+from d3stats.log.reader import line_blocks, read_both, read_lines, read_log
 from d3stats.log.schema import MODELS
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6) | st.sampled_from(
@@ -289,3 +291,44 @@ def test_a_log_whose_first_line_has_a_wrong_type_is_still_a_log(tmp_path: Path) 
     records = read_lines(file)
     assert [(p.line, p.field) for p in records.problems] == [(1, "type")]
     assert len(records.turns) == 6
+
+
+@given(log=clean_logs())
+@settings(max_examples=20)
+def test_tables_and_columns_that_are_read_together_say_the_same(log: Any, tmp_path_factory: Any) -> None:
+    path = write_log(tmp_path_factory.mktemp("both") / "log.jsonl", log)
+    tables, checked = read_both([path])
+    alone = read_log(path, strict=False)
+    for name in ("items", "turns", "verdicts"):
+        one, other = getattr(tables, name), getattr(alone, name)
+        columns = [column for column in other.columns if column != "scores"]
+        pd.testing.assert_frame_equal(one[columns], other[columns])
+    scores = [None if text is None else json.loads(text) for text in tables.turns["scores"]]
+    assert scores == alone.turns["scores"].tolist()
+    found, wanted = (arrays_of(each) for each in (checked, alone.to_checked()))
+    again = arrays_of(tables.to_checked())
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+        np.testing.assert_array_equal(again[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("points", "mean"),
+    [
+        (np.float64(2.5), 2.5),
+        (3, 3.0),
+        (True, 1.0),
+        (float("nan"), np.nan),
+        (float("inf"), np.inf),
+        (2**70, 2.0**70),
+    ],
+)
+def test_scores_of_a_table_of_ones_own_are_the_numbers_that_they_are(
+    points: Any, mean: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text('debate,round,agent,vote,label,scores\nd,1,x,A,A,"{""A"":{""c"":1}}"\n')
+    log = read_log(path)
+    log.turns["scores"] = pd.Series([{"A": {"c": points}, "null": {"c": 1.0}}], dtype=object)
+    read = log.to_checked().turns.coded("scores").to_array()[0]
+    np.testing.assert_equal(float(json.loads(read)["A"]["c"]), mean)

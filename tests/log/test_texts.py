@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from d3stats.log import iter_records, read_log, write_jsonl
+from d3stats.log.transcript import read_transcripts
 
 RECORDS = [
     {"type": "item", "debate": "d", "question": "q", "text": "Why?", "candidates": ["x", "y"]},
@@ -114,3 +115,20 @@ def test_two_wordings_of_a_question_do_not_contradict_each_other(tmp_path: Path)
     records = [RECORDS[0], RECORDS[0] | {"text": "Why so?"}, *RECORDS[1:]]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert read_log(path, texts=True).items["text"].tolist() == ["Why?"]
+
+
+@pytest.mark.parametrize(
+    "odd", [b"", b"\n", b"{", b'[1]\n{"debate":"d 900"}\n', b'{"debate":7}\n', b"\xff\n"]
+)
+def test_debates_are_found_among_many_blocks_of_lines_with_odd_ones(odd: bytes, tmp_path: Path) -> None:
+    path, lines = tmp_path / "log.jsonl", []
+    for d in range(1000):
+        lines.append({"type": "item", "debate": f"d {d}", "question": "q", "text": "?" * 300})
+        lines.append({"type": "turn", "debate": f"d {d}", "round": 1, "agent": "x", "text": f"words {d}"})
+    written = [json.dumps(line).encode() + b"\n" for line in lines]
+    written[1801] = written[1801].replace(b"d 900", b"d  900")  # as a name it is the same
+    path.write_bytes(b"".join([*written[:1700], odd, *written[1700:]]))
+    found = read_transcripts(path, debates=["d 900", "d 3", "d 1000"])
+    wanted = {"d 900": "words 900", "d 3": "words 3"}
+    assert {name: one.turns[0].text for name, one in found.items()} == wanted
+    assert list(found) == list(wanted)

@@ -486,32 +486,65 @@ def test_the_picture_in_the_readme_is_of_the_page_of_today(monkeypatch: pytest.M
     assert "](docs/report.png)" in (docs.parent / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
 
-def _large(path: Path, n: int) -> Path:
-    """Write n debates of two rounds and three voters, with texts, tokens and labels."""
+def _large(path: Path, n: int, agents: int = 3, rounds: int = 2, scores: bool = False) -> Path:
+    """Write n debates with texts, tokens and labels, and perhaps each voter's scores of both sides."""
     rng = np.random.default_rng(5)
-    votes = np.where(rng.random((n, 6)) < 0.7, "A", "B")
+    votes = np.where(rng.random((n, agents * rounds)) < 0.7, "A", "B")
+    points = [f'"scores":{{"A":{{"logic":{k % 11}}},"B":{{"logic":{k // 11}}}}},' for k in range(121)]
+    scored = rng.integers(len(points), size=votes.shape)
     words = "x" * 40
     with path.open("w", encoding="utf-8") as file:
         file.write('{"type":"log","schema_version":2,"writer":"tests"}\n')
         for d in range(n):
             file.write(f'{{"type":"item","debate":"d{d}","question":"q{d // 2}","label":"A"}}\n')
             for k, vote in enumerate(votes[d]):
+                said = points[scored[d, k]] if scores else ""
                 file.write(
-                    f'{{"type":"turn","debate":"d{d}","round":{k // 3 + 1},"agent":"a{k % 3}","vote":"{vote}",'
-                    f'"tokens_in":{100 + k},"tokens_out":50,"text":"{words}"}}\n'
+                    f'{{"type":"turn","debate":"d{d}","round":{k // agents + 1},"agent":"a{k % agents}",'
+                    f'"vote":"{vote}",{said}"tokens_in":{100 + k},"tokens_out":50,"text":"{words}"}}\n'
                 )
     return path
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(tmp_path: Path) -> None:
-    log = _large(tmp_path / "large.jsonl", 100_000)
+@pytest.mark.parametrize(("agents", "rounds", "scores"), [(3, 2, False), (5, 3, True)])
+def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
+    agents: int, rounds: int, scores: bool, tmp_path: Path
+) -> None:
+    log = _large(tmp_path / "large.jsonl", 100_000, agents, rounds, scores)
     d3stats.analyse("slm7", n_boot=20).to_html()  # compiled code is loaded once
     began = time.process_time()
     page = d3stats.analyse(log).to_html()
     took = time.process_time() - began
     assert len(page.encode()) < 5e6
     assert took < 20, f"{took:.1f} s"
+
+
+@pytest.mark.parametrize("roles", [None, ("a0", "a1")])
+def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | None, tmp_path: Path) -> None:
+    from d3stats.inference.comparison.run_tables import recorded_of
+    from d3stats.log import examine, read_log
+    from d3stats.report.source import read_sources
+
+    lines = _large(tmp_path / "log.jsonl", 60, scores=True).read_text().splitlines()
+    said = [
+        line.replace('"agent":"a', f'"role":"a{k % 3}","agent":"a') if '"turn"' in line else line
+        for k, line in enumerate(lines)
+    ]
+    said += [f'{{"type":"verdict","debate":"d{d}","decision":"{"BA"[d % 2]}"}}' for d in range(0, 60, 7)]
+    path = tmp_path / "roles.jsonl"
+    path.write_text("\n".join([*said[:1], *said[:0:-1]]) + "\n")
+    (source,) = read_sources([path], roles=roles)
+    alone = recorded_of(read_log(path, strict=False), roles)
+    assert source.recorded is not None
+    assert len(source.trajectories) == 60
+    assert source.recorded.decision.tolist() == alone.decision.tolist()
+    assert source.recorded.roles == alone.roles
+    assert source.recorded.note() == alone.note()
+    for name, one in vars(alone.trajectories).items():
+        if not name.startswith("_"):
+            np.testing.assert_array_equal(getattr(source.trajectories, name), one, err_msg=name)
+    assert source.doctor == examine(path) == examine(path, log=read_log(path, strict=False))
 
 
 def test_the_size_of_a_page_does_not_grow_with_the_log(tmp_path: Path) -> None:

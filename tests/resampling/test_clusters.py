@@ -15,6 +15,7 @@ from d3stats.resampling import (
     anova_sums,
     cluster_codes,
     cluster_t,
+    cluster_totals,
     hotelling,
     intraclass,
     jackknife,
@@ -111,3 +112,11 @@ def test_intraclass_of_single_members_or_equal_values_is_unknown() -> None:
     for values, codes in ((np.arange(3.0), np.arange(3)), (np.ones(4), np.array([0, 0, 1, 1]))):
         parts = mean_squares(anova_sums(values, codes).sum(axis=0, keepdims=True))
         assert np.isnan(intraclass(*parts)[0])
+
+
+@given(st.lists(st.integers(0, 12) | st.integers(-(2**40), 2**40), max_size=12))
+def test_totals_are_those_of_each_cluster_whatever_its_code(codes: list[int]) -> None:
+    values = np.arange(2.0 * len(codes)).reshape(-1, 2)
+    found = cluster_totals(values, np.array(codes, dtype=np.int64))
+    wanted = [values[np.array(codes) == code].sum(axis=0).tolist() for code in sorted(set(codes))]
+    assert found.tolist() == wanted

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -201,9 +202,11 @@ class Ratings:
 
     def where(self, items: NDArray[np.bool_]) -> Ratings:
         """Keep the flagged items; clusters keep their codes."""
+        if items.all():
+            return self
         return replace(
             self,
-            items=tuple(name for name, kept in zip(self.items, items.tolist(), strict=True) if kept),
+            items=tuple(compress(self.items, items.tolist())),
             codes=self.codes[items],
             label=None if self.label is None else self.label[items],
             cluster=self.cluster[items],
@@ -402,27 +405,30 @@ def _long_table(
             raise ValueError(f"{column} must be named; got a missing name {where}")
         notes += read.notes(f"{column}s")
     label = table["label"] if "label" in table.columns else table["vote"][:0]
-    vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
+    read = canonical(table["vote"], label, missing_values=missing_values)
+    vote, right = read.columns
     # The label stands on every row of its item: it is counted once.
     once = label[~pd.Series(names["item"]).duplicated()] if len(label) else label
-    notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+    if read.missing or read.merged:
+        notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
     result = pd.DataFrame(names | {"vote": vote} | ({"label": right} if len(label) else {}), dtype=object)
     result["cluster"] = pd.Series([None] * len(table), dtype=object)
     if "cluster" in table.columns:
         grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
         result["cluster"] = grouped.columns[0]
         notes += grouped.notes("clusters")
+    item, items = pd.factorize(result["item"])
     for column in ("cluster", "label"):
         if column in result.columns:
-            result[column] = _one_per_item(result, column)
-    bare = result.loc[result["cluster"].isna(), "item"].nunique()
-    if 0 < bare < result["item"].nunique():
-        notes.append(blank_clusters(int(bare)))
+            result[column] = _one_per_item(result, column, item, len(items))
+    bare = len(np.unique(item[result["cluster"].isna().to_numpy()]))
+    if 0 < bare < len(items):
+        notes.append(blank_clusters(bare))
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     known = result["label"] if "label" in result.columns else None
     doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
     result.index, result.attrs = read_from, attrs
-    return _without_repeats(result, repeats, notes), (*doubts, *notes)
+    return _without_repeats(result, item, repeats, notes), (*doubts, *notes)
 
 
 def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
@@ -432,12 +438,15 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
     if log.coding != "answers":
         notes.append(CORRECTNESS)
     # Who never votes (advocates, a judge beside a jury) is no rater with votes missing.
-    turns = log.turns[seated(log.turns)]
-    silent = log.turns["debate"].nunique() - turns["debate"].nunique()
+    rating = seated(log.turns)
+    turns, silent = log.turns, 0
+    if not rating.all():
+        turns = turns[rating]
+        silent = log.turns["debate"].nunique() - turns["debate"].nunique()
     if silent:
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn, so they are left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
-    items = log.items.set_index("debate")
+    items = log.items.set_index("debate")[["question", "cluster", "label", "log"]]
     if log.coding == "answers" and (doubt := several_labels(list(items["question"]), items["label"])):
         notes.append(f"WARNING: {doubt}")
     n_rounds = turns["round"].nunique()
@@ -563,36 +572,45 @@ def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[st
     """Say that the last round was taken, where there are several and nobody chose, and which that is."""
     if round_number is not None or n_rounds < 2:
         return []
-    rounds = sorted({int(one) for one in taken})
+    rounds = np.unique(np.asarray(taken, dtype=np.int64)).tolist()
     which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
     note = f"votes are from the last round in which raters had a turn ({which}); for another, ask with "
     return [note + setting("round_number", "...", "round")]
 
 
 def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
-    known = sorted({int(x) for x in table["round"]})
-    if round_number is not None and round_number not in known:
-        raise ValueError(f"round_number must be one of {known}; got {round_number}")
+    if round_number is not None:
+        known = sorted({int(x) for x in table["round"].unique()})
+        if round_number not in known:
+            raise ValueError(f"round_number must be one of {known}; got {round_number}")
     last = table.groupby(item)["round"].transform("max") if round_number is None else round_number
     return table[table["round"] == last].copy()
 
 
-def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
+def _one_per_item(table: pd.DataFrame, column: str, item: NDArray[np.int64], n_items: int) -> pd.Series:
     """Return what each item's rows say, where some row says it; two different values are refused."""
-    first = table.groupby("item", sort=False)[column].transform("first")
-    differs = (table[column].notna() & (table[column] != first)).to_numpy()
-    if differs.any():
-        one, other, item = next(
-            zip(first[differs], table[column][differs], table["item"][differs], strict=True)
+    codes, values = pd.factorize(table[column])
+    given = np.flatnonzero(codes >= 0)
+    first = np.full(n_items, -1, dtype=np.int64)
+    first[item[given][::-1]] = codes[given][::-1]
+    differs = given[codes[given] != first[item[given]]]
+    if len(differs):
+        row = int(differs[0])
+        one, other = values[first[item[row]]], values[codes[row]]
+        raise ValueError(
+            f"{column} must be one per item; got {one!r} and {other!r} on item {table['item'].iloc[row]!r}"
         )
-        raise ValueError(f"{column} must be one per item; got {one!r} and {other!r} on item {item!r}")
-    return first.astype(object).where(first.notna(), None)
+    return pd.Series(np.array([*values, None], dtype=object)[first[item]], index=table.index, dtype=object)
 
 
-def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:
-    again = table.groupby(["item", "rater"], sort=False).cumcount().to_numpy()
-    if not again.any():
+def _without_repeats(
+    table: pd.DataFrame, item: NDArray[np.int64], repeats: Repeats, notes: list[str]
+) -> pd.DataFrame:
+    rater, raters = pd.factorize(table["rater"])
+    pair = pd.Series(item * len(raters) + rater)
+    if pair.is_unique:
         return table
+    again = pair.groupby(pair, sort=False).cumcount().to_numpy()
     if repeats == "refuse":
         item, rater = table[["item", "rater"]][again > 0].iloc[0]
         raise ValueError(

@@ -10,7 +10,8 @@ distance .6. The default is the pmf scale.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -438,16 +439,26 @@ class Drift(Result):
         distance when nothing drifts; ``low, high`` are percentiles when questions are resampled. A distance below its
         noise shows no drift; only an upper bound below a margin shows there is none.
         """
+        for scale in scales:
+            if scale not in self._by_scale:
+                self._by_scale[scale] = self._distances(scale)
+        columns = ["round", "debates", "scale", "ks", "noise", "low", "high", "level", "kind"]
+        return pd.DataFrame([row for scale in scales for row in self._by_scale[scale]], columns=columns)
+
+    @cached_property
+    def _by_scale(self) -> dict[Scale, list[tuple[Any, ...]]]:
+        """The rows of :meth:`ks` that were asked for already."""
+        return {}
+
+    def _distances(self, scale: Scale) -> list[tuple[Any, ...]]:
         tail, panel = (1 - self.level) / 2, self.fit.panel
         rows = []
-        for scale in scales:
-            for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
-                noise = np.quantile(_distances(*pair.swapped, scale, panel), self.level)
-                low, high = np.quantile(_distances(*pair.resampled, scale, panel), [tail, 1 - tail])
-                ks = distance(pair.before, pair.after, scale, panel)
-                rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.kind))
-        columns = ["round", "debates", "scale", "ks", "noise", "low", "high", "level", "kind"]
-        return pd.DataFrame(rows, columns=columns)
+        for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
+            noise = np.quantile(_distances(*pair.swapped, scale, panel), self.level)
+            low, high = np.quantile(_distances(*pair.resampled, scale, panel), [tail, 1 - tail])
+            ks = distance(pair.before, pair.after, scale, panel)
+            rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.kind))
+        return rows
 
 
 def rounds_drift(
