@@ -216,8 +216,12 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     Wilson's formula at as many trials as the cluster-robust error is worth, at most as many as there are (Dean and
     Pagano, 2015), with Student's quantile. Its degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared
     error, whose variation is measured by fourth powers. They are at least 2 and at most clusters - 1. Near 0 and 1 they
-    are far fewer, because a few clusters that hold an outcome of the rarer kind make up the whole error. Where all or
-    none succeed, no error can be measured, and the limits are Clopper and Pearson's with each cluster counted once.
+    are far fewer, because a few clusters that hold an outcome of the rarer kind make up the whole error.
+
+    An outcome is at most as frequent as the clusters that hold one. So neither limit lies beyond Clopper and Pearson's
+    limit of that frequency. There each cluster counts once, weighted by its trials, and the number of clusters is
+    Kish's effective one. Where all or none succeed, no error can be measured, and this limit alone remains, with every
+    cluster counted.
 
     Where a trial is a mean of several votes (one juror of a panel, repeated items), it still counts as one trial at
     most, although it varies less than one vote does. The limits are then somewhat wide.
@@ -265,7 +269,21 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     square = float(stdtrit(df, (1 + level) / 2)) ** 2
     centre = (value + square / (2 * worth)) / (1 + square / worth)
     half = float(np.sqrt(square * (spread / worth + square / (4 * worth**2)))) / (1 + square / worth)
-    return ShareLimits(max(centre - half, 0.0), min(centre + half, 1.0), se, WILSON, note)
+    low, high = max(centre - half, 0.0), min(centre + half, 1.0)
+    low = max(low, 1 - _exact_bound(below - above, below, level))
+    high = min(high, _exact_bound(above, below, level))
+    return ShareLimits(low, high, se, WILSON, note)
+
+
+def _exact_bound(outcomes: Floats, trials: Floats, level: float) -> float:
+    """Return Clopper and Pearson's upper limit of the frequency of clusters that hold an outcome."""
+    from scipy.special import betaincinv
+
+    effective = float(trials.sum()) ** 2 / float(trials @ trials)
+    held = float(trials[outcomes > _ROUNDING * trials].sum() / trials.sum())
+    return (
+        float(betaincinv(held * effective + 1, effective * (1 - held), (1 + level) / 2)) if held < 1 else 1.0
+    )
 
 
 _GRID = 2000

@@ -186,9 +186,9 @@ def shares(config: Config, workers: int = 1) -> pd.DataFrame:
     near = config["shares"]
     grid = [
         (sizes, n_clusters, share, icc)
-        for sizes in SIZES[1:]
+        for sizes in SIZES
         for n_clusters in near["clusters"]
-        for icc in near["icc"]
+        for icc in (near["icc"] if sizes != "one" else [0.0])
         for share in near["share"]
     ]
     cells = [delayed(share_cell)(config, *point, near["replicates"]) for point in grid]

@@ -248,3 +248,54 @@ def test_walds_interval_without_width_says_so() -> None:
         assert found.low == found.high
         assert "width 0" in found.note
     assert share(19, 20, kind="Wald").note == ""
+
+
+@pytest.mark.parametrize("n", [10, 49, 75, 600])
+@pytest.mark.parametrize("items", [1, 4])
+def test_one_failure_more_never_lowers_a_limit_of_the_failures(n: int, items: int) -> None:
+    """One item or four a cluster that fail together: the limits rise with the number of failing clusters."""
+    trials = np.full(n, items)
+    found = [share(np.arange(n) < k, np.ones(n, dtype=int), cluster=np.arange(n)) for k in range(min(n, 40))]
+    whole = [share(items * (np.arange(n) < k), trials, cluster=np.arange(n)) for k in range(min(n, 40))]
+    for estimates in (found, whole):
+        low, high = ([float(getattr(e, end)) for e in estimates] for end in ("low", "high"))
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) > 0).all()
+
+
+@given(st.integers(2, 200), st.data())
+def test_a_share_of_single_trials_is_never_above_the_exact_limit(n: int, data: st.DataObject) -> None:
+    """Every cluster has one trial: the limit on the side of the rarer outcome is at most Clopper and Pearson's."""
+    rare = data.draw(st.integers(1, n // 2))
+    exact = proportion_interval(rare, n, kind="Clopper-Pearson")
+    few, many = (
+        share(rows, np.ones(n, dtype=int), cluster=np.arange(n))
+        for rows in (np.arange(n) < rare, np.arange(n) >= rare)
+    )
+    assert few.high is not None
+    assert many.low is not None
+    assert few.high <= float(exact[1]) + 1e-12
+    assert many.low >= 1 - float(exact[1]) - 1e-12
+
+
+def test_a_large_cluster_counts_for_more_than_one() -> None:
+    """Failures in a cluster that holds half of all trials: the limit is not that of one cluster of forty."""
+    trials = np.array([39, *[1] * 39])
+    failing = share(np.array([39, *[0] * 39]), trials, cluster=np.arange(40))
+    assert failing.value == 0.5
+    assert failing.high is not None
+    assert failing.high > 0.7
+
+
+@pytest.mark.parametrize("n", [10, 20, 40, 80])
+def test_single_trials_are_covered_at_every_share(n: int) -> None:
+    """One trial a cluster, all shares from .01 to .99, coverage by adding up the Binomial; Wilson's worst is .842."""
+    counts = np.arange(n + 1)
+    found = [share(np.arange(n) < k, np.ones(n, dtype=int), cluster=np.arange(n)) for k in counts]
+    low, high = (np.array([getattr(e, end) for e in found]) for end in ("low", "high"))
+    grid = np.linspace(0.01, 0.99, 981)[:, None]
+    covered = (stats.binom.pmf(counts, n, grid) * ((low <= grid) & (grid <= high))).sum(axis=1)
+    assert covered.min() >= 0.93
+    assert covered.mean() >= 0.955
+    exact = proportion_interval(counts, np.full(n + 1, n), kind="Clopper-Pearson")
+    assert (high - low).mean() < (exact[1] - exact[0]).mean()
