@@ -842,15 +842,13 @@ def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFram
     Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a verdict's
     Int64.
     """
-    turns, agent = checked.turns, checked.turns.coded("agent")
+    turns = checked.turns
     place = _rank(checked.items.coded("debate").values)
 
     def by_debate(part: Part) -> NDArray[Any]:
         return np.argsort(place[part.coded("debate").codes], kind="stable")
 
-    order = np.lexsort(
-        (_rank(agent.values)[agent.codes], turns.numbers("round"), place[turns.coded("debate").codes])
-    )
+    order = turns_in_order(checked)
     vote = "vote" if checked.coding == "answers" else "correct"
     tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
     said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
@@ -861,6 +859,16 @@ def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFram
         _table(turns[order], said),
         _table(checked.verdicts[by_debate(checked.verdicts)], VERDICT),
     )
+
+
+def turns_in_order(checked: Checked) -> NDArray[np.int64]:
+    """Return the turns as :func:`tables_of` sorts them: by debate, round and agent."""
+    turns, agent = checked.turns, checked.turns.coded("agent")
+    place = _rank(checked.items.coded("debate").values)
+    found: NDArray[np.int64] = np.lexsort(
+        (_rank(agent.values)[agent.codes], turns.numbers("round"), place[turns.coded("debate").codes])
+    )
+    return found
 
 
 def _rank(names: list[str]) -> NDArray[np.int64]:
