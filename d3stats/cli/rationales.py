@@ -57,6 +57,15 @@ def rationales(
         int | None,
         typer.Option("--round", help="The round whose texts are taken; each debate's last by default."),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="d3stats.inference.reasons.texts:Order",
+            help="Order of speaking in a round: one after another in the order of the rows (turns), or all that vote "
+            "at the same time (rounds); default: that of the log's protocol, else rounds.",
+        ),
+    ] = None,
     cites: Annotated[
         Path | None,
         typer.Option(
@@ -127,7 +136,11 @@ def rationales(
     from d3stats.inference import rationales as measured
 
     settings: dict[str, Any] = {"role": roles, "round_number": round_number, "level": level, "rng": seed}
-    settings |= {"cites": _patterns("--cites", cites), "reasons": _patterns("--reasons", reasons)}
+    settings |= {
+        "order": order,
+        "cites": _patterns("--cites", cites),
+        "reasons": _patterns("--reasons", reasons),
+    }
     settings |= {"ignore": ignore, "repeated_words": repeated_words or None, "family": family}
     settings |= reading(missing_values, columns, encoding)
     found: Rationales | RationaleComparison
@@ -166,8 +179,12 @@ def _show(found: Any) -> None:
     print_warnings(notes)
     for each in _tables(found):
         print_table(*each)
-    bare = [(e.name, [f"no interval: {e.note}"]) for e in found.estimates if e.low is None and e.note]
-    print_notes([*named_notes(bare, "estimates"), *without_warnings(notes)])
+    bare: dict[str, list[str]] = {}
+    for e in found.estimates:
+        if e.low is None and e.note:
+            bare.setdefault(e.note, []).append(e.name)
+    said = [f"no interval for {'; '.join(names)}: {note}" for note, names in bare.items()]
+    print_notes([*said, *without_warnings(notes)])
 
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:

@@ -45,13 +45,13 @@ def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, 
     ]
     cites = "rationales that cite the debate"
     alone = [*first[cites], judges[cites]]
-    assert [round(min(alone), 3), round(max(alone), 3)] == [0.0, 0.021]
-    assert sorted(later[cites].round(3)) == [0.208, 0.807, 0.905, 0.927]
+    assert [round(min(alone), 3), round(max(alone), 3)] == [0.0, 0.017]
+    assert sorted(later[cites].round(3)) == [0.207, 0.807, 0.895, 0.927]
     bare = "cite the debate, without words of the prompt"
     assert later[bare].dropna().round(3).to_dict() == {
         ("GSM8K, 3 agents", "3"): 0.007,
-        ("small models", "3"): 0.048,
-        ("translation, moderator", "last"): 0.27,
+        ("small models", "3"): 0.046,
+        ("translation, moderator", "last"): 0.24,
     }
     phrases = made["phrases"].set_index(["log", "round", "kind", "phrase"])
     echo = phrases.loc[("GSM8K, 3 agents", "3", "argument", "other agents")]
@@ -63,7 +63,8 @@ def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, 
     assert [first[beside].min().round(3), first[beside].max().round(3)] == [0.746, 0.963]
     repeats = "that repeat an earlier turn"
     moderator = table.loc[("translation, moderator", "last")]
-    assert moderator[repeats] > 10 * moderator[beside]
+    assert moderator[repeats] > 0.4
+    assert np.isnan(moderator[beside])
     ratio = table["within a debate / across questions"].dropna()
     assert [round(ratio.min()), round(ratio.max())] == [3, 17]
     cosine = table["mean cosine within a debate"]

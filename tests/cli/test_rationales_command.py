@@ -60,6 +60,39 @@ def test_two_logs_are_compared(folder: Path) -> None:
     assert found["estimates"][0]["name"] == "rationales that cite the debate, two.csv - one.csv"
 
 
+def test_no_words_and_the_order_of_speaking_are_options(folder: Path) -> None:
+    rows = [
+        (f"d{d}", 1, agent, "A", text)
+        for d in range(12)
+        for agent, text in (("y", f"Answer A {d}."), ("x", "I agree with agent y."))
+    ]
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"])
+    table.to_csv("turns.csv", index=False)
+    share = {}
+    for order in ("turns", "rounds"):
+        found = json.loads(run("turns.csv", "--json", "--order", order, "--words", "0").stdout)
+        share[order] = found["estimates"][0]["value"]
+        assert not any("repeat" in e["name"] for e in found["estimates"])
+    assert share == {"turns": 0.5, "rounds": 0.0}
+    assert "--order turns" in " ".join(run("turns.csv").stdout.split())
+
+
+def test_a_note_on_missing_intervals_names_the_estimates_without_one(folder: Path) -> None:
+    """Shares have limits where all clusters give the same, means have none; the note is about the latter."""
+    rows = [(f"d{d:02}", 1, agent, "A", "the same words") for d in range(12) for agent in "xy"]
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"])
+    table.to_csv("same.csv", index=False)
+    done = run("same.csv")
+    assert done.exit_code == 0, done.output
+    bare = [e for e in json.loads(run("same.csv", "--json").stdout)["estimates"] if e["low"] is None]
+    said = " ".join(done.stdout.split())
+    assert bare
+    assert "all " not in said.split("no interval")[0].split("- ")[-1]
+    for note in {e["note"] for e in bare}:
+        named = "; ".join(e["name"] for e in bare if e["note"] == note)
+        assert f"no interval for {named}: {note}" in said
+
+
 def test_reasons_and_citations_of_ones_own_come_from_a_file(folder: Path) -> None:
     Path("reasons.toml").write_text("safety = 'safe\\w*'\nothers = ['accuracy', 'depth']\n")
     done = run("two.csv", "--json", "--reasons", "reasons.toml", "--cites", "reasons.toml")
@@ -130,6 +163,8 @@ def test_without_scikit_learn_a_note_says_what_to_install(
         (["one.csv", "--role", "judge"], "role must be one of the log's"),
         (["one.csv", "--round", "9"], "--round must be a round in which they spoke"),
         (["one.csv", "--words", "1"], "repeated_words must be >= 2"),
+        (["one.csv", "--words", "-1"], "or None to look for none (--words 0); got repeated_words=-1"),
+        (["one.csv", "--order", "rows"], "order must be one of 'turns', 'rounds'"),
         (["one.csv", "--family", "none"], "family must be one of"),
         (["one.csv", "--reasons", "one.csv"], "--reasons must be TOML; got"),
         (["one.csv", "--reasons", "none.toml"], "must exist; got"),

@@ -3,15 +3,18 @@
 D3, section 5.8, counts rationales that refer to the debate explicitly, and gives two examples: one names an advocate
 who argued something, the other a round and a rebuttal. Here the following count:
 
-- ``speaker``: the name or the role of another agent that had spoken in this debate before;
-- ``round``: a round that the debate had reached ("in round 2", "the opening round");
-- ``argument``: a word of :data:`ARGUMENT`, such as "argued", "rebuttal", "the transcript";
+- ``speaker``: the name or the role of another agent that had spoken in this debate before. A role, or a name that is a
+  word such as "critic", counts as a noun for an agent only ("the judge", "advocate A", "judges agreed"), not in
+  "I judge answer A to be better";
+- ``round``: a round that the debate had reached ("in round 2", "the opening round"), but not "the last round of golf";
+- ``argument``: a word of :data:`ARGUMENT`, such as "argued", "rebuttal", "the transcript", unless its subject is a
+  candidate ("the essay argues") or it is about another debate ("the debate about taxes");
 - ``quote``: words in quotation marks, at least three, that occur in an earlier turn of this debate by another agent and
   not in the question or a candidate.
 
-The first three see words and not their meaning; a user's own patterns replace them. Words of the prompt that come back
-in an answer are no reference either. Phrases to ignore are left out, and a note names a phrase to which most hits of a
-kind are due.
+The first three see words beside each other and not their meaning; a user's own patterns replace them. Words of the
+prompt that come back in an answer are no reference either. Phrases to ignore are left out, and a note names a phrase to
+which most hits of a kind are due.
 
 Words that a rationale *repeats* without quotation marks are no reference by themselves: two agents who deal with one
 question write the same words without having read each other. So the share of rationales that repeat an earlier turn
@@ -50,7 +53,41 @@ ARGUMENT = (
     r"|(?:both|neither|each)\s+sides?\s+(?:has\s+|have\s+)?(?:agree|argu|claim|conced|made|make|offer|present|provid|rais)\w*"
     r")\b"
 )
-"""Words for what happens in a debate, in any case."""
+"""Words for what happens in a debate, in any case. Words about a candidate or another debate do not count."""
+
+_WORK = (
+    r"(?:answer|article|author|book|candidate|essay|film|letter|model|narrator|novel|option|paper|paragraph|passage"
+    r"|piece|poem|poet|protagonist|report|response|review|solution|speech|story|study|summary|text|translation|writer)"
+    r"s?(?:\s+(?:(?-i:[A-Z])|\d+|one|two|three))?"
+)
+_OF_A_WORK = re.compile(
+    rf"\b(?:{_WORK}|he|she|it|I|we|you|assistant\s+(?:(?-i:[A-Z])|\d+))"
+    r"(?:\s+(?:\w+ly|also|then|even|has|have|had|just))*\s+$",
+    re.IGNORECASE,
+)
+"""What stands before a word for arguing where a candidate, its author or the writer argues."""
+_IN_A_WORK = re.compile(
+    rf"\b{_WORK}(?:\s+(?:\w+ly|also|even))*\s+(?:acknowledg|address|anticipat|answer|consider|contain|ha[sd]\b|have\b"
+    r"|includ|lack|list|mak|offer|present|provid|rais|us)\w*(?:\s+\w+){0,3}\s+$",
+    re.IGNORECASE,
+)
+_ARGUING = re.compile(
+    r"argu|rebut(?:s|ted)|refut|conced|counter(?!-?(?:argu|point))|contend|debated", re.IGNORECASE
+)
+_OWN_TO_WORKS = re.compile(r"counter|rebuttal|opening|closing", re.IGNORECASE)
+"""Nouns for what a candidate may hold itself."""
+_THIS_DEBATE = re.compile(r"\b(?:the|this|our|these|those|entire|whole|full)\s+$", re.IGNORECASE)
+_ANOTHER_DEBATE = re.compile(
+    r"[\s-]+(?:about|on(?!\s+the\s+whole)|over|around|surrounding|whether|club|class|teams?)\b", re.IGNORECASE
+)
+_OTHER_DEBATED = re.compile(r"\s+(?:topics?|issues?|questions?|subjects?|matters?|points?)\b", re.IGNORECASE)
+_NOT_OPPONENTS = re.compile(r"\s+of\b", re.IGNORECASE)
+_NOT_THE_DEBATES = re.compile(
+    r"\s+of\s+(?!(?:(?:the|this|our|its|their)\s+)?(?:debat|discuss|argu|question|deliberat|vot|scor|rebut|defen[cs]|exchang"
+    r"|talk|comment|feedback|remark|statement|speak|judg|cross|evidence|review)\w*)",
+    re.IGNORECASE,
+)
+"""What follows upon a round of something else."""
 
 _CALLED = ("agent", "debater", "expert", "panelist", "participant", "referee", "reviewer", "speaker")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -61,6 +98,95 @@ _ROUND = re.compile(
     r"|\b(?P<relative>last|final|previous|earlier|opening|initial|prior|preceding|each|every|both|all)\s+rounds?\b",
     re.IGNORECASE,
 )
+_PEOPLE = frozenset(
+    (
+        *(
+            "advocate",
+            "affirmative",
+            "agent",
+            "aggregator",
+            "assigner",
+            "assistant",
+            "author",
+            "chair",
+            "critic",
+            "debater",
+            "engineer",
+        ),
+        *(
+            "evaluator",
+            "expert",
+            "host",
+            "judge",
+            "juror",
+            "lawyer",
+            "moderator",
+            "negative",
+            "panelist",
+            "participant",
+            "physician",
+        ),
+        *(
+            "player",
+            "psychologist",
+            "public",
+            "referee",
+            "reviewer",
+            "scientist",
+            "scholar",
+            "solver",
+            "speaker",
+        ),
+        *("student", "summarizer", "synthesizer", "teacher", "user", "witness"),
+    )
+)
+"""Names of one word that need more than the word to be those of a speaker."""
+_ORDINAL = "|".join(_ORDINALS)
+_KIND = (
+    rf"(?:(?:same|other|{_ORDINAL}|last|final|presiding|opposing|previous|earlier|preceding|affirmative|negative|fellow"
+    r"|remaining|dissenting|only|entire|two|three|four|five|six|seven)\s+){0,2}"
+)
+_BEFORE_ONE = re.compile(
+    rf"\b(?:(?:the|this|our|another|each|every|either|neither|one)\s+{_KIND}"
+    r"|(?:other|opposing|presiding|fellow|previous|earlier|preceding|dissenting)\s+)$",
+    re.IGNORECASE,
+)
+_BEFORE_SOME = re.compile(
+    r"\b(?:(?:the|these|those|our|both|all|most|some|several|many|few|other|fellow|opposing|of|two|three|four|five|six|seven)"
+    rf"\s+{_KIND})$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"\b(?:according to|contrary to|by|from|with|between|among|than|per|unlike)\s+$", re.IGNORECASE
+)
+_AS_A_VERB = re.compile(
+    r"\b(?:I|we|you|they|who|which|let's|please|would|will|shall|can|could|may|might|must|should|cannot|do|does|did|\w+n['’]t"
+    rf"|\w+['’](?:d|ll)|(?<!according )(?<!compared )(?<!contrary )(?<!response )(?<!respect )(?<!similar )"
+    r"(?<!listened )(?<!opposed )(?<!attention )(?<!thanks )(?<!replied )(?<!reply )(?<!replies )(?<!due )(?<!close )"
+    rf"(?<!responded )(?<!attributed )to|{_WORK})\s+(?:(?:not|also|then|all|both|\w+ly)\s+)*$",
+    re.IGNORECASE,
+)
+"""What stands before a verb such as "judge" or "advocate": "I judge", "hard to judge", "answer A advocates"."""
+_SAYS = re.compile(
+    r"\s+(?:(?:\w+ly|also|then|all|both|never|once)\s+)*(?:argu(?:e|es|ed|ing)|sa(?:y|ys|id)|agree[sd]?|add(?:s|ed)|admit(?:s|ted)"
+    r"|claimed|conceded|concluded|contend(?:s|ed)|countered|criticis?z?ed|emphasi[sz]e[sd]?|explain(?:s|ed)|found|gave|gives"
+    r"|highlight(?:s|ed)|made|makes|mention(?:s|ed)|noted|notes|observed|pointed|points|presented|presents|provided|raised"
+    r"|rebutted|replied|responded|ruled|scored|showed|shown|shows|state[sd]|stressed|suggest(?:s|ed)|think|thinks|thought"
+    r"|voted|votes|was|were|is|are|has|have|had|did|does|do|wrote|writes|seems?)\b",
+    re.IGNORECASE,
+)
+_SIDE = re.compile(r"(?:\s+and\s+(?:the\s+)?\w+)?\s+(?:sides?|teams?|debaters?|advocates?)\b", re.IGNORECASE)
+_OF_ELSE = re.compile(
+    r"\s+of\s+(?!(?:(?:the|each|both|this)\s+)?(?:\w+\s+)?(?:answers?|options?|sides?|candidates?|solutions?|debate|rounds?|(?-i:[AB])"
+    r"|first|second)\b)",
+    re.IGNORECASE,
+)
+"""Advocates of something else."""
+_OWNED = re.compile(r"['’]s\b|(?<=s)['’](?=\s+\w)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:[\s_#-]+|\s+no\.?\s*)(?:\d{1,3}|[A-HJ-Z])(?![\w'’])|[\s_#-]+[A-Z](?=['’]s)")
+_OPENING = re.compile(r"(?:^|[.!?:;\n(\"“—])\s*$")
+_AROUND = 80
+"""So many signs before a word, and behind it, are read."""
 _NEEDS = {"speaker": "name who spoke before", QUOTE: "quote"}
 """Kinds of evidence that need somebody who said something before."""
 _QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]{5,1000})[\"“”«»]")
@@ -221,7 +347,14 @@ def references(
             raise ValueError(f"cites must not be called {QUOTE!r}, which is looked for in any case; got it")
     else:
         columns["speaker"], columns["round"], notes = _by_words(said, hits)
-        columns["argument"] = found("argument", re.compile(ARGUMENT, re.IGNORECASE))
+        argument = re.compile(ARGUMENT, re.IGNORECASE)
+        columns["argument"] = np.array(
+            [
+                hits.keep("argument", row, (m for m in argument.finditer(text) if _is_of_the_debate(m)))
+                for row, text in enumerate(texts)
+            ],
+            dtype=np.float64,
+        )
     columns[QUOTE] = _quotes(said)
     for phrase, n in hits.ignored.items():
         where = f"in {counted(n, 'rationale')}" if n else "which is in no rationale"
@@ -268,13 +401,16 @@ def _by_words(said: Texts, hits: _Hits) -> tuple[Floats, Floats, list[str]]:
             one = turns[row]
             before = {(turn.agent, turn.role) for turn in turns if _is_before(turn, one)}
             names = tuple(sorted({agent for agent, _ in before}))
-            roles = tuple(sorted({role for _, role in before if role and role != one.role}))
-            others, own = _speakers(names, roles, one.agent)
+            roles = tuple(sorted({role for _, role in before if role}))
+            others, own = _speakers(names, roles, one.agent, one.role)
             at_row = len(rounds)
-            named = others.finditer(one.text) if before else ()
+            mine = one.role.casefold() if one.role else ""
+            matches = others.finditer(one.text) if before else ()
+            named = (match for match in matches if _is_somebody(match, mine, names))
             by_name = hits.keep("speaker", at_row, named, own.finditer(one.text))
             speaker.append(float(by_name) if before else np.nan)
             told = list(_ROUND.finditer(one.text)) if "round" in one.text.lower() else []
+            told = [match for match in told if not _NOT_THE_DEBATES.match(one.text, match.end())]
             reached = [match for match in told if _round_of(match) <= one.round]
             rounds.append(float(hits.keep("round", at_row, reached)))
             late += bool(told) and not reached
@@ -288,10 +424,8 @@ def _by_words(said: Texts, hits: _Hits) -> tuple[Floats, Floats, list[str]]:
 
 
 def _is_before(turn: Any, one: Any) -> bool:
-    """Whether a turn of somebody else came before: in an earlier round, or in this one of a role that never votes."""
-    return turn.agent != one.agent and (
-        turn.round < one.round or (turn.round == one.round and not turn.seated)
-    )
+    """Whether a turn of somebody else came before: in an earlier round, or in an earlier stage of this one."""
+    return bool(turn.agent != one.agent and (turn.round, turn.stage) < (one.round, one.stage))
 
 
 def _debates(said: Texts) -> Iterator[tuple[list[Any], list[int]]]:
@@ -306,21 +440,82 @@ def _debates(said: Texts) -> Iterator[tuple[list[Any], list[int]]]:
 
 @lru_cache(maxsize=65_536)
 def _speakers(
-    names: tuple[str, ...], roles: tuple[str, ...], own: str
+    names: tuple[str, ...], roles: tuple[str, ...], own: str, mine: str | None
 ) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the pattern of those who spoke before, by name or role, and of the author's own name.
+    """Return the pattern of those who spoke before, by name or role, and of the author's own name (`own`).
 
-    A name of one or two signs, or a number, counts only after a word for who it is: "agent 2", not "2".
+    A name of one or two signs, or a number, counts only after a word for who it is: "agent 2", not "2". The group
+    ``word`` holds a role, or a name that is a word for people, in which :func:`_is_somebody` finds the nouns.
     """
     called = "|".join(map(_spaced, (*_CALLED, *roles)))
+    words = {word for word in (*roles, *names) if _is_word(word, roles)}
 
     def one(name: str) -> str:
         if len(name) < 3 or name.isdigit():
             return rf"\b(?:{called})s?[\s_#-]+{re.escape(name)}(?!\w)"
         return rf"(?<!\w){_spaced(name)}(?!\w)"
 
-    parts = [*map(one, sorted(names, key=len, reverse=True)), *(rf"\b{_spaced(role)}s?\b" for role in roles)]
-    return re.compile("|".join(parts) or r"(?!)", re.IGNORECASE), re.compile(one(own), re.IGNORECASE)
+    parts = [one(name) for name in sorted(names, key=len, reverse=True) if name not in words]
+    parts += [rf"\b{_spaced(role)}s?\b" for role in roles if role not in words and role != mine]
+    if words:
+        listed = "|".join(map(_spaced, sorted(words, key=lambda word: (-len(word), word))))
+        parts.append(rf"\b(?P<word>{listed})(?P<plural>s?)\b")
+    else:
+        parts.append(r"(?P<word>(?!))(?P<plural>(?!))")
+    return re.compile("|".join(parts), re.IGNORECASE), re.compile(one(own), re.IGNORECASE)
+
+
+def _is_word(name: str, roles: Iterable[str]) -> bool:
+    """Whether a role or a name is one word for people, such as "judge"."""
+    return name.casefold() in _PEOPLE or (name in roles and name.isalpha())
+
+
+def _is_somebody(match: re.Match[str], mine: str, names: Sequence[str]) -> bool:
+    """Whether a word that was found is a noun for somebody who spoke, and not a verb: "the judge", not "I judge"."""
+    text, start, end = match.string, match.start(), match.end()
+    before, behind = text[max(start - _AROUND, 0) : start], text[end : end + _AROUND]
+    word = match["word"]
+    if word is None:
+        verb_like = re.match(r"(?:advocate|judge|referee)\b", match[0], re.IGNORECASE)
+        return not (verb_like and _AS_A_VERB.search(before))
+    if word.casefold() == mine:
+        # Of the own role only others: "another juror", "the other jurors".
+        others = re.search(
+            r"\b(?:another|other|fellow|previous|earlier)\s+(?:\w+\s+)?$", before, re.IGNORECASE
+        )
+        return others is not None
+    if _AS_A_VERB.search(before) or _OF_ELSE.match(text, end):
+        return False
+    many = bool(match["plural"])
+    if (_BEFORE_SOME if many else _BEFORE_ONE).search(before) or _BEHIND.search(before):
+        return True
+    if (
+        _OWNED.match(text, end)
+        or _NUMBERED.match(text, end)
+        or _SAYS.match(text, end)
+        or _SIDE.match(text, end)
+    ):
+        return True
+    # A name that is written as such: "as Critic put it".
+    named = match[0] in names and word[0].isupper()
+    return named and (not _OPENING.search(before) or behind[:1] in {",", ":"})
+
+
+def _is_of_the_debate(match: re.Match[str]) -> bool:
+    """Whether a word for arguing is not said of a candidate, its author or another debate."""
+    text, start, end = match.string, match.start(), match.end()
+    before, word = text[max(start - _AROUND, 0) : start], match[0].casefold()
+    if word in {"debate", "debates"}:
+        return bool(_THIS_DEBATE.search(before)) and not _ANOTHER_DEBATE.match(text, end)
+    if word == "debated" and (
+        _OTHER_DEBATED.match(text, end) or re.search(r"(?:\w+ly|much|often)[\s-]+$", before)
+    ):
+        return False
+    if word in {"opponent", "opponents"}:
+        return not _NOT_OPPONENTS.match(text, end)
+    if _ARGUING.match(word):
+        return not _OF_A_WORK.search(before)
+    return not (_OWN_TO_WORKS.match(word) and _IN_A_WORK.search(before))
 
 
 def _round_of(match: re.Match[str]) -> int:
@@ -491,7 +686,7 @@ def repeats(said: Texts, words: int = REPEATED_WORDS) -> tuple[Floats, Floats, l
 
 def _is_beside(turn: Any, one: Any) -> bool:
     """Whether a turn of somebody else was made at the same time, so that neither could read the other."""
-    return bool(turn.agent != one.agent and turn.round == one.round and turn.seated and one.seated)
+    return bool(turn.agent != one.agent and (turn.round, turn.stage) == (one.round, one.stage))
 
 
 def _is_own_before(turn: Any, one: Any) -> bool:

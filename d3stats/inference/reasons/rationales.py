@@ -45,7 +45,7 @@ from d3stats.inference.reasons.evidence import (
     repeats,
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
-from d3stats.inference.reasons.texts import Texts, as_texts
+from d3stats.inference.reasons.texts import Order, Texts, as_texts
 from d3stats.log.column_names import Columns
 from d3stats.log.contradictions import contradictions, renamed, warned
 from d3stats.resampling import (
@@ -274,6 +274,7 @@ def rationales(
     *,
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
+    order: Order | None = None,
     cites: Mapping[str, str | Sequence[str]] | None = None,
     ignore: str | Sequence[str] | None = None,
     repeated_words: int | None = REPEATED_WORDS,
@@ -297,6 +298,10 @@ def rationales(
         Whose texts are rationales; by default those of every role that votes.
     round_number : int, optional
         In which round; by default each debate's last in which they spoke.
+    order : {"turns", "rounds"}, optional
+        Who spoke before whom within a round. By default what the log's protocol says, with its parameters from the
+        journal beside the log; where it is not known, "rounds". "turns": one after another, in the order of the log's
+        rows. "rounds": those that vote at the same time, after those that never vote.
     cites : mapping of str to str or list of str, optional
         What counts as citing, beside quotations: regular expressions, or lists of words, by name, in place of the kinds
         speaker, round and argument.
@@ -357,7 +362,7 @@ def rationales(
     >>> round(rationales(table, ignore="argued", repeated_words=None)[CITES].value, 3)
     0.333
     """
-    said = as_texts(log, role, round_number, missing_values, columns, encoding)
+    said = as_texts(log, role, round_number, missing_values, columns, encoding, order)
     vectors, why = _vectors([said], embed)
     chosen = _Chosen(cites, ignore, repeated_words, reasons, family, level, rng)
     return _measured(said, vectors[0], chosen, why)
@@ -482,6 +487,7 @@ def compare_rationales(
     names: tuple[str, str] | None = None,
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
+    order: Order | None = None,
     cites: Mapping[str, str | Sequence[str]] | None = None,
     ignore: str | Sequence[str] | None = None,
     repeated_words: int | None = REPEATED_WORDS,
@@ -507,8 +513,10 @@ def compare_rationales(
         Names of the logs; by default their files' names.
     embed : callable, or pair of arrays or paths, optional
         As for :func:`rationales`; one array per log, with a row for every rationale of the log.
-    role, round_number, cites, ignore, repeated_words, reasons, family, level, rng, missing_values, columns, encoding
+    role, round_number, order, cites, ignore, repeated_words, reasons, family, level, rng
         As for :func:`rationales`.
+    missing_values, columns, encoding
+        As in :func:`d3stats.read_log`.
 
     Returns
     -------
@@ -528,7 +536,8 @@ def compare_rationales(
     >>> next(e for e in found.differences if e.name.startswith("mean cosine")).name
     'mean cosine within a debate, generic - personas'
     """
-    both = [as_texts(log, role, round_number, missing_values, columns, encoding) for log in (first, second)]
+    chosen_texts = (role, round_number, missing_values, columns, encoding, order)
+    both = [as_texts(log, *chosen_texts) for log in (first, second)]
     called = _names(names, first, second)
     apart = warned(contradictions(renamed([each.told for each in both], called)))
     generator = as_rng(rng)
@@ -564,9 +573,12 @@ class _Chosen:
     ) -> None:
         self.cites = cites
         self.ignore = phrases_to_ignore(ignore)
-        self.repeated_words = (
-            None if repeated_words is None else integer("repeated_words", repeated_words, minimum=2)
-        )
+        self.repeated_words = None if repeated_words is None else integer("repeated_words", repeated_words)
+        if self.repeated_words is not None and self.repeated_words < 2:
+            raise ValueError(
+                "repeated_words must be >= 2, or None to look for none (--words 0); got "
+                f"repeated_words={repeated_words!r}"
+            )
         self.reasons = compiled(REASONS if reasons is None else reasons, "reasons")
         choice("family", family, FAMILIES)
         self.family = family
@@ -693,8 +705,11 @@ def _alike(said: Texts, vectors: Any, level: float) -> tuple[Cosines, list[_Meas
     if lost := int((~there).sum()):
         which = f"{counted(lost, 'rationale')} of {len(there):,} {verb(lost, 'has', 'have')}"
         what = "a vector of zeros" if isinstance(rows, np.ndarray) else "no word of two letters"
-        notes.append(f"similarity: {which} {what} and {verb(lost, 'was', 'were')} left out")
+        left = f"{which} {what} and {verb(lost, 'was', 'were')} left out"
+        notes.append(f"similarity: {left}" if there.any() else f"no similarity: {left}, and none remains")
     pairs = found.within[:, 1]
+    if not there.any():
+        return found, [], notes
     if not pairs.any():
         return (
             found,
@@ -714,13 +729,16 @@ def _yardstick(
     said: Texts, alike: Cosines, there: NDArray[np.bool_], level: float
 ) -> tuple[list[Estimate], list[str]]:
     """Return the mean cosine across questions, and the ratio of that within debates to it."""
+    if not there.any():
+        return [], []
     question, _ = pd.factorize(said.clusters)
     debate, _ = pd.factorize(said.table["debate"])
     of = pd.Series(question).groupby(debate).first().to_numpy()
     totals = np.column_stack([cluster_totals(alike.within, of.astype(np.int64)), alike.questions])
     totals = totals[totals[:, 4] > 0]
     if len(totals) < 2:
-        return [], ["similarity: with one question there is no pair across questions to compare with"]
+        which = "one question" if len(of) == 0 or of.max() == 0 else "vectors in one question only"
+        return [], [f"similarity: with {which} there is no pair across questions to compare with"]
     between, n = across(totals[:, 2:], at=2), int(there.sum())
     if len(totals) < 3:
         value = float(between(totals.sum(axis=0)[None])[0, 0])

@@ -1,36 +1,144 @@
-"""Which texts of a log are rationales: those of the roles that vote, in one round of each debate.
+"""Which texts of a log are rationales, and which turns came before each.
 
-A rationale is what an agent wrote beside its vote. Advocates, judges beside a jury and others who never vote write no
-rationales; what they said is what a rationale may refer to.
+A rationale is what an agent wrote beside its vote, in one round of each debate. Advocates, judges beside a jury and
+others who never vote write no rationales; what they said is what a rationale may refer to.
+
+The protocol decides who speaks before whom within a round. Where it is known, :data:`SPEAKING` has its stages;
+parameters of a run are in the journal beside its log. Where it is not known, those of a round that vote are taken to
+speak at the same time, after those that never vote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import integer, meant
-from d3stats._words import counted, setting, verb
+from d3stats._check import choice, integer, meant
+from d3stats._words import counted, cut, setting, verb, visible
 from d3stats.log.column_names import Columns, to_type
 from d3stats.log.consistency import check
 from d3stats.log.contradictions import Told, told
-from d3stats.log.files import as_frame, as_path, is_frame
-from d3stats.log.reader import DebateLog, log_of, read_log, seated
+from d3stats.log.files import as_frame, as_path, find_files, is_frame, journal_path
+from d3stats.log.reader import DebateLog, in_order, log_of, read_checked, seated
 from d3stats.log.tables import read_table
 from d3stats.trajectories import Trajectories
 from d3stats.values import missing_words
 
-__all__ = ["SAID", "Texts", "as_texts", "rationale_texts"]
+__all__ = ["SAID", "SPEAKING", "Order", "Speaking", "Texts", "as_texts", "rationale_texts", "stages_of"]
+
+Order = Literal["turns", "rounds"]
+"""The order in a round: one after another in the order of the rows, or all that vote at the same time."""
 
 SAID = ("debate", "question", "round", "agent", "role", "vote", "text")
 """Columns of a table of rationales."""
 CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
+
+
+@dataclass(frozen=True)
+class Speaking:
+    """The order of speaking in a round of a protocol.
+
+    Attributes
+    ----------
+    stages : tuple of str
+        Regular expressions for the names of agents or, where none fits, of roles; turns of one stage are at the same
+        time, a stage follows the one before it.
+    in_turn : bool
+        Whether agents of a stage speak one after another, by the numbers at the end of their names.
+    rounds : int
+        In the rounds before this one all stages are one.
+    """
+
+    stages: tuple[str, ...]
+    in_turn: bool = False
+    rounds: int = 1
+
+
+_COURT = Speaking(("advocate( 2)?", "aggregator", "judge", "juror"))
+
+SPEAKING: dict[str, Speaking] = {
+    "agentverse": Speaking(("assigner", "solver", "critic", "evaluator")),
+    "chateval:communication=one_by_one": Speaking(("referee",), in_turn=True),
+    "chateval:communication=simultaneous": Speaking(("referee",)),
+    "chateval:communication=simultaneous_with_summarizer": Speaking(("referee", "summarizer")),
+    "chateval_open": Speaking(("public", "critic", "scientist")),
+    "d3": _COURT,
+    "eot": Speaking((r"leaf \d+", "synthesizer")),
+    "eot_network": Speaking(("solver",)),
+    "mad": Speaking(("affirmative", "negative", "moderator", "judge")),
+    "majority": Speaking(("panelist",)),
+    "more": _COURT,
+    "more_advocates": _COURT,
+    "multi_persona": Speaking(("affirmative", "negative", "moderator")),
+    "peer_discussion": Speaking(("reviewer 1", "reviewer 2"), rounds=2),
+    "peer_rank": Speaking((r"reviewer \d+",)),
+    "samre": _COURT,
+    "samre_advocates": _COURT,
+    "single_judge": Speaking(("judge",)),
+    "stability": Speaking(("panelist",)),
+}
+"""By the name of a protocol, or by its name and the parameter that matters: the protocols that d3stats plays, and those
+of its importers that are known. ``mad`` is the importer's debate of two sides, a moderator and at times a judge."""
+_TOGETHER = {"pairwise", "rating", "simultaneous"}
+"""Names that importers give to logs in which those that vote do so at the same time."""
+_MATTERS = {"chateval": ("communication", "one_by_one")}
+"""Parameters on which the order depends, with their defaults."""
+_SHOWS = {("chateval", "summarizer"): "chateval:communication=simultaneous_with_summarizer"}
+"""Roles that show the parameter."""
+
+
+def stages_of(protocol: str, agents: Sequence[str], roles: Sequence[str | None], rounds: Any) -> Any:
+    """Return the stage in which each turn is made within its round, or None where the protocol does not say.
+
+    Parameters
+    ----------
+    protocol : str
+        Its name, with parameters (``"chateval:max_rounds=1"``) if they are known.
+    agents, roles : sequence of str
+    rounds : ndarray of int
+
+    Returns
+    -------
+    ndarray of int or None
+
+    Examples
+    --------
+    >>> names, together = ["referee 1", "referee 2", "referee 10"], "chateval:communication=simultaneous"
+    >>> [stages_of(p, names, ["referee"] * 3, np.ones(3)) for p in ("chateval:", together, "chateval", "own")]
+    [array([ 1,  2, 10]), array([0, 0, 0]), None, None]
+    """
+    name, has_parameters, parameters = protocol.partition(":")
+    key = next((key for (of, role), key in _SHOWS.items() if of == name and role in roles), name)
+    if name in _MATTERS and key == name:
+        parameter, default = _MATTERS[name]
+        given = re.search(rf"(?:^|,)\s*{parameter}\s*=\s*(\w+)", parameters)
+        if not has_parameters:
+            return None
+        key = f"{name}:{parameter}={given[1] if given else default}"
+    known = SPEAKING.get(key)
+    if known is None:
+        return None
+    of: dict[tuple[str, str | None], int | None] = dict.fromkeys(zip(agents, roles, strict=True))
+    for agent, role in of:
+        names = (agent, *([role] if role is not None else []))
+        fits = (k for one in names for k, pattern in enumerate(known.stages) if re.fullmatch(pattern, one))
+        of[agent, role] = next(fits, None)
+        if known.in_turn and of[agent, role] is not None:
+            number = re.search(r"\d+$", agent)
+            of[agent, role] = int(number[0]) if number else None
+    if None in of.values():
+        return None
+    found = np.array([of[one] for one in zip(agents, roles, strict=True)], dtype=np.int64)
+    return np.where(np.asarray(rounds) < known.rounds, 0, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +149,8 @@ class Texts:
     ----------
     turns : DataFrame
         All turns of the debates that have a rationale, sorted by debate, round and agent: ``debate, question, cluster,
-        round, agent, role, vote, text, seated``. Missing are None.
+        round, agent, role, vote, text, seated, stage``. Missing are None. A turn is before another one if its round
+        and stage are; turns of one round and stage are at the same time.
     panel : ndarray of int
         Rows of the turns in which a vote with a rationale was asked for.
     rationales : ndarray of int
@@ -120,10 +229,13 @@ def as_texts(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    order: Order | None = None,
 ) -> Texts:
-    """Read the texts of a log and choose the rationales; arguments as for :func:`rationale_texts`."""
+    """Read the texts of a log and choose the rationales; arguments as for :func:`rationales`."""
+    if order is not None:
+        choice("order", order, get_args(Order))
     words = set(missing_words(missing_values))
-    log, named = _log_with_texts(source, missing_values, columns, encoding)
+    log, named, rows, journals = _log_with_texts(source, missing_values, columns, encoding)
     turns = log.turns
     text = _texts(turns["text"], words) if "text" in turns.columns else np.full(len(turns), None)
     has_text = np.array([one is not None for one in text], dtype=np.bool_)
@@ -148,8 +260,10 @@ def as_texts(
     }
     # As objects, so that missing stays None.
     table = pd.DataFrame({name: pd.Series(list(each), dtype="object") for name, each in columns_of.items()})
-    table["round"], table["seated"] = turns["round"].to_numpy(), seated(turns)
-    taken, said = _of_roles(table, role)
+    table["round"], table["seated"] = turns["round"].to_numpy(), _votes(turns, table)
+    taken, said = _of_roles(table, role, has_text)
+    notes += said
+    table["stage"], said = _stages(table, log.items, order, rows, journals)
     notes += said
     at, said = _in_round(table, taken, round_number)
     notes += said
@@ -170,19 +284,22 @@ def as_texts(
 
 def _log_with_texts(
     source: Any, missing_values: Iterable[str] | None, columns: Columns, encoding: str | None
-) -> tuple[DebateLog, str]:
-    """Return a log read with its texts, and what it is called."""
+) -> tuple[DebateLog, str, NDArray[np.int64] | None, dict[str, str]]:
+    """Return a log read with its texts, what it is called, the row of each turn, and the protocols of its journals."""
     reading: dict[str, Any] = {"columns": columns, "encoding": encoding, "texts": True}
     several = isinstance(source, (list, tuple)) and bool(source)
     if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
-        paths = [source] if isinstance(source, (str, Path)) else list(source)
-        log = read_log(*map(as_path, paths), missing_values=missing_values, **reading)
-        return log, ", ".join(map(str, paths[:3]))
+        paths = [as_path(one) for one in ([source] if isinstance(source, (str, Path)) else source)]
+        checked = read_checked(paths, missing_values=missing_values, **reading)
+        rows, names = in_order(checked).turns.row, [source] if not several else list(source)
+        log = log_of(checked)
+        return log, ", ".join(map(str, names[:3])), rows, _journals(paths, log.items["log"])
     if is_frame(source):
         if encoding is not None:
             raise ValueError(f"encoding must be left out for a DataFrame; got encoding={encoding!r}")
         records = read_table(as_frame(source), columns=columns, texts=True)
-        return log_of(check(records, missing_words(missing_values)).strictly()), "the table"
+        checked = check(records, missing_words(missing_values)).strictly()
+        return log_of(checked), "the table", in_order(checked).turns.row, {}
     if isinstance(source, DebateLog):
         given = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
         for name, value in given.items():
@@ -192,7 +309,7 @@ def _log_with_texts(
             raise ValueError(
                 "log must hold what was said; got a DebateLog without texts: read it with read_log(..., texts=True)"
             )
-        return source, "the log"
+        return source, "the log", None, {}
     if isinstance(source, Trajectories):
         raise TypeError(
             "log must hold what was said; got Trajectories, which hold votes alone: give the path or the table that "
@@ -201,6 +318,90 @@ def _log_with_texts(
     raise TypeError(
         f"log must be a path, a list of paths, a DataFrame or a DebateLog; got {type(source).__name__}"
     )
+
+
+def _journals(paths: Iterable[str | Path], runs: pd.Series) -> dict[str, str]:
+    """Return the protocol with its parameters of each run that has a journal beside its log."""
+    files = [file.path for file in find_files(paths)]
+    known = [str(run) for run in pd.unique(runs.dropna())]
+    found = {}
+    for path in files:
+        with suppress(OSError, ValueError), journal_path(path).open("rb") as file:
+            first = json.loads(file.readline())
+            if isinstance(first, dict) and isinstance(first.get("protocol"), str):
+                # A log that was renamed keeps the name of its run.
+                found[known[0] if len(files) == len(known) == 1 else path.stem] = first["protocol"]
+    return found
+
+
+def _stages(
+    table: pd.DataFrame,
+    items: pd.DataFrame,
+    order: Order | None,
+    rows: NDArray[np.int64] | None,
+    journals: Mapping[str, str],
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the stage of each turn within its round, by the protocol's record or as asked, and notes."""
+    stage: NDArray[np.int64] = table["seated"].to_numpy().astype(np.int64)
+    if order == "turns":
+        if rows is None:
+            raise ValueError(
+                "order must be left out, or 'rounds', for a DebateLog, whose turns are sorted by agent; got 'turns': "
+                "give the path or the table that it was read from"
+            )
+        return rows.astype(np.int64), []
+    if order == "rounds":
+        return stage, []
+    notes, silent = [], np.zeros(len(table), dtype=np.bool_)
+    about = items.set_index("debate")
+    recorded = zip(about["protocol"], about["log"], strict=True)
+    protocol = pd.Series([_protocol(name, journals.get(run)) for name, run in recorded], index=about.index)
+    of = protocol.reindex(table["debate"]).to_numpy(dtype=object)
+    for text in pd.unique(of):
+        own = of == text
+        turns = table[own]
+        agents, roles = (turns[name].tolist() for name in ("agent", "role"))
+        found = stages_of(text, agents, roles, turns["round"].to_numpy())
+        if found is None:
+            silent |= own & (text not in _TOGETHER)
+            continue
+        stage[own] = found
+        voting = turns.assign(stage=found)[turns["seated"]].groupby(["debate", "round"])["stage"]
+        if (voting.min() < voting.max()).any():
+            which = cut(visible(text.rstrip(":"), one_line=True), 60)
+            notes.append(
+                f"in a round of {which} those that vote speak one after another, so that a rationale can refer to "
+                "earlier turns of its own round"
+            )
+    voting = table[silent & table["seated"]].groupby(["debate", "round"]).size()
+    if (voting > 1).any():
+        n, debates = table["debate"][silent].nunique(), len(items)
+        where = "the log" if n == debates else f"for {n:,} of {counted(debates, 'debate')} the log"
+        notes.append(
+            f"{where} does not say who spoke first within a round: those that vote are taken to speak at the same "
+            "time, after those that never vote. For one after another, in the order of the rows, ask with "
+            + setting("order", "turns")
+        )
+    return stage, notes
+
+
+def _protocol(name: Any, journal: str | None) -> str:
+    """Return a protocol with the parameters of its journal, if that is of this protocol; "" where none is recorded."""
+    if not isinstance(name, str):
+        return ""
+    if journal is not None and journal.partition(":")[0] == name:
+        return journal if ":" in journal else f"{journal}:"
+    return name
+
+
+def _votes(turns: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which turns are of roles that vote in the log or, without a role, of agents that do; all if none does."""
+    voted = table["vote"].notna()
+    alone = table["role"].isna().to_numpy()
+    found = seated(turns)
+    if voted.any() and alone.any():
+        found = np.where(alone, voted.groupby(table["agent"]).transform("any").to_numpy(), found)
+    return np.asarray(found, dtype=np.bool_)
 
 
 def _texts(column: pd.Series, words: set[str]) -> NDArray[np.object_]:
@@ -224,22 +425,36 @@ def _asked(items: pd.DataFrame, debates: set[str]) -> dict[str, tuple[str, ...]]
     return found
 
 
-def _of_roles(table: pd.DataFrame, role: str | Sequence[str] | None) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return the turns of the roles that are asked for, by default of those that vote."""
+def _of_roles(
+    table: pd.DataFrame, role: str | Sequence[str] | None, has_text: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return the turns of the roles that are asked for, by default of those that vote; without roles, of agents."""
     known = [str(one) for one in pd.unique(table["role"].dropna())]
     if role is None:
         taken = table["seated"].to_numpy(dtype=np.bool_)
-        if not known:
-            return taken, []
-        voting = [str(one) for one in pd.unique(table.loc[taken, "role"].dropna())]
         if table["vote"].isna().all():
-            return taken, ["no agent votes in this log, so the texts of all roles count as rationales"]
+            whose = "of all roles" if known else "of all agents"
+            return taken, [f"no agent votes in this log, so the texts {whose} count as rationales"]
+        left = ~taken & has_text & table["role"].isna().to_numpy()
+        silent = [str(one) for one in pd.unique(table.loc[left, "agent"])]
+        notes = []
+        if silent:
+            more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
+            named = ", ".join(cut(visible(one, one_line=True), 40) for one in silent[:3])
+            verdict = verb(int(left.sum()), "is no rationale", "are no rationales")
+            notes.append(
+                f"{counted(int(left.sum()), 'text')} of {counted(len(silent), 'agent')} without a role who never "
+                f"{verb(len(silent), 'votes', 'vote')} ({named}{more}) {verdict}"
+            )
+        if not known:
+            return taken, notes
+        voting = [str(one) for one in pd.unique(table.loc[taken, "role"].dropna())]
         if taken.all() and len(known) == 1:
-            return taken, []
+            return taken, notes
         listed = " and ".join(voting) or "agents without a role"
         which = f"rationales are the texts of {listed}, the {verb(len(voting), 'role', 'roles')} that"
         say = f"{which} {verb(len(voting), 'votes', 'vote')}; for another, ask with {setting('role', '...')}"
-        return taken, [say]
+        return taken, [say, *notes]
     wanted = [role] if isinstance(role, str) else [str(one) for one in role]
     for one in wanted:
         if one not in known:

@@ -73,6 +73,211 @@ def test_a_text_has_the_evidence_that_a_reader_sees(text: str, found: set[str]) 
     assert kinds(text) == found
 
 
+NAMED = """
+The judge gave answer A more points.
+I agree with the judge here.
+The judge's remarks settle it.
+Judge's feedback favours A.
+Judge 1 was right about the dates.
+According to judge, answer A is better.
+The presiding judge was fair.
+I side with the other advocate.
+I follow advocate A on the dates.
+As advocate B put it, dates matter.
+Advocate B was more careful.
+Both advocates agree on the dates.
+All advocates missed the reform.
+Advocates argued about the dates.
+The advocates' points are close.
+Neither advocate gave a source.
+Each advocate named a date.
+Another advocate raised the reform.
+The second advocate named a date.
+One of the advocates named a date.
+Advocate's point about the dates stands.
+I was convinced by advocates on this.
+The aggregator joined the points.
+I listened to advocate B 1 with care.
+This judge has overlooked the reform.
+Judge noted that the dates are wrong.
+Between advocate and judge there is no gap.
+Two advocates named the same date.
+The advocate of answer A is brief.
+The advocate for answer A is brief.
+""".strip().splitlines()
+"""Sentences that name an advocate, an aggregator or a judge who has spoken."""
+NOT_NAMED = """
+I judge answer A to be the better one.
+It is hard to judge.
+I advocate for answer A.
+We judge A better than B.
+I would judge it accurate.
+I cannot judge the dates.
+To judge 2 answers is hard.
+Judging by the dates, A is better.
+My judgment is that A is better.
+It judges nobody.
+Answer A advocates patience.
+The essay judges nobody fairly.
+Do not judge a book by its cover.
+One can easily judge the answers.
+Let us judge fairly: A.
+You should advocate for the weak.
+They advocate A.
+Those who judge others are wrong.
+The criteria that judge the answers are these.
+First judge the accuracy, then the depth.
+Only judge the content.
+I'd judge A to be better.
+I don't judge style.
+Advocacy is no argument.
+The advocates of a lower tax are many.
+Answer B clearly advocates a reform.
+As a juror I look at the dates.
+I must judge and I choose A.
+We then judge the depth.
+It helps to advocate for patients.
+""".strip().splitlines()
+"""Sentences that have these words, and name nobody."""
+
+
+def court(*texts: str) -> pd.DataFrame:
+    """Return a debate of advocates, aggregators and a judge, after which jurors write these rationales."""
+    spoke = [(f"advocate {side} {k}", "advocate") for side in "AB" for k in (1, 2)]
+    spoke += [("aggregator A", "aggregator"), ("aggregator B", "aggregator"), ("judge", "judge")]
+    rows = [("d1", "q1", 1, agent, role, None, "Something of its own.") for agent, role in spoke]
+    rows += [("d1", "q1", 1, f"juror {k:02}", "juror", "A", text) for k, text in enumerate(texts, start=1)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_roles_count_where_they_are_nouns_for_somebody() -> None:
+    marks = rationales(court(*NAMED, *NOT_NAMED), repeated_words=None).marks
+    named = dict(zip(marks["text"], marks["cites_speaker"], strict=True))
+    assert len(named) == len(NAMED) + len(NOT_NAMED)
+    assert [text for text in NAMED if not named[text]] == []
+    assert [text for text in NOT_NAMED if named[text]] == []
+
+
+def test_of_the_own_role_only_others_are_named_and_only_if_they_have_spoken() -> None:
+    texts = [
+        "Another juror sees it so.",
+        "The other jurors see it so.",
+        "As juror 03, a juror, I agree.",
+        "Jurors are brief.",
+    ]
+    assert not rationales(court(*texts), repeated_words=None).marks["cites_speaker"].any()
+    twice = pd.concat([court(*texts), court(*texts).query("role == 'juror'").assign(round=2)])
+    assert rationales(twice, repeated_words=None).marks["cites_speaker"].tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_the_limits_that_the_documentation_names_are_those_of_the_patterns() -> None:
+    wrong = {
+        "The judge in the story is kind.": "speaker",
+        "Praised by judges, A wins.": "speaker",
+        "Socrates argued for peace.": "argument",
+        "The essay on taxes argues so.": "argument",
+        "A refuted theory is named.": "argument",
+        "A court transcript is shown.": "argument",
+        "Opponents will not like it.": "argument",
+    }
+    missed = (
+        *("I, like advocates, disagree.", "I follow that judge.", "He argued for A."),
+        *("Answer A argued that it is so.", "In debate A was strong."),
+    )
+    marks = rationales(court(*wrong, *missed), repeated_words=None).marks
+    kinds = ("speaker", "round", "argument")
+    found = {row["text"]: {k for k in kinds if row[f"cites_{k}"]} for row in marks.to_dict("records")}
+    assert found == {text: {kind} for text, kind in wrong.items()} | {text: set() for text in missed}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("As Critic put it, the dates are wrong.", True),
+        ("I agree with General Public on this.", True),
+        ("Critic said that the dates are wrong.", True),
+        ("The scientist is right.", True),
+        ("Critic, however, forgets the reform.", True),
+        ("Film critics will like answer A.", False),
+        ("A scientist would choose A.", False),
+        ("It is of interest for the general reader and public.", False),
+        ("Critical readers choose A.", False),
+    ],
+)
+def test_names_that_are_words_need_more_than_the_word(text: str, named: bool) -> None:
+    rows = [
+        ("d1", "q1", 1, agent, "referee", "A", "So.") for agent in ("General Public", "Critic", "Scientist")
+    ]
+    rows += [("d1", "q1", 2, "Psychologist", "referee", "A", text)]
+    found = rationales(pd.DataFrame(rows, columns=COLUMNS), repeated_words=None)
+    assert found.marks["cites_speaker"].tolist() == [named]
+
+
+ARGUING = """
+Advocate A argued that the dates are wrong.
+They argued so.
+In the debate, A was stronger.
+This debate was short.
+The debate on the whole favours A.
+The rebuttal was weak.
+Answer A wins because the rebuttal was weak.
+Answer B's advocate conceded the point.
+The point was conceded.
+It was argued that the dates are wrong.
+Answer A wins; the other side conceded the dates.
+The opponent did not reply.
+The transcript shows it.
+Both sides agreed on the dates.
+The debaters were brief.
+""".strip().splitlines()
+NOT_ARGUING = """
+The essay argues that taxes are bad.
+He conceded the final round of golf.
+This answer opens the debate about taxes.
+Answer A argues for patience.
+The author clearly argues for reform.
+Answer B raises counterarguments.
+The essay briefly considers some counterpoints.
+It helps with debate class.
+The hotly debated law is named.
+It is a debated question.
+Opponents of the tax are named.
+The passage refutes a theory.
+She has argued for patience.
+Response 2 argues well.
+The debate over taxes is named.
+""".strip().splitlines()
+
+
+def test_words_for_arguing_are_not_those_about_a_candidate_or_another_debate() -> None:
+    marks = rationales(court(*ARGUING, *NOT_ARGUING), repeated_words=None).marks
+    found = dict(zip(marks["text"], marks["cites_argument"], strict=True))
+    assert [text for text in ARGUING if not found[text]] == []
+    assert [text for text in NOT_ARGUING if found[text]] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("He conceded the final round of golf.", False),
+        ("The last round of chemotherapy was hard.", False),
+        ("Use each round of dough.", False),
+        ("The first round of the tournament was short.", False),
+        ("The first round of the debate was short.", True),
+        ("In the last round of arguments A was stronger.", True),
+        ("In every one, the final round was short.", True),
+        ("Each round of questioning helped A.", True),
+    ],
+)
+def test_rounds_of_something_else_are_none_of_the_debate(text: str, named: bool) -> None:
+    assert ("round" in kinds(text)) == named
+
+
 def test_a_quotation_of_the_question_or_a_candidate_is_none_of_the_debate(tmp_path) -> None:
     import json
 

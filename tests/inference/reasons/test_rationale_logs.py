@@ -201,6 +201,24 @@ def test_texts_without_words_have_no_similarity() -> None:
     assert "similarity: no rationale has a word of two letters or more" in found.notes
 
 
+def test_vectors_of_zeros_are_said_and_not_called_one_question() -> None:
+    rows = [(f"d{d:02}", agent, "A", f"clear words {d}") for d in range(20) for agent in "xy"]
+    table, vectors = log_of(rows), np.zeros((40, 3))
+    none = rationales(table, embed=vectors)
+    assert none.find(SIMILARITY) is None
+    notes = [note for note in none.notes if "similarity" in note]
+    assert notes == [
+        "no similarity: 40 rationales of 40 have a vector of zeros and were left out, and none remains"
+    ]
+    vectors[:2] = 1.0
+    notes = [note for note in rationales(table, embed=vectors).notes if "similarity" in note]
+    assert (
+        "similarity: with vectors in one question only there is no pair across questions to compare with"
+        in notes
+    )
+    assert not any("with one question" in note for note in notes)
+
+
 def test_nobody_votes() -> None:
     found = rationales(log_of([(f"d{d}", agent, None, "words") for d in range(4) for agent in "xy"]))
     assert "no agent voted, so there is no dissent to trace" in found.notes
@@ -262,6 +280,11 @@ def test_names_of_two_logs(table: pd.DataFrame, tmp_path: Path) -> None:
     [
         ({"level": 95}, ValueError, "level must lie strictly between 0 and 1"),
         ({"repeated_words": 1}, ValueError, "repeated_words must be >= 2"),
+        (
+            {"repeated_words": -1},
+            ValueError,
+            r"must be >= 2, or None to look for none \(--words 0\); got .*=-1",
+        ),
         ({"rng": -1}, ValueError, "rng must be >= 0"),
         ({"reasons": {}}, ValueError, "reasons must name at least one pattern"),
         ({"encoding": "latin-1"}, ValueError, "encoding must be left out for a DataFrame"),
