@@ -20,10 +20,12 @@ from d3stats.cli.options import (
     checked_figure,
     one_format,
     reading,
+    refuse_unused,
 )
 from d3stats.cli.output import (
     is_warning,
     print_json,
+    print_latex,
     print_notes,
     print_table,
     save_figure,
@@ -38,6 +40,7 @@ AUDITS = ("position", "verbosity", "self", "persona")
 
 
 def bias(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -106,6 +109,9 @@ def bias(
     choice("audit", audit, AUDITS)
     if figure is not None and audit != "position":
         raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
+    for option, its in (("--label", "verbosity"), ("--against", "self"), ("--baseline", "persona")):
+        if audit != its:
+            refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
     how = reading(missing_values, columns, encoding)
     kinds = None if strata is None else item_strata(file, strata, FIELDS, **how)
     data = as_judgments(
@@ -131,6 +137,8 @@ def bias(
         print_json({"audit": audit, **found.to_dict()})
     elif as_latex:
         typer.echo(_latex(found))
+        for result in found.values():
+            print_latex([(f"{result.judge}: {title}", *rest) for title, *rest in strata_of(result.strata)])
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         for number, result in enumerate(found.values()):
