@@ -348,7 +348,7 @@ class LikelihoodRatioTest(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # the same for every test
-        """What the p-value assumes."""
+        """The assumption of the p-value."""
         return (
             "The p-value takes debates as independent, because counts do not tell which debates share a question. "
             "If questions repeat, it is only approximate.",
