@@ -138,7 +138,9 @@ def bias(
     elif as_latex:
         typer.echo(_latex(found))
         for result in found.values():
-            print_latex([(f"{result.judge}: {title}", *rest) for title, *rest in strata_of(result.strata)])
+            print_latex(
+                [(f"{result.judge}: {title}", heads, rows) for title, heads, rows in strata_of(result.strata)]
+            )
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         for number, result in enumerate(found.values()):
