@@ -89,6 +89,7 @@ CHANGES: dict[str, list[str]] = {
         ),
         *(
             "--baseline run_two",
+            "--name x --name y",
             "--kind basic",
             "--test 'McNemar exact'",
             "--family bonferroni",
@@ -211,6 +212,10 @@ NOTHING_TO_CHANGE = {
     "--items": ["compare log.csv", "compare run_one", "power --pilot log.csv", "power --pilot run_one"],
     # One pair has nothing to adjust for.
     "--family": ["compare log.csv other.csv", "compare short", "rationales said"],
+    # Too few questions changed to decide anything about a margin, as a note says.
+    "--margin": ["compare log.csv other.csv --kind percentile"],
+    # No agent votes twice on an item.
+    "--repeats": ["agreement ratings"],
     # There is no third judge, or one round of rationales.
     "--against": ["bias verdicts.csv --audit self"],
     "--round": ["rationales disputed"],
