@@ -8,7 +8,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.options import (
-    Boot,
+    BootOfKind,
     Columns,
     Encoding,
     Figure,
@@ -21,9 +21,11 @@ from d3stats.cli.options import (
     one_format,
     paths_of,
     reading,
+    refuse_replicates,
 )
 from d3stats.cli.output import (
     print_json,
+    print_latex,
     print_notes,
     print_table,
     print_warnings,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 
 def agreement(
+    context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -126,7 +129,7 @@ def agreement(
     columns: Columns = None,
     encoding: Encoding = None,
     level: Level = 0.95,
-    n_boot: Boot = 10_000,
+    n_boot: BootOfKind = 10_000,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -153,6 +156,7 @@ def agreement(
                 )
             found = jury_curve(paths_of([file])[0], **settings)
         else:
+            refuse_replicates(context, kind)
             settings |= {"weights": weights, "metric": metric, "kind": kind, "measures": measures or MEASURES}
             settings["strata"] = strata
             found = measured(paths_of([file])[0], **settings)
@@ -162,6 +166,7 @@ def agreement(
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
+        print_latex([] if isinstance(found, JuryCurve) else strata_of(found.strata))
     elif isinstance(found, JuryCurve):
         _show_jury(found)
     else:

@@ -20,10 +20,12 @@ from d3stats.cli.options import (
     checked_figure,
     one_format,
     reading,
+    refuse_unused,
 )
 from d3stats.cli.output import (
     is_warning,
     print_json,
+    print_latex,
     print_notes,
     print_table,
     save_figure,
@@ -40,6 +42,7 @@ AUDITS = ("position", "verbosity", "self", "persona")
 
 
 def bias(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -111,6 +114,9 @@ def bias(
         raise ValueError(
             f"--figure must come with --audit position, --audit persona or --strata; got --audit {audit}"
         )
+    for option, its in (("--label", "verbosity"), ("--against", "self"), ("--baseline", "persona")):
+        if audit != its:
+            refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
     how = reading(missing_values, columns, encoding)
     kinds = None if strata is None else item_strata(file, strata, FIELDS, **how)
     data = as_judgments(
@@ -133,6 +139,10 @@ def bias(
         print_json({"audit": audit, **found.to_dict()})
     elif as_latex:
         typer.echo(_latex(found))
+        for result in found.values():
+            print_latex(
+                [(f"{result.judge}: {title}", heads, rows) for title, heads, rows in strata_of(result.strata)]
+            )
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         for number, result in enumerate(found.values()):

@@ -8,7 +8,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.options import (
-    Boot,
+    BootOfKind,
     Columns,
     Encoding,
     Figure,
@@ -22,9 +22,11 @@ from d3stats.cli.options import (
     one_format,
     paths_of,
     reading,
+    refuse_replicates,
 )
 from d3stats.cli.output import (
     print_json,
+    print_latex,
     print_notes,
     print_table,
     print_warnings,
@@ -41,6 +43,7 @@ LAST = "last"
 
 
 def compare(
+    context: typer.Context,
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -125,7 +128,7 @@ def compare(
     columns: Columns = None,
     encoding: Encoding = None,
     level: Level = 0.95,
-    n_boot: Boot = 10_000,
+    n_boot: BootOfKind = 10_000,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -135,6 +138,7 @@ def compare(
     one_format(as_json, as_latex)
     if len(runs) < 2:
         raise ValueError(f"runs must be at least two; got {runs}")
+    refuse_replicates(context, kind)
     from d3stats.inference import compare as compare_runs
 
     settings: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing, "kind": kind}
@@ -156,6 +160,7 @@ def compare(
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
+        print_latex(strata_of(found.strata))
     else:
         _show(found)
 

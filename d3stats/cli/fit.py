@@ -38,7 +38,9 @@ from d3stats.cli.output import (
 from d3stats.report.tables import round_tables
 
 if TYPE_CHECKING:
-    from d3stats.models.mixtures.result import MixtureFit
+    from pathlib import Path
+
+    from d3stats.planning.describe import RoundsReport
 
 
 def fit(
@@ -47,7 +49,10 @@ def fit(
         int, typer.Option("--components", "-k", help="Number of components of the mixture.")
     ] = 2,
     round_number: Annotated[
-        int | None, typer.Option("--round", help="Show the full fit of this round only.")
+        int | None,
+        typer.Option(
+            "--round", help="Show the full fit of this round only, with the intervals of the table."
+        ),
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
@@ -76,25 +81,12 @@ def fit(
             n_boot=n_boot,
             rng=seed,
         )
-    one = None if round_number is None else report.fit[round_number]
-    if figure is not None:
-        save_figure((lambda: report.plot(n_boot=n_boot, rng=seed)) if one is None else one.plot, figure)
-    if one is not None:
-        if as_json:
-            print_json(
-                {
-                    "round": round_number,
-                    "llf": one.llf,
-                    "boundary": list(one.boundary),
-                    "components": records(one.components.reset_index().replace(float("inf"), None)),
-                    "functionals": records(one.functionals(level, rng=seed).reset_index()),
-                }
-            )
-        elif as_latex:
-            typer.echo(one.to_latex("functionals"))
-        else:
-            _show_fit(one, level, seed)
+    omitted = [f"left out: {line}" for line in left_out]
+    if round_number is not None:
+        _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
+    if figure is not None:
+        save_figure(lambda: report.plot(n_boot=n_boot, rng=seed), figure)
     if as_json:
         print_json(
             {
@@ -113,11 +105,49 @@ def fit(
     for table in tables:
         print_table(*table)
     below = without_warnings(report.notes(), t.notes)
-    print_notes([*below, *[f"left out: {line}" for line in left_out]])
+    print_notes([*below, *omitted])
 
 
-def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
+def _show_round(
+    report: RoundsReport,
+    round_number: int,
+    omitted: list[str],
+    figure: Path | None,
+    as_json: bool,
+    as_latex: bool,
+) -> None:
     """Print one round's fit: what the data determine, the components, and what to be careful of."""
+    fit, t = report.fit[round_number], report.trajectories
+    table = report.drift.functionals()
+    table = table[table["round"] == round_number].drop(columns="round").set_index("functional")
+    notes = [*report.notes(round_number), *omitted]
+    if figure is not None:
+        save_figure(lambda: fit.plot(level=report.drift.level), figure)
+    if as_json:
+        print_json(
+            {
+                "round": round_number,
+                "llf": fit.llf,
+                "boundary": list(fit.boundary),
+                "components": records(fit.components.reset_index().replace(float("inf"), None)),
+                "functionals": records(table.reset_index()),
+                "notes": notes,
+            }
+        )
+        return
+    tables = []
+    how = f"panel of {report.fit.panel}; {report.drift.level:z.0%} intervals over questions"
+    for title, frame, digits in (
+        (f"Quantities that the data determine ({how})", table[["estimate", "se", "low", "high"]], ".4f"),
+        ("Components, ordered by mean", fit.components, ".4g"),
+    ):
+        cells = zip(frame.index, frame.to_numpy(), strict=True)
+        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
+        tables.append((title, [str(frame.index.name), *frame.columns], rows))
+    if as_latex:
+        print_latex(tables[:1])
+        return
+    print_notes(t.remarks())
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
     print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")
     print_text(
@@ -125,14 +155,6 @@ def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
         f"converged: {'yes' if fit.converged else 'no'}"
     )
     typer.echo("")
-    table = fit.functionals(level, rng=seed)
-    how = f"{level:z.0%} intervals, {table['kind'].iloc[0]}"
-    shown = table[["estimate", "se", "low", "high"]]
-    for title, frame, digits in (
-        (f"Quantities that the data determine (panel of {fit.panel}; {how})", shown, ".4f"),
-        ("Components, ordered by mean", fit.components, ".4g"),
-    ):
-        cells = zip(frame.index, frame.to_numpy(), strict=True)
-        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
-        print_table(title, [str(frame.index.name), *frame.columns], rows)
-    print_notes(fit.notes)
+    for each in tables:
+        print_table(*each)
+    print_notes(without_warnings(notes, t.notes))

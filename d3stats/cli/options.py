@@ -25,7 +25,10 @@ Logs = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX tables (booktabs).")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", help="Seed of all random numbers; methods that draw none do not depend on it."),
+]
 Level = Annotated[float, typer.Option("--level", help="Level of the intervals.")]
 Missing = Annotated[
     str,
@@ -82,6 +85,34 @@ Strata = Annotated[
     ),
 ]
 Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
+BootOfKind = Annotated[
+    int,
+    typer.Option(
+        "--n-boot", help="Bootstrap replicates; only for the kinds of interval that are bootstraps."
+    ),
+]
+
+
+def refuse_unused(context: typer.Context, why: str, *options: str) -> None:
+    """Refuse options that were given although this mode of the command does not use them; `why` says what is needed."""
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if source is not None and source.name == "COMMANDLINE" and max(option.opts, key=len) in options:
+            off = option.secondary_opts and context.params.get(str(option.name)) is False
+            name = max(option.secondary_opts if off else option.opts, key=len)
+            raise ValueError(f"{name} {why}; got {name}")
+
+
+def refuse_replicates(context: typer.Context, kind: str) -> None:
+    """Refuse a number of replicates where the interval of this kind has none."""
+    from d3stats.resampling.bootstrap import LimitsKind
+
+    kinds = get_args(LimitsKind)
+    if kind not in kinds:
+        named = ", ".join(kinds)
+        refuse_unused(
+            context, f"must come with a --kind that is a bootstrap ({named}), not with {kind!r}", "--n-boot"
+        )
 
 
 def one_format(as_json: bool, as_latex: bool) -> None:

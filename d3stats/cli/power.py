@@ -17,6 +17,7 @@ from d3stats.cli.options import (
     one_format,
     paths_of,
     reading,
+    refuse_unused,
 )
 from d3stats.cli.output import print_json, print_notes, print_table, print_text, working
 
@@ -27,6 +28,7 @@ _NOISE = ("sd", "discordance", "accuracy", "correlation", "icc", "repeat_icc")
 
 
 def power(
+    context: typer.Context,
     effect: Annotated[
         float | None,
         typer.Option(
@@ -119,6 +121,22 @@ def power(
 ) -> None:
     """Plan a paired comparison: questions for an effect, or the power or detectable effect of a number of questions."""
     one_format(as_json, as_latex)
+    if pilot is None:
+        of_runs = (
+            "--level",
+            "--items",
+            "--by",
+            "--value",
+            "--missing",
+            "--missing-values",
+            "--columns",
+            "--encoding",
+        )
+        refuse_unused(context, "must come with --pilot", *of_runs)
+    if goal != "difference":
+        refuse_unused(
+            context, "must come with --goal difference, because a margin is tested one-sided", "--one-sided"
+        )
     common: dict[str, Any] = {"goal": goal, "alpha": alpha}
     common["alternative"] = "one-sided" if one_sided else "two-sided"
     noise: dict[str, Any] = dict(
@@ -136,10 +154,11 @@ def power(
         _show(plan, as_json, as_latex)
         return
     noise |= {"cluster_size": cluster_size, "repeats": repeats}
-    _show(_from_noise(effect, n, margin, chance, noise, common), as_json, as_latex)
+    _show(_from_noise(context, effect, n, margin, chance, noise, common), as_json, as_latex)
 
 
 def _from_noise(
+    context: typer.Context,
     effect: float | None,
     n: int | None,
     margin: float | None,
@@ -172,6 +191,9 @@ def _from_noise(
         if margin is not None:
             raise ValueError(f"--margin must come with --goal non-inferiority or equivalence; got {margin}")
         return minimum_detectable_effect(n, effect=effect or 0.0, power=chance, **noise, **common)
+    refuse_unused(
+        context, "must be left out where the power is computed, with --effect or --margin and --n", "--power"
+    )
     return power_of(effect or 0.0, n, margin=margin, **noise, **common)
 
 

@@ -21,6 +21,7 @@ from d3stats.cli.options import (
     one_format,
     read_trajectories,
     reading,
+    refuse_unused,
 )
 from d3stats.cli.output import print_json, print_latex, print_notes, print_table, print_text, records
 from d3stats.report.tables import Table
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    context: typer.Context,
     study: Annotated[
         Path | None,
         typer.Argument(metavar="STUDY.toml", help="Study file with worlds, rules and seeds; or use --like."),
@@ -124,9 +126,22 @@ def simulate(
             notes.append(
                 "the tokens of the recommended rule are computed from the tokens per round of the pilot"
             )
-    elif rules:
-        raise ValueError(
-            "--rule must come with --like, because a study file names its own rules; got --rule alone"
+    else:
+        if rules:
+            raise ValueError(
+                "--rule must come with --like, because a study file names its own rules; got --rule alone"
+            )
+        refuse_unused(
+            context,
+            "must come with --like, because a study file names its own worlds, debates and seeds",
+            *("--world", "--debates", "--role", "--missing-values", "--columns", "--encoding", "--seed"),
+        )
+    if as_latex:
+        refuse_unused(
+            context,
+            "must come without --latex, whose tables have no recommendation",
+            "--max-loss",
+            "--confidence",
         )
     done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
     picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)

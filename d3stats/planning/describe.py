@@ -130,10 +130,17 @@ class RoundsReport:
         with use_style():
             return draw_overview(shares, self.drift.ks(), stops)
 
-    def notes(self) -> list[str]:
-        """Return the limits of the table."""
+    def notes(self, round_number: int | None = None) -> list[str]:
+        """Return the limits of the table, or of the fit of one round."""
         t = self.trajectories
         first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
+        if round_number is not None:
+            notes = [*t.remarks(), first, *self.fit[round_number].notes]
+            if ended := int((t.depth < round_number).sum()):
+                notes.append(
+                    f"{ended} of {t.n_debates} debates ended before round {round_number}; the fit describes the others."
+                )
+            return [*notes, *absent_note(self.without_turns, t), *self._left_out()]
         notes = [
             *self.trajectories.remarks(),
             first,
@@ -170,10 +177,11 @@ class RoundsReport:
                 "Missing votes are left out of the fits (the number of votes varies); the counts show them "
                 "as not correct."
             )
-        unlabelled = int((t.label == MISSING).sum())
-        if unlabelled:
-            notes.append(f"{unlabelled} debates without a right answer are left out.")
-        return notes
+        return [*notes, *self._left_out()]
+
+    def _left_out(self) -> list[str]:
+        unlabelled = int((self.trajectories.label == MISSING).sum())
+        return [f"{unlabelled} debates without a right answer are left out."] if unlabelled else []
 
 
 def describe_rounds(
@@ -244,7 +252,7 @@ def describe_rounds(
     )
     settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
     accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
-    return RoundsReport(trajectories, fit, drift, missing, absent, accuracy)
+    return RoundsReport(trajectories, drift.fit, drift, missing, absent, accuracy)
 
 
 def _accuracy_by_round(

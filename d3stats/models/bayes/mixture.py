@@ -56,6 +56,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LAW = ("weight", "mean", "rho")
 REPLICATES = 1000
+INDEPENDENT = (
+    "debates are taken as independent, because counts do not tell which share a question; if questions repeat, the "
+    "intervals are too narrow, and d3stats.fit_rounds(log) resamples questions"
+)
 EDGE = 1e-9
 """The least distance of a mean or a correlation from 0 and 1 in the likelihood."""
 MOST_DEBATES = 10_000
@@ -264,6 +268,9 @@ def fit_mixture(
     PyTensor takes 61 s to compile its graph (simulations/bayes_speed). With PyMC distributions it samples the model
     itself.
 
+    Counts do not tell which debates share a question, so the model takes debates as independent. If questions repeat,
+    its intervals are too narrow; :func:`d3stats.fit_rounds` takes a log and resamples its questions.
+
     Parameters
     ----------
     successes : array of int, shape (rows,), or Counts
@@ -330,7 +337,7 @@ def fit_mixture(
             observed_data={"successes": counts.successes, "trials": counts.trials, "debates": counts.weights},
         ),
         build=build,
-        notes=notes,
+        notes=(*notes, INDEPENDENT),
         cells=like,
         weights=counts.weights,
         constants=("weight[0]",) if k == 1 else (),

@@ -31,6 +31,7 @@ from d3stats.counts import RoundCounts
 from d3stats.estimate import Estimate
 from d3stats.models.bayes import stack
 from d3stats.models.bayes.mixture import (
+    INDEPENDENT,
     LAW,
     REPLICATES,
     MixturePriors,
@@ -231,6 +232,9 @@ def fit_rounds(
 ) -> RoundsPosterior:
     """Estimate a mixture of Beta-Binomials in each round, linked by a random walk, by :func:`rounds_model` and NUTS.
 
+    Counts do not tell which debates share a question, so the model takes debates as independent. If questions repeat,
+    its intervals are too narrow; :func:`d3stats.fit_rounds` takes a log and resamples its questions.
+
     Parameters
     ----------
     rounds : RoundCounts
@@ -297,7 +301,7 @@ def fit_rounds(
             prior={name: values[None] for name, values in prior.items()},
         ),
         build=build,
-        notes=notes,
+        notes=(*notes, INDEPENDENT),
         cells=cells,
         weights=weights,
         observed=observed,

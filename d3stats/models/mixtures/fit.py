@@ -101,6 +101,9 @@ def fit_beta_binomial_mixture(
 ) -> MixtureFit:
     """Fit a mixture of `n_components` Beta-Binomials by maximum (penalised) likelihood, from many starting points.
 
+    Counts do not tell which debates share a question, so standard errors and intervals take debates as independent. If
+    questions repeat, they are too narrow; :func:`~d3stats.fit_rounds` takes a log and resamples its questions.
+
     Parameters
     ----------
     successes : array of int, shape (rows,), or Counts
@@ -343,6 +346,14 @@ class LikelihoodRatioTest(Result):
     alternative: MixtureFit
     null_family: NullFamily = "beta-binomial"
 
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # the same for every test
+        """The assumption of the p-value."""
+        return (
+            "The p-value takes debates as independent, because counts do not tell which debates share a question. "
+            "If questions repeat, it is only approximate.",
+        )
+
     def _title(self) -> str:
         null, more = f"{self.k_null}", f"{self.k_alternative} components"
         if self.null_family == "binomial":
@@ -368,7 +379,8 @@ def likelihood_ratio_test(
     """Test how many components the data ask for, by a likelihood ratio whose law is simulated (parametric bootstrap).
 
     The statistic has no chi-square limit (the smaller model lies on the boundary of the larger), so its law
-    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318).
+    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318). The simulated debates are
+    independent, because counts have no questions. If questions repeat, the p-value is only approximate.
 
     Parameters
     ----------

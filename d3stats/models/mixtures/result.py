@@ -14,6 +14,7 @@ from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import METHODS, Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
+from d3stats.resampling.clusters import resampled_totals
 from d3stats.result import Result
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-IntervalKind = Literal["auto", "wald", "bootstrap"]
+Ints = NDArray[np.int64]
+IntervalKind = Literal["auto", "questions", "wald", "bootstrap"]
 
 FUNCTIONALS = ("mean", "spread", "P(S > n/2)")
 NEGLIGIBLE_WEIGHT = 1e-6
@@ -124,6 +126,10 @@ class MixtureFit(Result):
     settings : FitSettings
     point : ndarray
         The optimum in the optimiser's coordinates, to start other fits from.
+    questions : (ndarray of int, ndarray of int) or None
+        The row of `counts` and the question of each debate with a vote, where the fit is of a log
+        (:func:`~d3stats.fit_rounds`): intervals then resample questions. None for a fit to counts, which have no
+        questions: intervals and standard errors then take debates as independent.
 
     Examples
     --------
@@ -157,6 +163,7 @@ class MixtureFit(Result):
     counts: Counts
     settings: FitSettings
     point: Floats
+    questions: tuple[Ints, Ints] | None = None
 
     @classmethod
     def _from_optimum(
@@ -265,7 +272,10 @@ class MixtureFit(Result):
 
     @property
     def information(self) -> Information:
-        """Observed information at the estimates; refused on the boundary or where the curvature is flat."""
+        """Observed information at the estimates, debates taken as independent.
+
+        Refused on the boundary or where the curvature is flat.
+        """
         if self.boundary:
             raise ValueError(
                 f"normal-theory errors need an interior fit; got {'; '.join(self.boundary)}. "
@@ -275,7 +285,7 @@ class MixtureFit(Result):
 
     @property
     def bse(self) -> pd.Series:
-        """Normal-theory standard errors of ``params``; raises as :attr:`information` does."""
+        """Normal-theory standard errors of ``params``, debates taken as independent; raises as :attr:`information`."""
         info = self.information
         return pd.Series(np.sqrt(np.diag(info.covariance)), index=self.params.index)
 
@@ -302,11 +312,15 @@ class MixtureFit(Result):
         Parameters
         ----------
         level : float
-        kind : {"auto", "wald", "bootstrap"}
-            Delta method (on the logit or log scale), or percentiles of a parametric bootstrap; "auto" takes
-            the first for interior fits and the second otherwise.
+        kind : {"auto", "questions", "wald", "bootstrap"}
+            Percentiles of refits to resampled questions, for a fit that has :attr:`questions`. Or, with debates taken
+            as independent, the delta method (on the logit or log scale), or percentiles of a parametric bootstrap.
+            "auto" resamples questions where there are some; otherwise it takes the delta method for interior fits and
+            the parametric bootstrap on the boundary.
         trials : int, optional
             Panel size of the majority; by default :attr:`panel`.
+        n_boot : int
+            Replicates of a bootstrap; the delta method has none.
 
         Returns
         -------
@@ -315,43 +329,76 @@ class MixtureFit(Result):
             ``estimate, se, low, high, level, kind``.
         """
         n = self._trials(trials)
-        if self._interval_kind(level, kind) == "wald":
+        chosen = self._interval_kind(level, kind)
+        if chosen == "wald":
             table = wald_table(self.distribution, self.information, n, level)
         else:
-            table = percentile_table(self.distribution, self.bootstrap(n_boot, rng=rng), n, level)
+            draws, name = self._draws(chosen, n_boot, rng)
+            table = percentile_table(self.distribution, draws, n, level, name)
         # One vote a debate determines the mean and not the spread.
         return table.drop(index="spread") if self.counts.trials.max() < 2 else table
 
-    def _interval_kind(self, level: float, kind: IntervalKind) -> Literal["wald", "bootstrap"]:
-        """Return the kind that is meant: normal theory where it holds, the bootstrap elsewhere."""
+    def _interval_kind(self, level: float, kind: IntervalKind) -> Literal["questions", "wald", "bootstrap"]:
+        """Return the kind that is meant: questions where there are some, normal theory where it holds, else draws."""
         probability("level", level, open_interval=True)
-        choice("kind", kind, ("auto", "wald", "bootstrap"))
+        choice("kind", kind, ("auto", "questions", "wald", "bootstrap"))
+        if kind == "questions" and self.questions is None:
+            raise ValueError(
+                "kind='questions' needs the fit of a log; got a fit to counts, which have no questions. "
+                "fit_rounds(log)[round] has them"
+            )
         if kind != "auto":
             return kind
+        if self.questions is not None:
+            return "questions"
         try:
             self.information  # noqa: B018  (raises where normal theory does not hold)
         except ValueError:
             return "bootstrap"
         return "wald"
 
+    def _draws(
+        self, kind: Literal["questions", "bootstrap"], n_boot: int, rng: RngLike
+    ) -> tuple[BetaBinomialMixture, str]:
+        """Return the laws refitted to replicates, and the name of their intervals."""
+        if kind == "bootstrap" or self.questions is None:
+            return self.bootstrap(n_boot, rng=rng), f"parametric bootstrap percentile, {n_boot} replicates"
+        integer("n_boot", n_boot, minimum=2)
+        cell, question = self.questions
+        _, index = np.unique(question, return_inverse=True)
+        n_questions, width = int(index.max()) + 1, len(self.counts)
+        if n_questions < 2:
+            raise ValueError(
+                "the fit must be of at least 2 questions for intervals, because questions are resampled; got "
+                f"{n_questions}. kind='bootstrap' takes its debates as independent"
+            )
+        totals = np.bincount(index * width + cell, minlength=n_questions * width).astype(np.float64)
+        sets = resampled_totals(totals.reshape(n_questions, width), n_boot, rng)
+        cells = Cells.of(self.counts.successes, self.counts.trials)
+        return refit(self, cells, sets), question_kind(n_boot)
+
     def conf_int(
         self, level: float = 0.95, kind: IntervalKind = "auto", *, n_boot: int = 1000, rng: RngLike = None
     ) -> pd.DataFrame:
-        """Return intervals for ``params``: ``low, high, level, kind``; read them after ``functionals``."""
-        if self._interval_kind(level, kind) == "wald":
+        """Return intervals for ``params``: ``low, high, level, kind``, by the kinds of :meth:`functionals`.
+
+        Read them after ``functionals``, because components are not identifiable.
+        """
+        chosen = self._interval_kind(level, kind)
+        if chosen == "wald":
             from scipy.special import ndtri
 
             half = float(ndtri(0.5 + level / 2)) * self.bse
             frame = pd.DataFrame({"low": self.params - half, "high": self.params + half}).clip(0.0, 1.0)
             return frame.assign(level=level, kind="wald")
-        draws = self.bootstrap(n_boot, rng=rng)
+        draws, name = self._draws(chosen, n_boot, rng)
         table = np.concatenate([draws.weight[:, :-1], draws.mu, draws.rho], axis=1)
         low, high = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
         frame = pd.DataFrame({"low": low, "high": high}, index=self.params.index)
-        return frame.assign(level=level, kind=_percentile_kind(n_boot))
+        return frame.assign(level=level, kind=name)
 
     def bootstrap(self, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4) -> BetaBinomialMixture:
-        """Refit to `n_boot` data sets drawn from this fit; return their laws as one batch."""
+        """Refit to `n_boot` data sets of independent debates drawn from this fit; return their laws as one batch."""
         return parametric_bootstrap(self, n_boot, rng=rng, n_starts=n_starts)
 
     def require_convergence(self) -> MixtureFit:
@@ -418,11 +465,18 @@ class MixtureFit(Result):
             lines += ["", convergence_advice(self)]
         return "\n".join(lines)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw observed and fitted shares of the panel size that most debates have."""
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
+        """Draw observed and fitted shares of the full panel.
+
+        The band is where the observed shares of as many independent debates would fall if the fit were true, with
+        probability `level` each (normal approximation).
+        """
+        from scipy.special import ndtri
+
         from d3stats.plotting import plot_counts_by_round
 
-        n, fitted = self.panel, self.pmf()
+        probability("level", level, open_interval=True)
+        n, fitted, z = self.panel, self.pmf(), float(ndtri(0.5 + level / 2))
         spread = np.sqrt(fitted * (1 - fitted) / self.counts.weights[self.counts.trials == n].sum())
         frame = pd.DataFrame(
             {
@@ -430,8 +484,8 @@ class MixtureFit(Result):
                 "successes": np.arange(n + 1),
                 "observed": observed_shares(self.counts, n),
                 "fitted": fitted,
-                "low": np.maximum(fitted - 1.96 * spread, 0),
-                "high": np.minimum(fitted + 1.96 * spread, 1),
+                "low": np.maximum(fitted - z * spread, 0),
+                "high": np.minimum(fitted + z * spread, 1),
             }
         )
         drawn: Axes = plot_counts_by_round(frame, axes=None if ax is None else [ax]).ravel()[0]
@@ -492,18 +546,18 @@ def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: 
 
 
 def percentile_table(
-    law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float
+    law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float, kind: str
 ) -> pd.DataFrame:
-    """Return the functionals with percentiles of their bootstrap `draws`."""
+    """Return the functionals with percentiles of their bootstrap `draws`, an interval of that `kind`."""
     values = functional_values(draws, trials)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    kind, se = _percentile_kind(len(values)), values.std(axis=0, ddof=1)
+    se = values.std(axis=0, ddof=1)
     return _table(functional_values(law, trials), se, low, high, level, kind)
 
 
-def _percentile_kind(n_boot: int) -> str:
-    """Name the interval."""
-    return f"parametric bootstrap percentile, {n_boot} replicates"
+def question_kind(n_boot: int) -> str:
+    """Name the intervals that come from refits to resampled questions."""
+    return f"question bootstrap percentile, refitted, {n_boot} replicates"
 
 
 def _gradient(info: Information, trials: int) -> Floats:
@@ -706,17 +760,26 @@ def refit(fit: MixtureFit, cells: Cells, weights: Floats, *, n_starts: int = 4) 
 def cautions(fit: MixtureFit) -> list[str]:
     """Say what is not identifiable or not regular about this fit."""
     notes = []
+    if fit.questions is None:
+        notes.append(
+            "Intervals take debates as independent, because counts do not tell which debates share a question. "
+            "If questions repeat, the intervals are too narrow; fit_rounds(log) resamples questions."
+        )
     if fit.boundary:
+        source = "the parametric bootstrap" if fit.questions is None else "resampled questions"
         notes.append(
             f"On the boundary: {'; '.join(fit.boundary)}. Normal-theory errors do not hold; "
-            "intervals come from the parametric bootstrap."
+            f"intervals come from {source}."
         )
     seen, s = fit.counts, fit.settings
     if (seen.successes == 0).all() or (seen.successes == seen.trials).all():
+        units, unit = (
+            (fit.n_obs, "debate") if fit.questions is None else (len(np.unique(fit.questions[1])), "question")
+        )
         notes.append(
             "All votes in the data agree, so a bootstrap has no variation and its intervals have width 0. "
-            f"{fit.n_obs:g} debates without an exception exclude, at 95 %, a share of exceptional debates above "
-            f"{1 - 0.05 ** (1 / fit.n_obs):.3g} (exact binomial bound)."
+            f"{units:g} {unit}s without an exception exclude, at 95 %, a share of exceptional {unit}s above "
+            f"{1 - 0.05 ** (1 / units):.3g} (exact binomial bound)."
         )
     largest, needed = int(seen.trials.max()), 3 * s.n_components - 1
     if largest < 2:

@@ -9,7 +9,7 @@ distance .6. The default is the pmf scale.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,7 +22,7 @@ from d3stats.counts import RoundCounts
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _latent_component
-from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, refit
+from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, question_kind, refit
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 from d3stats.result import Result
 from d3stats.trajectories import LogSource, Trajectories, log_or_array
@@ -237,7 +237,7 @@ class RoundsFit(Result):
         """Return observed and fitted shares of each count, with parametric bootstrap bands: what the figure draws.
 
         Columns ``round, successes, observed, fitted, low, high, level``: debates with the full panel only; the band is
-        where the observed share of as many debates would fall if the fit were true.
+        where the observed share of as many independent debates would fall if the fit were true.
         """
         probability("level", level, open_interval=True)
         generator = as_rng(rng)
@@ -290,6 +290,9 @@ def fit_rounds(
 
     For rounds that share information through a random walk see :func:`d3stats.models.bayes.fit_rounds`.
 
+    Intervals of a round, ``fit_rounds(log)[1].functionals()``, resample questions if `rounds` is a log. Counts do not
+    tell which debates share a question, so with a RoundCounts they take debates as independent.
+
     Parameters
     ----------
     rounds : RoundCounts, or a log as :func:`d3stats.as_trajectories` takes it
@@ -308,6 +311,7 @@ def fit_rounds(
     >>> fit_rounds(rc, n_components=1).ks().round(4).tolist()
     [0.0755]
     """
+    log = None
     if not isinstance(rounds, RoundCounts):
         log = log_or_array(rounds)
         if not isinstance(log, Trajectories):
@@ -333,7 +337,30 @@ def fit_rounds(
         rng=rng,
     )
     fits = tuple(batch[i] for i in range(len(batch)))
-    return RoundsFit(tuple(int(r) for r in numbers), fits, rounds.pooled().panel)
+    fit = RoundsFit(tuple(int(r) for r in numbers), fits, rounds.pooled().panel)
+    if log is None:
+        return fit
+    successes, trials = (votes[:, numbers - 1] for votes in log.successes_trials())
+    return _with_questions(fit, successes, trials, log.cluster)
+
+
+def _with_questions(fit: RoundsFit, successes: Ints, trials: Ints, cluster: Ints) -> RoundsFit:
+    """Let the intervals of each round resample questions; columns are the rounds of the fit."""
+    told = []
+    for r, one in enumerate(fit.fits):
+        voted = trials[:, r] > 0
+        base = int(one.counts.trials.max()) + 1
+        keys = one.counts.successes * base + one.counts.trials
+        order = np.argsort(keys)
+        sought = successes[voted, r] * base + trials[voted, r]
+        cell = order[np.minimum(np.searchsorted(keys[order], sought), len(order) - 1)]
+        if (keys[cell] != sought).any() or not np.isclose(one.n_obs, voted.sum()):
+            raise ValueError(
+                f"fit must be of the debates in successes and trials; got a fit of {one.n_obs:g} debates beside "
+                f"{voted.sum()} debates with a vote, or of other votes, in round {fit.rounds[r]}"
+            )
+        told.append(replace(one, questions=(cell, np.asarray(cluster)[voted])))
+    return replace(fit, fits=tuple(told))
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,17 +445,20 @@ class Drift(Result):
     @property
     def kind(self) -> str:
         """The kind of the intervals in the tables."""
-        return f"question bootstrap percentile, refitted, {self.n_boot} replicates"
+        return question_kind(self.n_boot)
 
     def functionals(self) -> pd.DataFrame:
         """Return mean, spread and majority probability of every round, with question-bootstrap intervals.
 
-        Columns ``round, functional, estimate, se, low, high, level, kind``.
+        Columns ``round, functional, estimate, se, low, high, level, kind``. A round without two votes in any debate
+        has no spread.
         """
         parts = []
         for r, fit, draws in zip(self.fit.rounds, self.fit.fits, self.resampled, strict=True):
-            table = percentile_table(fit.distribution, draws, self.fit.panel, self.level)
-            parts.append(table.reset_index().assign(round=r, kind=self.kind))
+            table = percentile_table(fit.distribution, draws, self.fit.panel, self.level, self.kind)
+            if fit.counts.trials.max() < 2:
+                table = table.drop(index="spread")
+            parts.append(table.reset_index().assign(round=r))
         frame = pd.concat(parts, ignore_index=True)
         return frame[["round", "functional", "estimate", "se", "low", "high", "level", "kind"]]
 
@@ -538,6 +568,7 @@ def rounds_drift(
         fit = fit_rounds(RoundCounts.from_columns(rounds, s.ravel(), n.ravel()), n_components=n_components)
     if len(fit.rounds) != s.shape[1]:
         raise ValueError(f"fit must have one fit per round ({s.shape[1]}); got {len(fit.rounds)}")
+    fit = _with_questions(fit, s, n, codes)
     cells, marks = _one_hot(s, n)
     laws, in_pairs = _shared_debates(cells, marks, n > 0, fit)
     resampled, moved = _resampled(cells, marks, codes, fit, laws, in_pairs, n_boot, generator)

@@ -1,0 +1,358 @@
+"""An option that a mode of a command takes changes what the command says, or the command refuses it.
+
+A mode that reads an option and does nothing with it gives numbers that the user did not ask for, without a word.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_terminal import make_inputs
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from d3stats.cli import app
+
+GROUP = get_command(app)
+REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
+MODES: dict[str, list[str]] = {
+    "fit": ["fit log.csv --n-boot 20", "fit log.csv --n-boot 20 --round 2"],
+    "replay": ["replay log.csv --n-boot 20", "replay log.csv --n-boot 20 --paired --strata kind"],
+    "plan": ["plan log.csv", "plan log.csv --prices prices.toml --model mine"],
+    "compare": [
+        "compare log.csv other.csv",
+        "compare log.csv other.csv --kind percentile --n-boot 50 --margin 0.1 --strata kind",
+        "compare run_one.csv run_two.csv run_three.csv",
+        "compare short.csv run_two.csv --items intersection",
+    ],
+    "agreement": [
+        "agreement log.csv",
+        "agreement log.csv --kind percentile --n-boot 50 --strata kind",
+        "agreement log.csv --jury --n-boot 50",
+        "agreement ratings.csv",
+    ],
+    "bias": [f"bias verdicts.csv --audit {audit}" for audit in ("position", "verbosity", "self", "persona")],
+    "report": [REPORT, f"{REPORT} --prices prices.toml --model mine"],
+    "rationales": [
+        "rationales said.csv",
+        "rationales disputed.csv --role juror",
+        "rationales said.csv disputed.csv",
+    ],
+    "escalate": ["escalate more.jsonl samre.jsonl --n-boot 20 --max-loss 0.2 --confidence 0.6"],
+    "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 200"],
+    "power": [
+        "power --effect 0.05 --discordance 0.2",
+        "power --n 300 --discordance 0.2",
+        "power --effect 0.05 --n 300 --accuracy 0.7 --cluster-size 2 --icc 0.1 --repeats 2 --repeat-icc 0.2",
+        "power --n 300 --goal equivalence --margin 0.1 --discordance 0.2",
+        "power --pilot log.csv,other.csv --effect 0.1",
+        "power --pilot run_one.csv,run_two.csv --n 100",
+        "power --pilot short.csv,run_two.csv --n 100 --items intersection",
+    ],
+    "calibrate": ["calibrate log.csv --world voter"],
+}
+CHANGES: dict[str, list[str]] = {
+    "fit": ["--components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
+    "replay": [
+        *(
+            "--rule unanimity|fixed:2",
+            "--missing wrong",
+            "--level 0.5",
+            "--interval bca",
+            "--n-boot 30",
+            "--paired",
+        ),
+        *("--strata kind", "--seed 7"),
+    ],
+    "plan": [
+        *(
+            "--max-loss 0.3",
+            "--confidence 0.5",
+            "--debates 5",
+            "--target agreement",
+            "--rule supermajority:0.7",
+        ),
+        *("--output-share 0.9", "--level 0.5", "--no-limit", "--seed 7", "--prices prices.toml --model mine"),
+    ],
+    "compare": [
+        *(
+            "--items same",
+            "--by debate",
+            "--value votes",
+            "--round 1",
+            "--baseline other",
+            "--margin 0.2",
+        ),
+        *(
+            "--baseline run_two",
+            "--name x --name y",
+            "--kind basic",
+            "--test 'McNemar exact'",
+            "--family bonferroni",
+        ),
+        *("--strata kind", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"),
+    ],
+    "agreement": [
+        *(
+            "--a 'agent 1' --b 'agent 2'",
+            "--measure alpha",
+            "--weights linear",
+            "--metric interval",
+            "--categories A",
+        ),
+        *(
+            "--categories A,B,C",
+            "--round 1",
+            "--by question",
+            "--repeats separate --by question",
+            "--kind basic",
+        ),
+        *("--jury", "--strata kind", "--level 0.5", "--n-boot 30", "--seed 7"),
+    ],
+    "bias": [
+        *(
+            "--judge small",
+            "--votes slot",
+            "--baseline ethics",
+            "--against all",
+            "--no-label",
+            "--strata kind",
+        ),
+        *("--level 0.5", "--seed 7"),
+    ],
+    "report": [
+        *(
+            "--rule unanimity|fixed:2",
+            "--transcripts 1",
+            "--missing wrong",
+            "--level 0.5",
+            "--n-boot 30",
+            "--seed 7",
+        ),
+        *("--output-share 0.9", "--name mine", "--prices prices.toml --model mine"),
+    ],
+    "rationales": [
+        *(
+            "--round 1",
+            "--words 2",
+            "--family bonferroni",
+            "--level 0.5",
+            "--seed 7",
+            "--name x",
+            "--role advocate",
+        ),
+        *("--name x --name y",),
+    ],
+    "escalate": [
+        *("--max-loss 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5", "--n-boot 30", "--seed 7"),
+    ],
+    "simulate": [
+        *("--world conformity", "--rule fixed:3", "--debates 300", "--max-loss 0.3", "--confidence 0.999"),
+        *(
+            "--by seed",
+            "--role juror",
+            "--missing-values A",
+            "--columns vote=label",
+            "--encoding utf-16",
+            "--seed 7",
+        ),
+    ],
+    "power": [
+        *(
+            "--effect 0.03",
+            "--n 200",
+            "--discordance 0.3",
+            "--sd 0.3",
+            "--accuracy 0.99",
+            "--correlation 0.2",
+        ),
+        *(
+            "--icc 0.15",
+            "--cluster-size 3",
+            "--repeats 3",
+            "--repeat-icc 0.3",
+            "--goal equivalence --margin 0.1",
+        ),
+        *(
+            "--margin 0.2",
+            "--power 0.9",
+            "--alpha 0.01",
+            "--one-sided",
+            "--level 0.5",
+            "--items same",
+        ),
+        *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
+        "--encoding utf-16",
+    ],
+    "calibrate": ["--world conformity", "--free accuracy", "--level 0.5", "--seed 7"],
+}
+"""Another value of every option; one with two options changes the first."""
+
+ELSEWHERE = {
+    "--json", "--latex", "--figure", "--output", "--overwrite", "--csv", "--table",  # where and how results are written
+    "--workers", "--scheduler",  # where a study is computed; the numbers must not change
+    "--lenient", "--role", "--missing-values", "--columns", "--encoding",  # how every mode reads: test_reading_options
+    "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
+}  # fmt: skip
+"""Options that have tests of their own, or that make a mode."""
+
+NOTHING_TO_CHANGE = {
+    # No method of these modes draws a random number, so every seed gives the same result, as the help says.
+    "--seed": ["compare log.csv other.csv", "compare run_one", "compare short", "agreement log.csv",
+               "agreement ratings", "bias", "rationales"],
+    # A row of a table is an item; the help says "in a log".
+    "--by": ["compare run_one", "compare short", "power --pilot short", "agreement ratings", "power --pilot run_one"],
+    # These inputs have nothing missing, or the same items.
+    "--missing": ["compare run_one", "power --pilot run_one"],
+    "--missing-values": ["power --pilot run_one", "power --pilot short"],
+    "--items": ["compare log.csv", "compare run_one", "power --pilot log.csv", "power --pilot run_one"],
+    # One pair has nothing to adjust for.
+    "--family": ["compare log.csv other.csv", "compare short", "rationales said"],
+    # Too few questions changed to decide anything about a margin, as a note says.
+    "--margin": ["compare log.csv other.csv --kind percentile"],
+    # No agent votes twice on an item.
+    "--repeats": ["agreement ratings"],
+    # There is no third judge, or one round of rationales.
+    "--against": ["bias verdicts.csv --audit self"],
+    "--round": ["rationales disputed"],
+    # There are no rationales that repeat so many words, or no reasons.
+    "--words": ["rationales"],
+}  # fmt: skip
+"""Options without an effect in modes that begin so, with the reason."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Inputs on which every option can have an effect: two answers, missing votes, an undecided debate, kinds."""
+    path = tmp_path_factory.mktemp("options")
+    make_inputs(path)
+    for name, seed in (("log", 1), ("other", 2)):
+        rng = np.random.default_rng(seed)
+        rows = [
+            (f"d{d:02d}", f"q{d // 2:02d}", r, f"agent {a}", "AB"[int(rng.random() < (d % 7) / 8)], "A",
+             "xy"[d // 2 % 2], int(rng.integers(50, 90)))
+            for d in range(28)
+            for r in (1, 2, 3)
+            for a in range(1, 6)
+        ]  # fmt: skip
+        table = pd.DataFrame(
+            rows, columns=["debate", "question", "round", "agent", "vote", "label", "kind", "tokens"]
+        )
+        table.loc[
+            (rng.random(len(table)) < 0.04) | ((table["debate"] == "d03") & (table["round"] == 3)), "vote"
+        ] = None
+        table.to_csv(path / f"{name}.csv", index=False)
+    verdicts = pd.read_csv(path / "verdicts.csv")
+    verdicts.assign(kind=np.where(verdicts["item"] % 2, "x", "y")).to_csv(path / "verdicts.csv", index=False)
+    runs = pd.read_csv(path / "run_one.csv").iloc[:50]
+    runs["correct"] = runs["correct"].astype("Int64")
+    runs.loc[[1, 7], "correct"] = pd.NA
+    runs.to_csv(path / "short.csv", index=False)
+    return path
+
+
+def said(line: str) -> tuple[int, str]:
+    """Return how a command ended, and what it wrote; a report is read from its page."""
+    done = CliRunner().invoke(app, shlex.split(line))
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    text = done.stdout + done.stderr
+    if line.startswith("report") and done.exit_code == 0:
+        text = Path("page.html").read_text(encoding="utf-8")
+    return done.exit_code, text
+
+
+def with_change(mode: str, change: str) -> str:
+    """Give an option its other value; an option that the mode has already is replaced."""
+    words, option = shlex.split(mode), shlex.split(change)[0]
+    if option in words:
+        at = words.index(option)
+        del words[at : at + (2 if at + 1 < len(words) and not words[at + 1].startswith("--") else 1)]
+    return f"{shlex.join(words)} {change}"
+
+
+def of_no_effect(mode: str, option: str) -> bool:
+    return any(mode.startswith(start) for start in NOTHING_TO_CHANGE.get(option, ()))
+
+
+CASES = [
+    pytest.param(command, mode, id=mode, marks=pytest.mark.slow if command == "report" else ())
+    for command, modes in MODES.items()
+    for mode in modes
+]
+
+
+@pytest.mark.parametrize(("command", "mode"), CASES)
+def test_every_option_has_an_effect_or_is_refused(
+    command: str, mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("d3stats.cli.report.command_of", lambda context: "d3stats report")
+    code, usual = said(mode)
+    assert code == 0, usual
+    ignored = []
+    for change in CHANGES[command]:
+        if change in mode:
+            continue
+        _, text = said(with_change(mode, change))
+        if text == usual and not of_no_effect(mode, shlex.split(change)[0]):
+            ignored.append(change)
+    assert ignored == []
+
+
+LATEX = [
+    "--level 0.5",
+    "--n-boot 30",
+    "--strata kind",
+    "--missing wrong",
+    "--confidence 0.999",
+    "--max-loss 0.3",
+]
+"""Options of the numbers themselves, which LaTeX has too."""
+
+
+@pytest.mark.parametrize("form", ["--latex", pytest.param("--json", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("command", "mode"), [case for case in CASES if case.values[0] != "report"])
+def test_every_option_has_an_effect_in_every_form(
+    command: str, mode: str, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    _, usual = said(f"{mode} {form}")
+    changes = [
+        change for change in LATEX if change in CHANGES[command] and shlex.split(change)[0] not in mode
+    ]
+    found = {change: said(f"{mode} {change} {form}")[1] for change in changes}
+    same = [change for change, text in found.items() if text == usual]
+    assert [change for change in same if not of_no_effect(mode, shlex.split(change)[0])] == []
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_every_option_of_these_commands_is_tried(command: str) -> None:
+    options = {
+        name
+        for parameter in GROUP.commands[command].params  # type: ignore[attr-defined]
+        if parameter.param_type_name == "option"
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("--")
+    }
+    tried = {word for change in CHANGES[command] for word in shlex.split(change) if word.startswith("--")}
+    assert options - tried - ELSEWHERE - {"--limit", "--label"} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [c for c in CHANGES if c != "report"])
+def test_every_other_value_is_one_that_some_mode_accepts(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value that no mode accepts would show nothing of the option."""
+    monkeypatch.chdir(folder)
+    meant_to_fail = {"--accuracy 0.99", "--categories A", "--encoding utf-16", "--role juror", "--name x"}
+    refused = [
+        change
+        for change in CHANGES[command]
+        if change not in meant_to_fail and all(said(with_change(mode, change))[0] for mode in MODES[command])
+    ]
+    assert refused == []

@@ -1,0 +1,138 @@
+"""Intervals of a fit are over questions where the questions are known; a fit to counts says that they are not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import d3stats
+from d3stats.cli import app
+from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
+from d3stats.trajectories import Trajectories
+
+LIMITS = ["low", "high"]
+
+
+def table(copies: int, *, questions: int = 24, seed: int = 3) -> pd.DataFrame:
+    """Two debates of each question, some votes missing, and so many copies of each debate."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for q in range(questions):
+        chance = rng.beta(2, 1)
+        for d in range(2):
+            for r in (1, 2):
+                votes = np.where(rng.random(5) < chance, "A", "B").astype(object)
+                votes[rng.random(5) < 0.05] = None
+                rows += [
+                    (f"q{q}-{d}-{c}", f"q{q}", r, f"a{a}", vote, "A")
+                    for c in range(copies)
+                    for a, vote in enumerate(votes)
+                ]
+    return pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label"])
+
+
+@pytest.fixture(scope="module")
+def logs() -> tuple[Trajectories, Trajectories]:
+    return Trajectories.from_frame(table(1)), Trajectories.from_frame(table(6))
+
+
+def test_copies_of_debates_do_not_narrow_an_interval(logs: tuple[Trajectories, Trajectories]) -> None:
+    one, many = (fit_rounds(log)[2] for log in logs)
+    for of in ("functionals", "conf_int"):
+        single, copied = (getattr(fit, of)(n_boot=100, rng=1) for fit in (one, many))
+        assert single["kind"].str.startswith("question bootstrap").all()
+        if of == "functionals":
+            assert copied[LIMITS].to_numpy() == pytest.approx(single[LIMITS].to_numpy(), abs=2e-3)
+    # The check can fail: with debates as independent, six copies are six times the data.
+    alone, beside = (fit.functionals(kind="bootstrap", n_boot=100, rng=1) for fit in (one, many))
+    width = [t.loc["mean", "high"] - t.loc["mean", "low"] for t in (alone, beside)]
+    assert width[1] < 0.6 * width[0]
+
+
+def test_the_fits_of_a_described_log_have_its_questions(logs: tuple[Trajectories, Trajectories]) -> None:
+    report = d3stats.describe_rounds(logs[1], missing="wrong", n_components=1, n_boot=20, rng=1)
+    for fit in (*report.fit.fits, *report.drift.fit.fits):
+        cell, question = fit.questions
+        assert np.array_equal(np.bincount(cell, minlength=len(fit.counts)), fit.counts.weights)
+        assert len(np.unique(question)) == 24
+        assert fit.functionals(n_boot=20, rng=1)["kind"].str.startswith("question bootstrap").all()
+
+
+@pytest.mark.parametrize("round_number", [1, 2])
+def test_the_command_shows_one_interval_for_one_quantity(round_number, tmp_path) -> None:
+    path = tmp_path / "log.csv"
+    table(4).to_csv(path, index=False)
+
+    def documents(*more: str) -> dict:
+        done = CliRunner().invoke(app, ["fit", str(path), "--json", *more])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    for more in (("--n-boot", "20"), ("--n-boot", "30", "--level", "0.8", "--seed", "4")):
+        row = documents(*more)["rounds"][round_number - 1]
+        whole = documents("--round", str(round_number), *more)
+        for shown in whole["functionals"]:
+            name = {"P(S > n/2)": "prob_majority"}.get(shown["functional"], shown["functional"])
+            assert [shown["estimate"], shown["low"], shown["high"]] == [
+                row[name + e] for e in ("", "_low", "_high")
+            ]
+            assert shown["kind"] == f"question bootstrap percentile, refitted, {more[1]} replicates"
+        assert any("questions" in note for note in whole["notes"])
+        assert not any("independent" in note for note in whole["notes"])
+
+
+def test_one_round_lists_what_was_left_out_and_warns_as_all_rounds_do(tmp_path) -> None:
+    path = tmp_path / "log.csv"
+    rows = table(2)
+    rows = rows[rows["debate"].str.contains("-0-")]
+    pd.concat([rows, rows.iloc[:1]]).to_csv(path, index=False)
+    done = [
+        CliRunner().invoke(app, ["fit", str(path), "--n-boot", "10", "--lenient", *x])
+        for x in ([], ["--round", "1"])
+    ]
+    for each in done:
+        assert each.exit_code == 0, each.output
+        assert "WARNING: " in each.stdout
+        assert "left out: " in each.stdout
+
+
+def test_a_fit_to_counts_says_that_debates_are_taken_as_independent(
+    logs: tuple[Trajectories, Trajectories],
+) -> None:
+    counts = logs[0].counts()
+    for fit in (d3stats.fit_beta_binomial_mixture(counts[1]), fit_rounds(counts)[1]):
+        assert fit.questions is None
+        assert any("take debates as independent" in note for note in fit.notes)
+        assert "take debates as independent" in fit.summary()
+        with pytest.raises(ValueError, match="needs the fit of a log"):
+            fit.functionals(kind="questions")
+    test = d3stats.likelihood_ratio_test(counts[1], n_boot=2, rng=1)
+    assert "takes debates as independent" in str(test.notes)
+    fit = fit_rounds(logs[0])[1]
+    assert not any("independent" in note for note in fit.notes)
+
+
+def test_one_question_has_no_interval(logs: tuple[Trajectories, Trajectories]) -> None:
+    one = fit_rounds(logs[1].select(np.flatnonzero(logs[1].cluster == 0)), n_components=1)[1]
+    with pytest.raises(ValueError, match="at least 2 questions"):
+        one.functionals(n_boot=10)
+    assert "no intervals: " in one.summary()
+
+
+def test_a_fit_of_other_debates_is_refused(logs: tuple[Trajectories, Trajectories]) -> None:
+    successes, trials = logs[0].successes_trials()
+    with pytest.raises(ValueError, match="fit must be of the debates"):
+        rounds_drift(successes, trials, logs[0].cluster, fit=fit_rounds(logs[1]), n_boot=5)
+
+
+def test_a_round_of_single_votes_has_no_spread() -> None:
+    rows = table(1)
+    single = Trajectories.from_frame(rows[(rows["round"] == 1) | (rows["agent"] == "a0")])
+    report = d3stats.describe_rounds(single, n_components=1, n_boot=10, rng=1)
+    shown = report.drift.functionals().groupby("round")["functional"].agg(list).to_dict()
+    assert shown == {1: ["mean", "spread", "P(S > n/2)"], 2: ["mean", "P(S > n/2)"]}
+    assert bool(report.to_frame()["spread"].isna().iloc[1])
