@@ -22,9 +22,11 @@ from d3stats._words import counted, visible
 from d3stats.log.arrays import stopped_by_rule
 from d3stats.log.column_names import Columns
 from d3stats.log.columns import unified
+from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_log, seated
+from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
@@ -127,11 +129,14 @@ class JournalWords:
         Parameters that servers did not take, in the order in which that was found out.
     voters : set of str
         Roles that are asked for votes, or for scores that decide.
+    scales : dict of str to tuple of float
+        The least and the greatest score that each role could give.
     """
 
     words: dict[str, str] = field(default_factory=dict)
     dropped: dict[str, None] = field(default_factory=dict)
     voters: set[str] = field(default_factory=set)
+    scales: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def read(self, record: Mapping[str, Any]) -> None:
         """Take up a line of a journal."""
@@ -141,6 +146,11 @@ class JournalWords:
             self.dropped.update(dict.fromkeys(map(str, dropped)))
         if isinstance(voters := record.get("voters"), list):
             self.voters.update(map(str, voters))
+        if isinstance(scales := record.get("scales"), dict):
+            for role, (low, high) in scales.items():
+                # A role with two scales may have either.
+                least, greatest = self.scales.get(str(role), (low, high))
+                self.scales[str(role)] = (min(low, least), max(high, greatest))
 
 
 def read_journals(logs: Iterable[Path]) -> JournalWords | None:
@@ -150,12 +160,24 @@ def read_journals(logs: Iterable[Path]) -> JournalWords | None:
     for path in paths:
         with path.open("rb") as file:
             for line in file:
-                if any(name in line for name in (b'"words"', b'"dropped"', b'"voters"')):
+                if any(name in line for name in (b'"words"', b'"dropped"', b'"voters"', b'"scales"')):
                     with suppress(ValueError):
                         record = json.loads(line)
                         if isinstance(record, dict):
                             found.read(record)
     return found if paths else None
+
+
+def scales_beside(logs: Iterable[Path]) -> dict[str, tuple[float, float]]:
+    """Return the least and the greatest score that each role could give, by the journals beside all these logs.
+
+    Nothing is known where one of the logs has no journal.
+    """
+    paths = list(logs)
+    if not all(journal_path(path).is_file() for path in paths):
+        return {}
+    journals = read_journals(paths)
+    return {} if journals is None else journals.scales
 
 
 def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> MissingVotes:
@@ -386,7 +408,8 @@ def examine(
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
     journals = read_journals(file.path for file in files)
-    return _report(log, len(files), ", ".join(map(str, paths)), journals)
+    scales = scales_beside(file.path for file in files)
+    return _report(log, len(files), ", ".join(map(str, paths)), journals, scales)
 
 
 def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
@@ -404,7 +427,15 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     ]
 
 
-def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | None) -> DoctorReport:
+def _report(
+    log: DebateLog,
+    n_files: int,
+    name: str,
+    journals: JournalWords | None,
+    scales: Mapping[str, tuple[float, float]],
+) -> DoctorReport:
+    checked = log.to_checked()
+    scored = scored_turns(checked.items, checked.turns)
     missing = count_missing(log.turns, journals)
     depth = log.turns.groupby("debate")["round"].max()
     has_seat = seated(log.turns)
@@ -429,8 +460,8 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=(*log.notes, *_stopped_together(log, depth)),
-        findings=_findings(log, has_seat),
+        notes=(*log.notes, *scored.role_notes, *_stopped_together(log, depth)),
+        findings=_findings(log, checked, has_seat, scored, scales),
     )
 
 
@@ -450,9 +481,33 @@ def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
     ]
 
 
-def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...]:
+def _off_scale(checked: Checked, scored: Scored, scales: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say each score that does not lie on the scale that its role was given."""
+    if not scales:
+        return []
+    turns, found = checked.turns[scored.places], []
+    roles, debates, agents = (turns.coded(name).to_array() for name in ("role", "debate", "agent"))
+    for row, code in enumerate(scored.codes.tolist()):
+        if roles[row] not in scales:
+            continue
+        low, high = scales[roles[row]]
+        found += [
+            f"{points:g} by {agents[row]} for {name} of {side} in debate {debates[row]!r} (scale {low:g} to {high:g})"
+            for side, criteria in scored.scores[code].items()
+            for name, points in criteria.items()
+            if not low <= points <= high
+        ]
+    return found
+
+
+def _findings(
+    log: DebateLog,
+    checked: Checked,
+    has_seat: NDArray[np.bool_],
+    scored: Scored,
+    scales: Mapping[str, tuple[float, float]],
+) -> tuple[Finding, ...]:
     """Return the signs that the votes were not read as they were meant."""
-    checked = log.to_checked()
     items, turns = checked.items, checked.turns[has_seat]
     by_answers = log.coding == "answers"
     if by_answers:
@@ -484,6 +539,8 @@ def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...
         scored=bool((checked.turns.coded("scores").codes >= 0).any()),
         only_right_or_wrong=not by_answers,
         known_protocol=bool((items.coded("protocol").codes >= 0).all()),
+        scores_in_part=(scored.n_in_part, scored.n_scored),
+        off_scale=_off_scale(checked, scored, scales),
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")
