@@ -174,7 +174,7 @@ def scales_beside(logs: Iterable[Path]) -> dict[str, tuple[float, float]]:
     Nothing is known where one of the logs has no journal.
     """
     paths = list(logs)
-    if not all(journal_path(path).is_file() for path in paths):
+    if not paths or not all(journal_path(path).is_file() for path in paths):
         return {}
     journals = read_journals(paths)
     return {} if journals is None else journals.scales

@@ -58,7 +58,7 @@ def test_every_name_is_offered_where_it_is_taken(command: str, word: str, known:
 
 
 LOGS = [
-    *((command, "logs") for command in ("fit", "replay", "report", "doctor")),
+    *((command, "logs") for command in ("fit", "replay", "report", "doctor", "scores")),
     *((command, "pilot") for command in ("plan", "calibrate")),
     ("simulate", "--like"),
     ("compare", "runs"),

@@ -21,7 +21,6 @@ from d3stats.agent import RESPONSE
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.judges.correlation import CorrelationKind, Method, correlation
 from d3stats.log.doctor import scales_beside
-from d3stats.log.files import find_files
 from d3stats.log.reader import DebateLog, read_log
 from d3stats.log.scores import scored_turns
 from d3stats.result import EstimatesResult
@@ -103,11 +102,9 @@ class _SingleScores:
     def of(
         cls, log: str | Path | DebateLog | Iterable[str | Path], side: str, round: int | None
     ) -> _SingleScores:
-        scales: Mapping[str, tuple[float, float]] = {}
         if not isinstance(log, DebateLog):
-            paths = [log] if isinstance(log, (str, Path)) else list(log)
-            log = read_log(*paths)
-            scales = scales_beside(file.path for file in find_files(paths))
+            log = read_log(log) if isinstance(log, (str, Path)) else read_log(*log)
+        scales = scales_beside(log.files)
         if round is not None:
             round = integer("round", round, minimum=1)
         turns = log.turns
