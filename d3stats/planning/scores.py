@@ -170,7 +170,8 @@ def describe_scores(
         why = "; ".join(note for note in t.notes if "scores" in note)
         raise ValueError(f"log must hold scores; got none in {t!r}" + (f" ({why})" if why else ""))
     groups: Rows = [(ALL, np.ones(len(t), dtype=np.bool_))]
-    notes = list(t.remarks())
+    # Findings are about votes.
+    notes = list(t.notes)
     if kinds is not None:
         labels = kinds.labels(list(t.debates), "debate", unit="debate")
         groups += [(name, labels.rows(code)) for code, name in enumerate(labels.names)]
