@@ -26,7 +26,7 @@ SCORING_ROLES = ("judge", "evaluator", "referee")
 """Roles whose scores the protocols show to stopping rules, in the order in which a log's scores are taken."""
 
 UNREAD_SCORES = "no scores were read from "
-"""How the note on columns begins that look like scores of sides and are not."""
+"""The beginning of the note on columns that look like scores of sides and are not."""
 
 
 def whole(given: Iterable[tuple[str, Scores]]) -> list[bool]:
@@ -107,7 +107,7 @@ class Scored:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out, and why."""
+        """The turns that were left out, and the reasons."""
         if not self.n_in_part:
             return self.role_notes
         part = (

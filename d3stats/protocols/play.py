@@ -484,9 +484,9 @@ def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
 
 
 def mean_points(replies: Sequence[tuple[Request, Reply]]) -> dict[str, float] | None:
-    """Return the mean points of each side over the agents that scored all sides; None where nobody did.
+    """Return the mean points of each side over the agents that scored all sides; None if no agent did.
 
-    It is the mean that arrays of the log have, so a running rule and a replay see the same points.
+    Arrays of the log have the same mean, so a running rule and a replay see the same points.
 
     Parameters
     ----------
@@ -519,7 +519,7 @@ def mean_points(replies: Sequence[tuple[Request, Reply]]) -> dict[str, float] | 
         for side, criteria in scores.items() if counts else ():
             if criteria:
                 points.setdefault(side, []).append(float(sum(criteria.values())))
-    return {side: fmean(marks) for side, marks in points.items()} or None
+    return {side: fmean(points[side]) for side in sorted(points)} or None
 
 
 def complete(request: Request, reply: Reply) -> Reply:

@@ -494,7 +494,7 @@ _HOW_TO_READ_SCORES = {
     "Mean": "Points are totals over the criteria, averaged over the agents that scored all sides. The gap is the mean "
     "distance of the two sides. A debate that ended is missing from later rounds.",
     "Aspects": "Each aspect is averaged over the agents that scored it in the last round.",
-    "Ranks": "Of each debate's last round with scores. An agent that left out a candidate has no ranking.",
+    "Ranks": "Ranks are from each debate's last round with scores. An agent that left out a candidate has no ranking.",
 }
 
 

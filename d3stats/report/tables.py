@@ -170,7 +170,7 @@ def cost_table(result: Replay) -> list[Table]:
 
 
 SIDES_ABREAST = 3
-"""Sides whose mean scores stand in one row; more have a row each."""
+"""Sides whose mean scores are in one row; more have a row each."""
 
 
 def score_tables(found: ScoreReport) -> list[Table]:
