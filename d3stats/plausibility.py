@@ -93,6 +93,10 @@ class VoteTable:
         Whether the debates name the protocol that produced them; a single judge is then intended.
     category : sequence of str or None
         The kind of each debate's question, None where the source names none.
+    scores_in_part : tuple of int
+        Turns with only a part of the scores, and turns with scores.
+    off_scale : sequence of str
+        Each score that does not lie on the scale of its run, in words.
 
     Examples
     --------
@@ -127,6 +131,8 @@ class VoteTable:
     only_right_or_wrong: bool = False
     known_protocol: bool = False
     category: Sequence[str | None] | None = None
+    scores_in_part: tuple[int, int] = (0, 0)
+    off_scale: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.debates)
@@ -696,6 +702,27 @@ def _tokens_all_zero(t: VoteTable) -> str:
     )
 
 
+def _scores_in_part(t: VoteTable) -> str:
+    part, scored = t.scores_in_part
+    if not part:
+        return ""
+    return (
+        f"{part:,} of {counted(scored, 'turn')} with scores {verb(part, 'has', 'have')} only a part of them (a side or "
+        "a criterion is missing); means over agents leave these turns out, so find the cause, or complete the scores"
+    )
+
+
+def _off_scale(t: VoteTable) -> str:
+    n = len(t.off_scale)
+    if not n:
+        return ""
+    more = f" and {counted(n - 1, 'more score')}" if n > 1 else ""
+    return (
+        f"{t.off_scale[0]}{more} {verb(n, 'does', 'do')} not lie on the scale that the agents were given; correct "
+        "them, or leave these turns out"
+    )
+
+
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "no vote is a label": _no_vote_is_a_label,
     "labels without a vote": _labels_nobody_votes,
@@ -722,6 +749,8 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "identical repeats": _repeats_identical,
     "repeated questions": _questions_not_clustered,
     "tokens all zero": _tokens_all_zero,
+    "scores in part": _scores_in_part,
+    "scores off the scale": _off_scale,
 }
 """The signs, by name, in the order in which they are reported."""
 

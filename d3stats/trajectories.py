@@ -248,7 +248,9 @@ class Trajectories:
         judge who scores beside a jury) gets none, so that it has no missing votes. Rounds in which only such
         roles speak are rounds without votes, and their tokens and scores count like all others. Turns without a
         role have seats; where no agent votes, all turns have. A round's tokens are the sum over its turns. Its
-        scores, by side, are the mean over the agents that scored it of their totals over the criteria.
+        scores, by side, are the mean of the agents' totals over the criteria, over the agents that scored all sides.
+        Where several roles score the debates of a run, only the scores of the first of ``judge``, ``evaluator`` and
+        ``referee`` count. The notes count the turns that were left out.
 
         Parameters
         ----------

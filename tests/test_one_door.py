@@ -73,6 +73,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
         log, {f"d{d:02d}": "odd" if d // 2 % 2 else "even" for d in range(24)}
     ),
+    "d3stats.planning.describe_scores": lambda log: planning.describe_scores(log).means,
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,

@@ -16,7 +16,7 @@ from d3stats.cli.completion import choice
 from d3stats.cli.options import choices
 
 GROUPS = {
-    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "rationales"),
+    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "rationales", "scores"),
     "Plan": ("plan", "escalate", "power", "calibrate", "simulate", "rules", "worlds"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),

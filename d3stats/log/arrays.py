@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import whole_numbers
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
+from d3stats.log.scores import side_scores
 from d3stats.values import canonical
 
 MISSING = -1
@@ -100,7 +100,7 @@ def arrays_of(
         spoke = np.zeros(shape, dtype=np.bool_)
         spoke.reshape(-1)[cell] = True
     cluster, cluster_names, notes = _clusters(items)
-    scores, sides = _scores(turns, row, played, (n, n_rounds))
+    scores, sides, left_out = side_scores(items, turns, row, played, (n, n_rounds))
     log, question = items.coded("log"), items.coded("question")
     return {
         "votes": cube,
@@ -124,7 +124,7 @@ def arrays_of(
         if (question.codes >= 0).any()
         else (),
         "coding": checked.coding,
-        "notes": (*checked.notes, *notes),
+        "notes": (*checked.notes, *notes, *left_out),
         "stopped_by_rule": by_rule,
     }
 
@@ -294,40 +294,6 @@ def _tokens(
         # One kind alone is neither a total nor a split.
         found["tokens_in"] = found["tokens_out"] = None
     return found
-
-
-def _scores(
-    turns: Any, row: Ints, played: Ints, shape: tuple[int, int]
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Total a side's criteria within a turn, then average over the agents that scored it in the round.
-
-    A side without any criterion was to be scored: its points are missing, and the log still has that side.
-    """
-    given = turns.coded("scores")
-    scored = np.flatnonzero(given.codes >= 0)
-    if not len(scored):
-        return None, ()
-    agent = turns.coded("agent")
-    name = np.argsort(sorted(range(len(agent.values)), key=agent.values.__getitem__))
-    scored = scored[np.lexsort((name[agent.codes[scored]], played[scored], row[scored]))]
-    said = {code: json.loads(given.values[code]) for code in np.unique(given.codes[scored]).tolist()}
-    sides = sorted({side for scores in said.values() for side in scores})
-    if not sides:
-        return None, ()
-    points = np.full((len(given.values), len(sides)), np.nan)
-    for code, scores in said.items():
-        for side, criteria in scores.items():
-            if criteria:
-                points[code, sides.index(side)] = float(sum(map(float, criteria.values())))
-    at = row[scored] * shape[1] + played[scored]
-    size = shape[0] * shape[1]
-    total = np.full((size, len(sides)), np.nan)
-    for s, own in enumerate(points[given.codes[scored]].T):
-        known = ~np.isnan(own)
-        scorers = np.bincount(at[known], minlength=size)
-        summed = np.bincount(at[known], own[known], minlength=size)
-        np.divide(summed, scorers, out=total[:, s], where=scorers > 0)
-    return total.reshape(*shape, len(sides)), tuple(sides)
 
 
 def _refuse_sparse(shape: tuple[int, int, int], names: list[str], panel: Ints, n_turns: int) -> None:

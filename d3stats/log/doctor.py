@@ -26,6 +26,7 @@ from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
 from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
+from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
@@ -131,11 +132,14 @@ class JournalWords:
         Parameters that servers did not take, in the order in which that was found out.
     voters : set of str
         Roles that are asked for votes, or for scores that decide.
+    scales : dict of str to tuple of float
+        The least and the greatest score that each role could give.
     """
 
     words: dict[str, str] = field(default_factory=dict)
     dropped: dict[str, None] = field(default_factory=dict)
     voters: set[str] = field(default_factory=set)
+    scales: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def read(self, record: Mapping[str, Any]) -> None:
         """Take up a line of a journal."""
@@ -145,6 +149,11 @@ class JournalWords:
             self.dropped.update(dict.fromkeys(map(str, dropped)))
         if isinstance(voters := record.get("voters"), list):
             self.voters.update(map(str, voters))
+        if isinstance(scales := record.get("scales"), dict):
+            for role, (low, high) in scales.items():
+                # A role with two scales may have either.
+                least, greatest = self.scales.get(str(role), (low, high))
+                self.scales[str(role)] = (min(low, least), max(high, greatest))
 
 
 def read_journals(logs: Iterable[Path]) -> JournalWords | None:
@@ -154,12 +163,24 @@ def read_journals(logs: Iterable[Path]) -> JournalWords | None:
     for path in paths:
         with path.open("rb") as file:
             for line in file:
-                if any(name in line for name in (b'"words"', b'"dropped"', b'"voters"')):
+                if any(name in line for name in (b'"words"', b'"dropped"', b'"voters"', b'"scales"')):
                     with suppress(ValueError):
                         record = json.loads(line)
                         if isinstance(record, dict):
                             found.read(record)
     return found if paths else None
+
+
+def scales_beside(logs: Iterable[Path]) -> dict[str, tuple[float, float]]:
+    """Return the least and the greatest score that each role could give, by the journals beside all these logs.
+
+    Nothing is known where one of the logs has no journal.
+    """
+    paths = list(logs)
+    if not paths or not all(journal_path(path).is_file() for path in paths):
+        return {}
+    journals = read_journals(paths)
+    return {} if journals is None else journals.scales
 
 
 def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> MissingVotes:
@@ -427,7 +448,8 @@ def examined(
 ) -> DoctorReport:
     """Report on files that were read into tables and into columns of the same order."""
     journals = read_journals(file.path for file in files)
-    report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals)
+    scales = scales_beside(file.path for file in files)
+    report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
     return replace(report, paths=tuple(map(str, paths)), options=_options(missing_values, columns, encoding))
 
 
@@ -459,8 +481,14 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
 
 
 def _report(
-    log: DebateLog, checked: Checked, n_files: int, name: str, journals: JournalWords | None
+    log: DebateLog,
+    checked: Checked,
+    n_files: int,
+    name: str,
+    journals: JournalWords | None,
+    scales: Mapping[str, tuple[float, float]],
 ) -> DoctorReport:
+    scored = scored_turns(checked.items, checked.turns)
     missing = count_missing(log.turns, journals)
     has_seat = seated(log.turns)
     turns, n = checked.turns, len(checked.items)
@@ -488,8 +516,8 @@ def _report(
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=(*log.notes, *_stopped_together(checked, depth[depth > 0])),
-        findings=_findings(checked, depth, has_seat),
+        notes=(*log.notes, *scored.role_notes, *_stopped_together(checked, depth[depth > 0])),
+        findings=_findings(checked, depth, has_seat, scored, scales),
     )
 
 
@@ -516,7 +544,32 @@ def _stopped_together(checked: Checked, depth: NDArray[np.int64]) -> list[str]:
     ]
 
 
-def _findings(checked: Checked, depth: NDArray[np.int64], has_seat: NDArray[np.bool_]) -> tuple[Finding, ...]:
+def _off_scale(checked: Checked, scored: Scored, scales: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say each score that does not lie on the scale that its role was given."""
+    if not scales:
+        return []
+    turns, found = checked.turns[scored.places], []
+    roles, debates, agents = (turns.coded(name).to_array() for name in ("role", "debate", "agent"))
+    for row, code in enumerate(scored.codes.tolist()):
+        if roles[row] not in scales:
+            continue
+        low, high = scales[roles[row]]
+        found += [
+            f"{points:g} by {agents[row]} for {name} of {side} in debate {debates[row]!r} (scale {low:g} to {high:g})"
+            for side, criteria in scored.scores[code].items()
+            for name, points in criteria.items()
+            if not low <= points <= high
+        ]
+    return found
+
+
+def _findings(
+    checked: Checked,
+    depth: NDArray[np.int64],
+    has_seat: NDArray[np.bool_],
+    scored: Scored,
+    scales: Mapping[str, tuple[float, float]],
+) -> tuple[Finding, ...]:
     """Return the signs that the votes were not read as they were meant."""
     items, turns = checked.items, checked.turns[has_seat]
     by_answers = checked.coding == "answers"
@@ -548,6 +601,8 @@ def _findings(checked: Checked, depth: NDArray[np.int64], has_seat: NDArray[np.b
         only_right_or_wrong=not by_answers,
         category=items.coded("category").to_array().tolist(),
         known_protocol=bool((items.coded("protocol").codes >= 0).all()),
+        scores_in_part=(scored.n_in_part, scored.n_scored),
+        off_scale=_off_scale(checked, scored, scales),
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")

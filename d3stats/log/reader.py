@@ -591,6 +591,8 @@ class DebateLog:
         and spellings as one.
     n_records : int
         Lines and table rows read, left out or not (a JSON Lines header is a record, a CSV header is not).
+    files : tuple of Path
+        The files that were read.
 
     Examples
     --------
@@ -613,6 +615,7 @@ class DebateLog:
     coding: Literal["answers", "correctness"] = "answers"
     notes: tuple[str, ...] = field(default=(), compare=False)
     n_records: int = field(default=0, compare=False)
+    files: tuple[Path, ...] = field(default=(), compare=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DebateLog):
@@ -715,7 +718,7 @@ def read_log(
     checked = read_checked(
         paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding, texts=texts
     )
-    return log_of(checked)
+    return replace(log_of(checked), files=tuple(file.path for file in find_files(paths)))
 
 
 def log_of(checked: Checked) -> DebateLog:

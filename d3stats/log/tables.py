@@ -34,6 +34,7 @@ from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
+from d3stats.log.scores import UNREAD_SCORES
 from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
 from d3stats.log.wide import two_ways, unfolded
 from d3stats.values import is_missing_word
@@ -427,8 +428,16 @@ def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
             for t in sheet.get(c).occurring()
         ]
         known = {plain(side) for text in said if not is_missing_word(text) for side in _sides_of(text)}
-        if len(sides) < 2 or not known or not known <= set(map(plain, sides.values())):
+        if len(sides) < 2 or not known:
             return sheet
+        if not known <= set(map(plain, sides.values())):
+            names = " and ".join(sorted({text for text in said if not is_missing_word(text)})[:3])
+            note = (
+                f"{UNREAD_SCORES}{', '.join(sides)}, because labels and votes ({names}) are not the sides "
+                f"{', '.join(sides.values())}; if these columns hold the scores of sides, choose them with columns= "
+                f"(--columns scores={'+'.join(sides)})"
+            )
+            return replace(sheet, notes=[*sheet.notes, note])
     elif len(at["scores"]) > 1:
         sides = {name: _score_columns([name]).get(name, name) for name in at["scores"]}
     else:

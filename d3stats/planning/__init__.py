@@ -15,6 +15,7 @@ from d3stats.planning.replay import Replay, replay
 from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
 from d3stats.planning.scan import scan
 from d3stats.planning.score_gaps import score_gaps
+from d3stats.planning.scores import ScoreReport, describe_scores
 from d3stats.planning.study import Study, read_study
 from d3stats.planning.sweep import Sweep, run_sweep, sweep
 
@@ -26,10 +27,12 @@ __all__ = [
     "Replay",
     "RiskControlled",
     "RoundsReport",
+    "ScoreReport",
     "Study",
     "Sweep",
     "calibrate",
     "describe_rounds",
+    "describe_scores",
     "evaluate",
     "join_protocols",
     "needed_debates",

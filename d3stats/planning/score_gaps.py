@@ -15,6 +15,7 @@ import pandas as pd
 from d3stats._check import choice, probability
 from d3stats._words import counted
 from d3stats.inference.item_strata import StrataOf, item_strata
+from d3stats.log.scores import UNREAD_SCORES
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
@@ -49,7 +50,7 @@ def score_gaps(
         One row per stratum and scored round: ``category, round, gap, low, high, n, n_clusters, verdict, level, kind``.
         ``verdict`` is true in the lower median of the debates' last scored rounds. A debate that ended is missing from
         later rounds, so a later mean is one of fewer debates: see ``n``. Limits are missing where one question or no
-        variation is left. ``attrs["notes"]`` counts the debates that were left out, and why.
+        variation is left. ``attrs["notes"]`` has what the reader did, and counts the debates that were left out.
 
     Raises
     ------
@@ -76,7 +77,8 @@ def score_gaps(
         else as_trajectories(source if kinds.log is None else kinds.log)
     )
     if t.scores is None or len(t.sides) != 2:
-        raise ValueError(f"scores must be of two sides to have a gap; got sides {list(t.sides)}")
+        why = "".join(f" ({note})" for note in t.notes if note.startswith(UNREAD_SCORES))
+        raise ValueError(f"scores must be of two sides to have a gap; got sides {list(t.sides)}{why}")
     labels = kinds.labels(list(t.debates), "debate", unit="debate")
     points = t.scores[:, :, 0] - t.scores[:, :, 1]
     if gap == "label":
@@ -88,7 +90,7 @@ def score_gaps(
     known = ~np.isnan(points)
     if not (known & (labels.codes >= 0)[:, None]).any():
         raise ValueError(f"a gap must be known in some debate with a {labels.column}; got none in {t!r}")
-    notes = []
+    notes = list(t.notes)
     every = counted(len(known), "debate")
     if lost := int((labels.codes < 0).sum()):
         notes.append(f"{lost} of {every} left out: no {labels.column}")

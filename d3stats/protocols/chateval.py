@@ -16,6 +16,7 @@ from d3stats.protocols.play import (
     Play,
     ballot,
     heard,
+    mean_points,
     plurality,
     preferred,
     round_over,
@@ -233,11 +234,12 @@ class ChatEval(DebateProtocol):
         while True:
             turn += 1
             if self.communication == "one_by_one":
-                replies: list[Reply] = []
+                asked, replies = list[Request](), list[Reply]()
                 for seat in range(len(self.referees)):
                     request = self._referee(case, turn, seat, talk)
                     (reply,) = yield from speak(request)
                     talk += said(request, reply, request.agent, show=True)
+                    asked.append(request)
                     replies.append(reply)
             else:
                 known = talk if self.communication == "simultaneous" else summaries
@@ -249,14 +251,13 @@ class ChatEval(DebateProtocol):
                 request = self.request(case, turn, "summarizer", "summarizer", "summarise", text, seen=talk)
                 (reply,) = yield from speak(request)
                 summaries += said(request, reply, "summarizer")
+            means = mean_points(list(zip(asked, replies, strict=True)))
             if one:
                 found = _of_one(rubric, replies, case.debate)
-                points = {RESPONSE: sum(found.values())} if len(found) == len(rubric.criteria) else None
-                decision = yield from round_over(turn, scores=points)
+                decision = yield from round_over(turn, scores=means)
                 if decision.stop:
                     return Outcome(None, turn, str(decision.reason) if found else "no_scores", found)
                 continue
-            means = _means(case, replies)
             decision = yield from round_over(turn, votes=votes_of(replies), scores=means)
             if decision.stop:
                 final = preferred(means, case.answers)
@@ -285,11 +286,6 @@ class ChatEval(DebateProtocol):
     def _rubric(self, case: Case) -> Rubric:
         aspects = self.aspects or (TOPICAL_CHAT if case.sides == (RESPONSE,) else ("overall",))
         return Rubric(case.sides, aspects, self.lowest, self.highest)
-
-
-def _means(case: Case, replies: Sequence[Reply]) -> dict[str, float] | None:
-    given = [points for points in (total(reply, case.sides) for reply in replies) if points is not None]
-    return {side: fmean(points[side] for points in given) for side in case.sides} if given else None
 
 
 def _borda(case: Case, replies: Sequence[Reply]) -> dict[str, float] | None:
@@ -409,12 +405,14 @@ class ChatEvalOpen(DebateProtocol):
         while True:
             number += 1
             replies: dict[str, Reply] = {}
+            asked: list[Request] = []
             for agent in ROLES:
                 request = self._request(case, number, agent, before, talk)
+                asked.append(request)
                 (replies[agent],) = yield from speak(request)
                 talk += said(request, replies[agent], agent, show=True)
             now = {agent: reply.vote for agent, reply in replies.items()}
-            marks = _marks(replies)
+            marks = mean_points(list(zip(asked, replies.values(), strict=True)))
             # In the order of the log's seats, which a rule sees.
             decision = yield from round_over(
                 number, votes=[now[agent] for agent in sorted(now)], scores=marks
@@ -442,15 +440,6 @@ class ChatEvalOpen(DebateProtocol):
             slot = replace(slot, rubric=Rubric(others, ("overall",), 1, 10))
             instruction += MARK.format(before=number - 1)
         return self.request(case, number, agent, "referee", "referee", instruction, slot, seen)
-
-
-def _marks(replies: Mapping[str, Reply]) -> Scores | None:
-    """Return the mean mark of everybody who was marked."""
-    given: dict[str, list[float]] = {}
-    for reply in replies.values():
-        for agent, marks in (reply.scores or {}).items():
-            given.setdefault(agent, []).append(float(sum(marks.values())))
-    return {agent: fmean(given[agent]) for agent in sorted(given)} or None
 
 
 def _best(case: Case, marks: Scores | None, answers: Mapping[str, str | None]) -> tuple[bool, str | None]:

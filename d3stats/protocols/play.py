@@ -17,6 +17,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from d3stats._check import integer
 from d3stats._named import Value, written
 from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
+from d3stats.log.scores import Scores, whole
 from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical_text
@@ -45,6 +47,7 @@ __all__ = [
     "complete",
     "drive",
     "heard",
+    "mean_points",
     "play_sync",
     "plurality",
     "preferred",
@@ -456,7 +459,7 @@ def votes_of(replies: Sequence[Reply]) -> tuple[str | None, ...]:
 
 
 def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
-    """Return each side's points, summed over the criteria; None when there are no scores.
+    """Return each side's points, summed over the criteria; None without scores of all sides on the same criteria.
 
     Parameters
     ----------
@@ -474,9 +477,49 @@ def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
     >>> total(Reply("", scores={"A": {"clarity": 4.0, "style": 5.0}, "B": {"clarity": 7.0, "style": 3.0}}), ("A", "B"))
     {'A': 9.0, 'B': 10.0}
     """
-    if reply.scores is None:
+    scores = reply.scores
+    if scores is None or not whole([("", {side: scores.get(side, {}) for side in sides})])[0]:
         return None
-    return {side: float(sum(reply.scores[side].values())) for side in sides}
+    return {side: float(sum(scores[side].values())) for side in sides}
+
+
+def mean_points(replies: Sequence[tuple[Request, Reply]]) -> dict[str, float] | None:
+    """Return the mean points of each side over the agents that scored all sides; None if no agent did.
+
+    Arrays of the log have the same mean, so a running rule and a replay see the same points.
+
+    Parameters
+    ----------
+    replies : sequence of (Request, Reply)
+        What the agents of one round were asked, and what they answered.
+
+    Returns
+    -------
+    dict of str to float, or None
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request, Rubric, Slot
+    >>> slot = Slot(rubric=Rubric(("A", "B"), ("clarity",)))
+    >>> asked = [
+    ...     Request(Case("d1", "q1", "2 or 3?", ("A", "B")), 1, f"judge {i}", "judge", "judge", "Score.", slot)
+    ...     for i in (1, 2)
+    ... ]
+    >>> half, both = {"A": {"clarity": 9.0}}, {"A": {"clarity": 4.0}, "B": {"clarity": 6.0}}
+    >>> mean_points([(asked[0], Reply("", scores=half)), (asked[1], Reply("", scores=both))])
+    {'A': 4.0, 'B': 6.0}
+    """
+    given: list[tuple[str, Scores]] = []
+    for request, reply in replies:
+        sides = () if request.slot.rubric is None else request.slot.rubric.sides
+        # Sides without points were to be scored, as in the log.
+        given.append((request.agent, {**{side: {} for side in sides}, **(reply.scores or {})}))
+    points: dict[str, list[float]] = {}
+    for counts, (_, scores) in zip(whole(given), given, strict=True):
+        for side, criteria in scores.items() if counts else ():
+            if criteria:
+                points.setdefault(side, []).append(float(sum(criteria.values())))
+    return {side: fmean(points[side]) for side in sorted(points)} or None
 
 
 def complete(request: Request, reply: Reply) -> Reply:

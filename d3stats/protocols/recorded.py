@@ -131,7 +131,7 @@ def as_reply(turn: Turn) -> Reply:
         text=turn.text,
         vote=turn.vote,
         # Sides without points stand for scores that were asked for and are missing.
-        scores=turn.scores if turn.scores and all(turn.scores.values()) else None,
+        scores={side: points for side, points in (turn.scores or {}).items() if points} or None,
         tokens_in=turn.tokens_in,
         tokens_out=turn.tokens_out,
         estimated=turn.tokens_source == "estimate",

@@ -24,6 +24,7 @@ from d3stats.report.tables import (
     cost_table,
     replay_table,
     round_tables,
+    score_tables,
     strata_notes,
     strata_of,
 )
@@ -104,6 +105,11 @@ def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Sectio
         ),
     ]
     after: list[tuple[str, str, str, Callable[[Source, Settings], Part]]] = [
+        *(
+            [("scores", "Scores", "Mean scores of each side, and how far apart they are.", _scores)]
+            if any(source.trajectories.scores is not None for source in sources)
+            else []
+        ),
         ("tokens", "Tokens and dollars", "Tokens and cost of each round.", _tokens),
         (
             "transcripts",
@@ -500,6 +506,48 @@ def _usual_rules(t: Trajectories) -> list[str]:
     fixed = [f"fixed:{n}" for n in (1, 2) if n < t.n_rounds]
     moved = ["ks:0.05,patience=1"] if bool((t.label != MISSING).all()) else []
     return [*fixed, "supermajority:0.8", *moved]
+
+
+# ---------------------------------------------------------------- scores
+
+
+_HOW_TO_READ_SCORES = {
+    "Mean": "Points are totals over the criteria, averaged over the agents that scored all sides. The gap is the mean "
+    "distance of the two sides. A debate that ended is missing from later rounds.",
+    "Aspects": "Each aspect is averaged over the agents that scored it in the last round.",
+    "Ranks": "Ranks are from each debate's last round with scores. An agent that left out a candidate has no ranking.",
+}
+
+
+def _scores(source: Source, settings: Settings) -> Part:
+    from d3stats.planning.scores import describe_scores
+
+    t = source.trajectories
+    if t.scores is None:
+        return _absent(source, "The log has no scores.")
+    read = t if source.log is None else source.log
+    try:
+        found = describe_scores(read, strata=_categories(source), level=settings.level, rng=settings.seed)
+    except ValueError as error:
+        return _absent(source, _sentence(error))
+    tables = score_tables(found)
+    how = [
+        next((text for key, text in _HOW_TO_READ_SCORES.items() if key in table[0]), "") for table in tables
+    ]
+    picture = Picture(
+        png(found.plot),
+        "Mean scores, or their gap, with intervals. The tables hold the numbers.",
+        "Mean distance of the two sides by round, with intervals."
+        if found.gaps is not None
+        else "Mean scores.",
+    )
+    return _named(
+        source,
+        tables=tuple(zip(tables, how, strict=True)),
+        frames={"scores": found.means, **({} if found.gaps is None else {"gaps": found.gaps})},
+        pictures=(picture,),
+        notes=_own(found.notes, t),
+    )
 
 
 # ---------------------------------------------------------------- agreement, bias, comparison

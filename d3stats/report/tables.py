@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from d3stats.inference.reasons import RationaleComparison, Rationales
     from d3stats.planning.describe import RoundsReport
     from d3stats.planning.replay import Replay
+    from d3stats.planning.scores import ScoreReport
 
 __all__ = [
     "Table",
@@ -26,6 +27,7 @@ __all__ = [
     "rationale_tables",
     "replay_table",
     "round_tables",
+    "score_tables",
     "sized",
     "strata_notes",
     "strata_of",
@@ -169,6 +171,78 @@ def cost_table(result: Replay) -> list[Table]:
     title = f"Tokens of each rule: {s.level:z.0%} {s.interval} bootstrap intervals, questions resampled"
     heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else []), "saved vs unanimity"]
     return [(title, ["rule", *heads], rows)]
+
+
+SIDES_ABREAST = 3
+"""Sides whose mean scores are in one row; more have a row each."""
+
+
+def score_tables(found: ScoreReport) -> list[Table]:
+    """Return mean scores and gaps by round, aspects, correlations with people, and ranks, where there are any."""
+    tables = [_score_means(found)]
+    if found.aspects is not None:
+        several = len(found.aspects["stratum"].unique()) > 1
+        rows = [
+            [*([row["stratum"]] if several else []), row["aspect"], _mean(row), f"{row['n']:,}"]
+            for row in found.aspects.to_dict("records")
+        ]
+        heads = [*(["stratum"] if several else []), "aspect", "mean", "responses"]
+        tables.append((f"Aspects of single responses ({_kind_of(found.aspects)})", heads, rows))
+    if found.correlations is not None:
+        frame = found.correlations.to_frame()
+        rows = [
+            [row["aspect"], row["method"], estimate(row["value"], row["low"], row["high"]), f"{row['n']:,}"]
+            for row in frame.to_dict("records")
+        ]
+        title = f"Rank correlations with human scores ({_kind_of(frame)})"
+        tables.append((title, ["aspect", "method", "correlation", "responses"], rows))
+    if found.ranks is not None:
+        rows = [
+            [
+                row["candidate"],
+                f"{row['debates']:,}",
+                *(f"{row[name]:z.2f}" for name in ("borda", "firsts", "mean")),
+                f"{row['wins']:,}",
+            ]
+            for row in found.ranks.to_dict("records")
+        ]
+        heads = ["candidate", "debates", "Borda points", "first places", "mean score", "debates won"]
+        tables.append(("Ranks of the candidates, means over debates (won: most Borda points)", heads, rows))
+    return tables
+
+
+def _score_means(found: ScoreReport) -> Table:
+    means, gaps = found.means, found.gaps
+    sides, several = list(dict.fromkeys(means["side"])), len(means["stratum"].unique()) > 1
+    title = f"Mean scores by round ({_kind_of(means)}; {found.n_debates:,} debates with scores)"
+    heads = [*(["stratum"] if several else []), "round"]
+    rows = []
+    if len(sides) > SIDES_ABREAST:
+        for row in means.to_dict("records"):
+            cells = [row["stratum"]] if several else []
+            rows.append([*cells, str(row["round"]), row["side"], _mean(row), f"{row['n']:,}"])
+        return title, [*heads, "side", "mean score", "debates"], rows
+    at = {} if gaps is None else {(g["category"], g["round"]): g for g in gaps.to_dict("records")}
+    for (stratum, number), part in means.groupby(["stratum", "round"], sort=False):
+        of = {row["side"]: row for row in part.to_dict("records")}
+        cells = [*([str(stratum)] if several else []), str(number)]
+        cells += [_mean(of[side]) if side in of else "-" for side in sides]
+        if gaps is not None:
+            gap = at.get((stratum, number))
+            cells.append("-" if gap is None else estimate(gap["gap"], gap["low"], gap["high"], 2))
+        rows.append([*cells, f"{max(row['n'] for row in of.values()):,}"])
+    return title, [*heads, *sides, *([] if gaps is None else ["gap"]), "debates"], rows
+
+
+def _mean(row: Mapping[Any, Any]) -> str:
+    return estimate(row["mean"], row["low"], row["high"], 2)
+
+
+def _kind_of(frame: Any) -> str:
+    """Name the level and the kinds of the intervals of a frame."""
+    known = frame[frame["low"].notna()]
+    kinds = " or ".join(dict.fromkeys(known["kind"]))
+    return f"{100 * known['level'].iloc[0]:.6g} % {kinds}" if kinds else "no interval"
 
 
 def sized(found: AgreementTable | JuryCurve) -> str:

@@ -263,8 +263,10 @@ def as_turn(request: Request, reply: Reply) -> Turn:
     from d3stats.log.schema import Turn
 
     scores = None if reply.scores is None else {side: dict(given) for side, given in reply.scores.items()}
-    if scores is None and request.slot.rubric is not None:
-        scores = {side: {} for side in request.slot.rubric.sides}
+    if request.slot.rubric is not None:
+        scores = (scores or {}) | {
+            side: {} for side in request.slot.rubric.sides if side not in (scores or {})
+        }
     return Turn(
         debate=request.case.debate,
         round=request.round,

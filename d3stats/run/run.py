@@ -227,6 +227,7 @@ class Calls:
         self._gate = asyncio.Semaphore(concurrency)
         self._servers: dict[object, _Server] = {}
         self._told: dict[tuple[int, str], object] = {}
+        self._scales: set[tuple[str, int, int]] = set()
         self._unread: dict[int, int] = {}
         self._broken = False
 
@@ -286,6 +287,10 @@ class Calls:
         sent = getattr(agent, "temperature_of", None)
         if sent is not None and (temperature := sent(request)) is not None:
             begun["temperature"] = temperature
+        rubric = request.slot.rubric
+        if rubric is not None and (scale := (request.role, rubric.low, rubric.high)) not in self._scales:
+            self._scales.add(scale)
+            self.journal.write({"scales": {request.role: [rubric.low, rubric.high]}})
         self.journal.write(begun)
         self.report.calls += 1
         self.report.in_flight += 1

@@ -92,6 +92,7 @@ COMMANDS: dict[str, list[str]] = {
     "bias": ["bias", "LOG"],
     "rationales": ["rationales", "LOG"],
     "show": ["show", "LOG"],
+    "scores": ["scores", "LOG"],
     "power": ["power", "--pilot", "good.csv", "LOG"],
 }
 SECONDS, MEBIBYTES = 20, 600

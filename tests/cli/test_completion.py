@@ -131,7 +131,7 @@ def test_names_of_formats_and_claims_are_offered(command: str, word: str, some: 
 
 
 LOGS = [
-    *((command, "logs") for command in ("fit", "replay", "report", "doctor")),
+    *((command, "logs") for command in ("fit", "replay", "report", "doctor", "scores")),
     *((command, "pilot") for command in ("plan", "calibrate")),
     ("simulate", "--like"),
     ("compare", "runs"),

@@ -27,6 +27,7 @@ COMMANDS = {
     "calibrate": ("calibrate", "slm7"),
     "protocols": ("protocols", "samre:jurors=3"),
     "rationales": ("rationales", "SAID"),
+    "scores": ("scores", "CHEAP"),
     "escalate": ("escalate", "CHEAP", "DEAR", "--n-boot", "20", "--max-loss", "0.2"),
 }
 

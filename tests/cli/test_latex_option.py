@@ -83,4 +83,5 @@ def test_the_analyses_and_plans_have_it() -> None:
         "bias",
         "power",
         "rationales",
+        "scores",
     } <= set(WITH_LATEX)

@@ -16,7 +16,7 @@ from d3stats.cli.options import reading
 
 READS = (
     *("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show", "calibrate"),
-    *("rationales", "report"),
+    *("rationales", "report", "scores"),
 )
 
 

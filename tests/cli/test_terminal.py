@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.cli.output import folded
+from d3stats.log import read_log
 
 COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -64,6 +65,12 @@ CASES: dict[str, list[str]] = {
         "replay ragged.csv --n-boot 50",
     ],
     "rules": ["rules", "rules ks"],
+    "scores": [
+        "scores samre.jsonl",
+        "scores samre.jsonl --strata category",
+        "scores responses.jsonl --human people.csv",
+        "scores ranked.csv",
+    ],
     "show": ["show log.jsonl", "show log.jsonl 1", "show turns.csv 'debate 01'"],
     "simulate": [
         "simulate study.toml",
@@ -102,6 +109,37 @@ for words in json.load(open(sys.argv[1])):
 WIDTHS = (80, 100)
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]\d+)?")
+
+
+def write_scores(folder: Path) -> None:
+    """Write a run of direct scores, what people say of the same responses, and a table of three candidates."""
+    (folder / "responses.toml").write_text('name = "responses"\n')
+    made = [
+        "debate",
+        "--synthetic",
+        str(folder / "responses.toml"),
+        "--limit",
+        "12",
+        "--protocol",
+        "chateval",
+    ]
+    assert CliRunner().invoke(app, [*made, "-o", str(folder / "responses.jsonl")]).exit_code == 0
+    names = read_log(folder / "responses.jsonl").items["question"]
+    people = pd.DataFrame({"question": names}).assign(
+        **{
+            aspect: 1 + np.arange(len(names)) * step % 7
+            for aspect, step in (("coherence", 3), ("naturalness", 5))
+        }
+    )
+    people.to_csv(folder / "people.csv", index=False)
+    rows = [
+        (f"d{i}", 1, f"judge {j}", json.dumps({s: {"c": (i * k + j) % 9} for k, s in enumerate("xyz", 1)}))
+        for i in range(12)
+        for j in (1, 2)
+    ]
+    pd.DataFrame(rows, columns=["debate", "round", "agent", "scores"]).to_csv(
+        folder / "ranked.csv", index=False
+    )
 
 
 def make_inputs(folder: Path) -> None:
@@ -151,6 +189,7 @@ def make_inputs(folder: Path) -> None:
     for name in ("more", "samre"):
         made = ["debate", "--synthetic", str(folder / "world.toml"), "--limit", "20", "--protocol", name]
         assert CliRunner().invoke(app, [*made, "-o", str(folder / f"{name}.jsonl")]).exit_code == 0
+    write_scores(folder)
     (folder / "human.txt").write_text("CHATGPT\nTIE\nVICUNA13B\n")
     (folder / "study.toml").write_text(
         'rules = ["fixed:2", "ks:0.1"]\nn_rounds = 4\ndebates = 200\nseeds = 2\nbatch = 100\n'

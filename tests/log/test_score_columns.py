@@ -67,8 +67,10 @@ def test_the_points_are_means_over_the_judges_by_hand() -> None:
     t = d3stats.as_trajectories(TABLE)
     assert t.scores is not None
     side = {name: t.scores[:, :, k] for k, name in enumerate(t.sides)}
-    assert side["pro"].tolist() == [[6.5, 7.5], [4.0, 2.0]]  # a judge without points for a side is left out
-    assert side["con"].tolist() == [[6.5, 3.5], [7.5, 9.0]]
+    assert side["pro"].tolist() == [[6.5, 7.5], [4.0, 2.0]]
+    # A judge with points for one side alone is left out of both means, so that the gap is one that a judge gave.
+    assert side["con"].tolist() == [[6.5, 4.0], [7.5, 9.0]]
+    assert any(note.startswith("1 of 7 turns with scores has only a part of them") for note in t.notes)
     assert "scores of pro and con are in the columns score_pro, score_con" in t.notes
 
 

@@ -49,7 +49,7 @@ from d3stats import (
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
 from d3stats.log import examine, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
-from d3stats.planning import join_protocols, plan_escalation, score_gaps
+from d3stats.planning import describe_scores, join_protocols, plan_escalation, score_gaps
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -326,6 +326,12 @@ def _score_gaps(table: pd.DataFrame) -> Numbers:
     names = sorted(table["debate"].unique())
     kinds = {name: "odd" if k % 2 else "even" for k, name in enumerate(names)}
     return numbers(score_gaps(t_of(table), kinds), ["category", "round"])
+
+
+def _described_scores(table: pd.DataFrame) -> Numbers:
+    found = describe_scores(t_of(table))
+    # Sides may be renamed, so their means are put together.
+    return {"means": (found.means["mean"] ** 2).sum(), **numbers(found.gaps, ["category", "round"])}
 
 
 def _strata(table: pd.DataFrame) -> Numbers:
@@ -728,6 +734,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.planning.join_protocols": ("courts", _joined),
     "d3stats.planning.plan_escalation": ("courts", _escalation),
     "d3stats.planning.score_gaps": ("scores", _score_gaps),
+    "d3stats.planning.describe_scores": ("scores", _described_scores),
     "d3stats.inference.stratify": ("runs", _strata),
     "d3stats.inference.aspect_correlations": ("runs", _aspects),
     "d3stats.inference.borda_count": ("runs", _borda),

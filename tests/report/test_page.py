@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import d3stats
 from d3stats.cli import app
+from d3stats.planning import describe_scores
 from d3stats.worlds import Voter, simulate
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,6 +37,10 @@ KEYS = [
     "methods",
     "made",
 ]
+
+
+SCORED = [*KEYS[: KEYS.index("tokens")], "scores", *KEYS[KEYS.index("tokens") :]]
+"""The sections of a log with scores."""
 
 
 def page_of(*logs: object, **how: object) -> Page:
@@ -64,12 +69,13 @@ def test_the_sections_stand_in_order_and_every_element_is_closed(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     page: Page = request.getfixturevalue(name)
+    keys = SCORED if name == "full" else KEYS
     assert page.open_ == []
-    assert [attrs["aria-labelledby"] for attrs in page.of("section")] == KEYS
-    assert [attrs["href"] for attrs in page.of("a")] == ["#main", *(f"#{key}" for key in KEYS)]
+    assert [attrs["aria-labelledby"] for attrs in page.of("section")] == keys
+    assert [attrs["href"] for attrs in page.of("a")] == ["#main", *(f"#{key}" for key in keys)]
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert set(KEYS) | {"main"} == set(ids)
+    assert set(keys) | {"main"} == set(ids)
 
 
 @pytest.mark.parametrize("name", ["slm7", "full"])
@@ -121,13 +127,23 @@ def test_the_page_asks_for_nothing_from_outside(name: str, request: pytest.Fixtu
 
 
 def test_a_log_with_everything_has_every_section(full: Page) -> None:
-    assert [key for key in KEYS if "absent" in str(full.sections.get(key))] == []
+    assert [key for key in SCORED if "absent" in str(full.sections.get(key))] == []
     assert not any("absent" in str(attrs.get("class")) for attrs in full.of("p"))
     assert "dollars" in full.sections["tokens"]
     assert "saved vs unanimity" in full.sections["rules"]
     assert "swap consistency" in full.sections["bias"]
     assert "two - one" in full.sections["comparison"]
     assert "I say so in round 3." in full.sections["transcripts"]
+
+
+def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
+    log = write_jsonl(tmp_path / "log.jsonl", scores=True)
+    shown = page_of(str(log)).sections["scores"]
+    means = describe_scores(log).means
+    assert "Mean scores by round" in shown
+    assert all(f"{value:.2f}" in shown for value in means["mean"])
+    both = page_of(str(log), "slm7").sections["scores"]
+    assert "The log has no scores." in both
 
 
 def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
@@ -199,7 +215,8 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
 def test_a_section_that_the_data_do_not_carry_says_why(kind: str, tmp_path: Path) -> None:
     content, said = KINDS[kind]
     page = page_of(write_jsonl(tmp_path / "log.jsonl", **content))  # type: ignore[arg-type]
-    assert [attrs["aria-labelledby"] for attrs in page.of("section")] == KEYS
+    keys = SCORED if content.get("scores") else KEYS
+    assert [attrs["aria-labelledby"] for attrs in page.of("section")] == keys
     for key, words in said.items():
         assert words in page.sections[key], page.sections[key]
 

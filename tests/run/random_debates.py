@@ -17,6 +17,7 @@ import pandas as pd
 from d3stats.agent import Agent, More, Reply, Request, Size, always
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, ask, drive
+from d3stats.protocols.recorded import as_reply
 from d3stats.run.budget import Bank
 from d3stats.run.items import DebateItem, Planned, placements
 from d3stats.run.record import as_turn
@@ -32,6 +33,7 @@ PROTOCOLS = (
     "stability:max_rounds={rounds},panel={panel},sees=last_round",
     "chateval:max_rounds={rounds},referees=public+critic",
     "chateval:max_rounds={rounds},communication=simultaneous",
+    "chateval:max_rounds={rounds},aspects=coherence+overall,referees=public+critic+author",
     "chateval_open:max_rounds={rounds}",
     "multi_persona:max_rounds={rounds}",
     "eot:max_rounds={rounds}",
@@ -109,12 +111,15 @@ class Hashed:
         Chance that a vote or scores that are asked for are missing.
     uncounted : float
         Chance that a reply's tokens are not recorded.
+    partial : float
+        Chance that one side, or one criterion, of the scores that are asked for is missing.
     """
 
     seed: int
     agreeing: float = 0.5
     failing: float = 0.0
     uncounted: float = 0.0
+    partial: float = 0.0
 
     model = "hashed"
 
@@ -140,6 +145,16 @@ class Hashed:
                 side: {name: float(rng.randint(low, min(high, low + 1))) for name in slot.rubric.criteria}
                 for side in slot.rubric.sides
             }
+            if rng.random() < self.partial:
+                side = rng.choice(slot.rubric.sides)
+                dropped = rng.choice(slot.rubric.criteria)
+                if rng.random() < 0.5:
+                    del scores[side]
+                else:
+                    scores = {
+                        s: {c: x for c, x in of.items() if (s, c) != (side, dropped)}
+                        for s, of in scores.items()
+                    }
         known = rng.random() >= self.uncounted
         sent, said = (rng.randint(5, 25), rng.randint(1, 9)) if known else (None, None)
         text = "\n".join(f"expert {i}" for i in range(slot.listed)) or f"{request.agent}: {rng.random():.3f}"
@@ -185,6 +200,7 @@ def setting(seed: int) -> Setting:
     agent = Hashed(
         seed, rng.choice((0.3, 0.6, 0.9)), rng.choice((0.0, 0.1, 0.4)), rng.choice((0.0, 0.0, 0.1))
     )
+    agent.partial = random.Random(f"{seed}, scores").choice((0.0, 0.2, 0.6))
     pairs = protocol.candidates is True or (protocol.candidates is None and rng.random() < 0.5)
     names = rng.choice((("A", "B"), ("B", "A"), ("A", "B", "tie"), ("gpt", "claude")))
     listed = None if pairs or rng.random() < 0.6 else rng.choice((("2", "10", "1"), ("C", "B", "A")))
@@ -285,7 +301,7 @@ async def _debate(
             played.asked.add(request.role)
         turn = as_turn(request, reply)
         played.turns.append({name: getattr(turn, name) for name in LOGGED})
-        return reply
+        return as_reply(turn)
 
     async def settle(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
         nonlocal over

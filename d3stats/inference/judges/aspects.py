@@ -20,8 +20,11 @@ from d3stats._words import counted
 from d3stats.agent import RESPONSE
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.judges.correlation import CorrelationKind, Method, correlation
+from d3stats.log.doctor import scales_beside
 from d3stats.log.reader import DebateLog, read_log
+from d3stats.log.scores import scored_turns
 from d3stats.result import EstimatesResult
+from d3stats.values import canonical
 
 __all__ = ["AspectCorrelations", "aspect_correlations", "direct_scores"]
 
@@ -48,7 +51,8 @@ def direct_scores(
     round : int, optional
         From 1; by default the last round of each debate in which the response was to be scored.
     scale : tuple of two floats, or mapping of str to such, optional
-        The least and the greatest score that there can be, of all aspects or by aspect.
+        The least and the greatest score that there can be, of all aspects or by aspect. By default the scale that the
+        agents were given, where the journal beside the log's file tells it.
     side : str
         What was scored, by its name in the log's scores.
 
@@ -57,8 +61,8 @@ def direct_scores(
     DataFrame
         One row per debate: ``debate, question, cluster, agents`` (how many were asked for scores) and a column per
         aspect, the mean over the agents who scored it (ChatEval, section 2). NaN where none did: missing, not 0.
-        ``attrs["notes"]`` says how many debates and single scores are missing, and that nothing was checked without
-        `scale`.
+        ``attrs["notes"]`` says how many debates and single scores are missing, which roles' scores were left out, and
+        the range of the scores where no scale is known.
 
     Raises
     ------
@@ -79,9 +83,7 @@ def direct_scores(
     ['debate', 'question', 'cluster', 'agents', 'coherence', 'naturalness']
     """
     single = _SingleScores.of(log, side, round)
-    if scale is not None:
-        _on_scale("scores", single.scores, scale, single.debate)
-    return single.averaged(checked=scale is not None)
+    return single.averaged(checked=single.check(scale))
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ class _SingleScores:
     side: str
     scores: pd.DataFrame
     debate: pd.Series[Any]
+    role: pd.Series[Any]
+    scales: Mapping[str, tuple[float, float]]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -99,18 +104,42 @@ class _SingleScores:
     ) -> _SingleScores:
         if not isinstance(log, DebateLog):
             log = read_log(log) if isinstance(log, (str, Path)) else read_log(*log)
+        scales = scales_beside(log.files)
         if round is not None:
             round = integer("round", round, minimum=1)
         turns = log.turns
         asked = turns[[isinstance(given, Mapping) and side in given for given in turns["scores"]]]
         if asked.empty:
             raise ValueError(f"log must hold scores of {side!r}; got none in {counted(len(turns), 'turn')}")
+        notes: tuple[str, ...] = ()
+        if len(asked["role"].unique()) > 1:
+            checked = log.to_checked()
+            found = scored_turns(checked.items, checked.turns)
+            asked, notes = asked[asked.index.isin(turns.index[found.places[found.of_role]])], found.role_notes
+            if asked.empty:
+                raise ValueError(
+                    f"log must hold scores of {side!r} by a role that counts; got none ({notes[0]})"
+                )
         last = asked.groupby("debate")["round"].transform("max") if round is None else round
         asked = asked[asked["round"] == last]
         if asked.empty:
             raise ValueError(f"round must be one in which {side!r} was scored; got round={round}")
         scores = pd.DataFrame([given[side] for given in asked["scores"]], index=asked.index, dtype=float)
-        return cls(log, side, scores, asked["debate"])
+        return cls(log, side, scores, asked["debate"], asked["role"], scales, notes)
+
+    def check(self, scale: Scale | None) -> bool:
+        """Refuse a score that does not lie on the scale: the given one, or each role's own where it is known.
+
+        Returns whether all scores were checked.
+        """
+        if scale is not None:
+            _on_scale("scores", self.scores, scale, self.debate)
+            return True
+        for role in self.role.dropna().unique():
+            if role in self.scales:
+                of_role = self.role == role
+                _on_scale("scores", self.scores[of_role], self.scales[role], self.debate[of_role])
+        return bool(self.role.isin(list(self.scales)).all())
 
     def averaged(self, *, checked: bool) -> pd.DataFrame:
         """Return the mean over agents by debate, with notes on what is missing and on what was not checked."""
@@ -120,7 +149,7 @@ class _SingleScores:
         items = every.set_index("debate")[["question", "cluster"]]
         table = items.join(found, how="inner").rename_axis("debate").reset_index()
         table["cluster"] = table["cluster"].fillna(table["question"])
-        notes = []
+        notes = list(self.notes)
         if lost := len(every) - len(table):
             notes.append(f"{lost} of {counted(len(every), 'debate')} left out: no scores of {self.side!r}")
         absent = {name: n for name, n in rows.isna().sum().items() if n}
@@ -253,7 +282,7 @@ def aspect_correlations(
         table = scores
     else:
         single = _SingleScores.of(scores, RESPONSE, None)
-        table = single.averaged(checked=scale is not None)
+        table = single.averaged(checked=single.check(scale) if scale is None else True)
     of_table = tuple(table.attrs.get("notes", ()))
     wanted: list[Method] = list(methods)
     for method in wanted:
@@ -261,10 +290,16 @@ def aspect_correlations(
     for name, frame in (("scores", table), ("human", human)):
         if on not in frame.columns:
             raise ValueError(f"{name} must have the column {on!r}; got {', '.join(map(str, frame.columns))}")
-        twice = frame[on][frame[on].duplicated()]
+    named = [canonical(frame[on], names=True, missing_values=()).columns[0] for frame in (table, human)]
+    for name, names in zip(("scores", "human"), named, strict=True):
+        if any(missing := [each is None for each in names]):
+            raise ValueError(
+                f"{name} must name each response in {on!r}; got {counted(sum(missing), 'row')} without a name"
+            )
+        twice = pd.Index(names)[pd.Index(names).duplicated()]
         if len(twice):
             raise ValueError(
-                f"{name} must have one row per response; got {twice.iloc[0]!r} again; average its rows, or choose "
+                f"{name} must have one row per response; got {twice[0]!r} again; average its rows, or choose "
                 "another column with on="
             )
     table, human = (
@@ -300,9 +335,16 @@ def aspect_correlations(
     ):
         if given is not None:
             _on_scale(name, frame[[a for a in aspects if a in frame.columns]], given, of, [*aspects, *frame])
+    unchecked = [
+        _ranges(name, frame, aspects)
+        for name, frame, given in (("scores", table, scale), ("human", human, human_scale))
+        if given is None and not (name == "scores" and single is not None)
+    ]
     aspects = [*aspects, *alone]
-    # Names are compared as text: a table of numbers and a log of texts mean the same response.
-    left, right = (frame.assign(**{on: frame[on].astype(str)}).set_index(on) for frame in (table, human))
+    # A table of numbers and a log of texts mean the same response.
+    left, right = (
+        frame.assign(**{on: names}).set_index(on) for frame, names in zip((table, human), named, strict=True)
+    )
     both = left.index.intersection(right.index, sort=False)
     if both.empty:
         raise ValueError(f"scores and human must have responses in common; got none by {on!r}")
@@ -312,6 +354,7 @@ def aspect_correlations(
         if len(frame) > len(both)
     ]
     notes += [f"scores: {note}" for note in of_table]
+    notes += [note for note in unchecked if note]
     notes += [
         f"{name} left out because the column holds text; convert it with pandas.to_numeric" for name in texts
     ]
@@ -353,6 +396,17 @@ def aspect_correlations(
     )
 
 
+def _ranges(name: str, frame: pd.DataFrame, aspects: Sequence[str]) -> str:
+    """Say the range of each aspect of a table that was not checked; empty where there is no number."""
+    there = [aspect for aspect in aspects if aspect in frame.columns and frame[aspect].notna().any()]
+    ranges = ", ".join(f"{aspect} {frame[aspect].min():g} to {frame[aspect].max():g}" for aspect in there)
+    given = "scale" if name == "scores" else "human_scale"
+    return (
+        ranges
+        and f"{name}: no scale was given ({given}=), so no score was compared with it; ranges: {ranges}"
+    )
+
+
 def _numeric(column: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column))
 
@@ -373,6 +427,11 @@ def _on_scale(
         if given is None:
             continue
         low, high = given
+        if not low < high:
+            raise ValueError(
+                f"{'human_scale' if name == 'human' else 'scale'} must go from the least score to a greater one; got "
+                f"({low:g}, {high:g})"
+            )
         values = frame[aspect].to_numpy(dtype=float, na_value=np.nan)
         bad = ~(np.isnan(values) | ((values >= low) & (values <= high)))
         if bad.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -206,3 +207,35 @@ def test_missing_single_scores_and_aspects_of_one_table_are_said(tmp_path: Path)
     alone = aspect_correlations(path, HUMAN.drop(columns="coherence"), scale=(1, 10))
     assert {key for key, _ in alone.correlations} == {"naturalness"}
     assert "coherence" in str(alone.refused)
+
+
+def test_a_table_without_a_scale_tells_its_ranges() -> None:
+    notes = aspect_correlations(
+        MODEL.assign(naturalness=MODEL["naturalness"].where(MODEL.index > 0, 99)), PEOPLE
+    ).notes
+    (model, people) = (note for note in notes if "no scale was given" in note)
+    assert model.startswith("scores: no scale was given (scale=)")
+    assert "naturalness 1 to 99, groundedness 0 to 1" in model
+    assert people.endswith("naturalness 1 to 3, groundedness 0 to 1")
+    scaled = aspect_correlations(MODEL, PEOPLE, scale=(0, 3), human_scale=(0, 3)).notes
+    assert not any("no scale" in note for note in scaled)
+
+
+@pytest.mark.parametrize("scale", [(10, 1), (3, 3), {"naturalness": (3, 1)}])
+def test_a_scale_goes_from_the_least_to_a_greater_score(scale: object) -> None:
+    for name in ("scale", "human_scale"):
+        with pytest.raises(ValueError, match=f"^{name} must go from the least score to a greater one; got"):
+            aspect_correlations(MODEL, PEOPLE, **{name: scale})
+
+
+@pytest.mark.parametrize("names", [lambda f: f.index.astype(float), lambda f: f.index.astype(str) + ".0"])
+def test_names_of_responses_are_compared_in_the_normal_form_of_names(names: Callable[..., object]) -> None:
+    left, right = MODEL.assign(question=MODEL.index), PEOPLE.assign(question=names(PEOPLE))
+    assert aspect_correlations(left, right).average == aspect_correlations(MODEL, PEOPLE).average
+
+
+def test_a_response_needs_a_name() -> None:
+    with pytest.raises(
+        ValueError, match=r"^human must name each response in 'question'; got 1 row without a name"
+    ):
+        aspect_correlations(MODEL, PEOPLE.assign(question=PEOPLE["question"].where(PEOPLE.index > 0)))

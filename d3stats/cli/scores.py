@@ -1,0 +1,129 @@
+"""``d3stats scores``: what do the scores of a log say, by round, by aspect and by candidate?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Latex,
+    Lenient,
+    Level,
+    Logs,
+    MissingValues,
+    Roles,
+    Seed,
+    Strata,
+    left_out,
+    one_format,
+    paths_of,
+    reading,
+)
+from d3stats.cli.output import (
+    print_json,
+    print_latex,
+    print_notes,
+    print_table,
+    print_warnings,
+    save_figure,
+    without_warnings,
+    working,
+)
+from d3stats.report.tables import score_tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def scores(
+    logs: Logs,
+    strata: Strata = None,
+    human: Annotated[
+        Path | None,
+        typer.Option(
+            "--human",
+            metavar="TABLE",
+            help="Scores by people of single responses: a column 'question' and a column per aspect (CSV, TSV, XLSX, "
+            "Parquet); shows their correlations with the scores of the log.",
+        ),
+    ] = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Latex = False,
+    figure: Figure = None,
+) -> None:
+    """Show mean scores and gaps by round, aspects of single responses, and ranks of three or more candidates."""
+    one_format(as_json, as_latex)
+    from dataclasses import replace
+
+    from d3stats.inference.item_strata import item_strata
+    from d3stats.log.reader import read_log
+    from d3stats.planning import describe_scores
+
+    how = reading(missing_values, columns, encoding)
+    people = None if human is None else _human(human)
+    with working("reading scores"):
+        kinds = (
+            None if strata is None else item_strata(paths_of(logs), strata, None, strict=not lenient, **how)
+        )
+        log = kinds.log if kinds is not None and kinds.log is not None else None
+        if log is None:
+            log = read_log(*paths_of(logs), strict=not lenient, **how)
+        if roles:
+            kept = log.turns["role"].isin(roles)
+            if not kept.any():
+                raise ValueError(f"--role must be a role of the log; got {', '.join(roles)}")
+            log = replace(log, turns=log.turns[kept].reset_index(drop=True))
+        by = None if kinds is None else replace(kinds, log=None)
+        found = describe_scores(log, strata=by, human=people, level=level, rng=seed)
+    if figure is not None:
+        save_figure(found.plot, figure)
+    omitted = [f"left out: {line}" for line in left_out(log.problems)]
+    if as_json:
+        print_json(found.to_dict() | {"left_out": omitted})
+        return
+    tables = score_tables(found)
+    if as_latex:
+        print_latex(tables)
+        return
+    print_warnings(found.notes)
+    for table in tables:
+        print_table(*table)
+    print_notes([*without_warnings(found.notes), *omitted])
+
+
+def _human(path: Path) -> pd.DataFrame:
+    """Read a table of people's scores; cells that are words for missing are missing."""
+    from d3stats.inference.tables import Fields, is_table, read_table
+
+    class People(Fields):
+        """A table of responses, whatever columns it has besides: a column 'debate' makes no log of it."""
+
+        def is_log(self, *_: Any) -> bool:
+            return False
+
+    if not path.is_file():
+        raise ValueError(f"--human must be a table of scores; got no file {str(path)!r}")
+    read = (
+        read_table(path, People((), ()), texts=("question", "debate", "cluster")) if is_table(path) else None
+    )
+    if read is None:
+        raise ValueError(f"--human must be a table (CSV, TSV, XLSX or Parquet); got {str(path)!r}")
+    if "question" not in read.frame.columns:
+        raise ValueError(
+            f"--human must have the column 'question'; got {', '.join(map(str, read.frame.columns))}"
+        )
+    frame: pd.DataFrame = read.frame
+    return frame
