@@ -60,7 +60,7 @@ ROLES = (
     *("question", "answer_a", "answer_b", "candidates", "response", "label", "answers", "id", "cluster"),
     *("category", "model_a", "model_b"),
 )
-"""What a column of a table of items can be, for ``read_items(..., columns=)``."""
+"""Roles of the columns of a table of items, for ``read_items(..., columns=)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,9 +389,9 @@ def read_items(
     Raises
     ------
     ValueError
-        When a column is missing, columns are chosen for a source that is no table, a text or an answer is empty,
-        candidates are identical, a label is not among the answers, or one id has different contents. The error names
-        the row and the question.
+        When a column is missing, a text or an answer is empty, candidates are identical, a label is not among the
+        answers, or one id has different contents. The error names the row and the question. Also when `columns` is
+        given for a source that is no table.
     FileNotFoundError
         When there is no such file.
 
