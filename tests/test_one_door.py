@@ -96,6 +96,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 """Each public function that reads a log, and what is compared of its result."""
 
 NO_LOG = {
+    "d3stats.inference.audit_table": "reads the numbers of a printed table, which holds no debates",
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "reads files; what it returns is taken by all others",
     "d3stats.inference.direct_scores": "needs scores of one response, which Trajectories do not hold",

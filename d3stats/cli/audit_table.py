@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Encoding, Json, Latex, one_format
+from d3stats.cli.options import Encoding, Json, Latex, one_format, reading
 from d3stats.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ def audit_table(
     checks: Annotated[
         bool, typer.Option("--checks", help="List the checks and the columns that they need.")
     ] = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="NAME=OWN,...",
+            help="Own names of the columns of FILE, as accuracy=Acc.,n=Items; repeatable.",
+        ),
+    ] = None,
     encoding: Encoding = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a finding is inconsistent.")] = False,
     as_json: Json = False,
@@ -57,7 +65,10 @@ def audit_table(
         )
     from d3stats.inference.printed_tables import audit_table as audit
 
-    found = audit(file, checks=check or None, n=n, encoding=encoding)
+    how = {
+        name: value for name, value in reading(None, columns, encoding).items() if name != "missing_values"
+    }
+    found = audit(file, checks=check or None, n=n, **how)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:

@@ -15,15 +15,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import Encoding, Json, Seed
-from d3stats.cli.output import print_json, print_notes, print_table
+from d3stats.cli.options import Encoding, Json, Seed, reading
+from d3stats.cli.output import (
+    is_warning,
+    print_json,
+    print_notes,
+    print_table,
+    print_warnings,
+    without_warnings,
+)
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from d3stats.agent import Agent
     from d3stats.run.forecast import Forecast
-    from d3stats.run.items import DebateItem
+    from d3stats.run.items import DebateItem, Items
     from d3stats.run.report import RunReport
 
 __all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
@@ -33,6 +40,7 @@ def show_forecast(
     outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
 ) -> None:
     """Print what a run will cost, and its limits."""
+    print_warnings(outlook.notes)
     looks = [
         ("typical, stopped after round 1", outlook.shortest),
         ("typical, never stopped", outlook.full),
@@ -56,7 +64,8 @@ def show_forecast(
         ],
     )
     notes = [
-        "'longest' counts one attempt per call; repeated attempts cost extra, but never more than the budget."
+        *without_warnings(outlook.notes),
+        "'longest' counts one attempt per call; repeated attempts cost extra, but never more than the budget.",
     ]
     if outlook.measured < outlook.debates:
         notes.append(f"The forecast scales up {outlook.measured} debates, spread evenly over the items.")
@@ -87,8 +96,8 @@ def show_report(report: RunReport) -> None:
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
 
-    for sentence in report.warnings:
-        print_notes([sentence])
+    print_warnings(report.notes)
+    print_notes(report.warnings)
     rows = [
         ["debates closed", f"{report.closed} of {report.planned}"],
         ["of these, in this run", str(report.new)],
@@ -104,7 +113,7 @@ def show_report(report: RunReport) -> None:
         ["seconds", f"{report.seconds:z.1f}"],
     ]
     print_table(str(report.log), ["", ""], rows)
-    notes = []
+    notes = without_warnings(report.notes)
     if (report.not_begun or report.unfinished) and report.stopped == "budget":
         notes.append(
             f"The budget was too small: {len(report.not_begun)} debates did not start, {report.unfinished} did not end"
@@ -234,6 +243,14 @@ def debate(
         str,
         typer.Option("--empty", metavar="d3stats.run.items:Identical", help="If candidates have no text."),
     ] = "refuse",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="NAME=OWN,...",
+            help="Own names of the columns of ITEMS, as 'question=Prompt text,label=Better'; repeatable.",
+        ),
+    ] = None,
     encoding: Encoding = None,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Number of simultaneous calls.")] = 8,
     rpm: Annotated[float | None, typer.Option("--rpm", help="Largest number of requests per minute.")] = None,
@@ -318,7 +335,12 @@ def debate(
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
         agents: Agent | dict[str, Agent]
+        how = reading(None, columns, encoding)
         if synthetic is not None:
+            if columns:
+                raise ValueError(
+                    f"--columns must not be given with --synthetic, which reads no table; got {', '.join(columns)!r}"
+                )
             agents, chosen = _of_world(synthetic, items, limit, seed)
         else:
             agents = _live(
@@ -337,7 +359,7 @@ def debate(
                 window=window,
                 structured=structured,
             )
-            chosen = _items(items, item_format, identical, empty, limit, encoding)
+            chosen = _items(items, item_format, identical, empty, limit, how["columns"], encoding)
         placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
         limits: dict[str, Any] = {
             "rule": rule,
@@ -350,6 +372,9 @@ def debate(
         said.forecast = forecast_json(outlook)
         if not as_json:
             show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
+        elif not dry_run:  # the object is printed after the run, when it is paid for
+            for note in outlook.notes:
+                typer.echo(f"d3stats: {note}", err=True)
         if dry_run or out is None:
             if as_json:
                 said.show()
@@ -422,9 +447,13 @@ class _Said:
         if not self.wanted:
             return
         report = self.report
+        notes = [] if self.forecast is None else self.forecast["notes"]
         print_json(
             {
-                "warnings": [] if report is None else report.warnings,
+                "warnings": [
+                    *filter(is_warning, notes),
+                    *([] if report is None else report.warnings),
+                ],
                 **({} if error is None else {"error": error}),
                 "forecast": self.forecast,
                 **({} if report is None else {"run": report.to_dict()}),
@@ -510,8 +539,9 @@ def _items(
     identical: str,
     empty: str,
     limit: int | None,
+    columns: Any,
     encoding: str | None,
-) -> list[DebateItem]:
+) -> Items:
     from d3stats.run.items import read_items
 
     if source is None:
@@ -523,6 +553,7 @@ def _items(
         identical=identical,  # type: ignore[arg-type]
         empty=empty,  # type: ignore[arg-type]
         limit=limit,
+        columns=columns,
         encoding=encoding,
     )
 

@@ -91,6 +91,31 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 ALIASES = {field: tuple(map(_words, groups)) for field, groups in _OTHER_NAMES.items()}
 """The field's other names for the standard ones, best first; names of one group are equally good."""
 
+_ITEM_IDS = " ".join(name for name in _QUESTION.split() if name.endswith("id"))
+_ITEM_NUMBERS = "nr no num number index row " + " ".join(
+    f"{word}_{end}" for word in ("question", "item", "task", "row") for end in ("nr", "no", "num", "number")
+)
+_LABEL = _OTHER_NAMES["label"][0]
+_BETTER = (
+    "better better_answer better_response preferred_answer preferred_response best_response human_preference "
+    "human_label human_choice winner_label"
+)
+_ITEM_NAMES: dict[str, tuple[str, ...]] = {
+    "question": ("question prompt instruction query question_text text input",),
+    "id": (f"id question_id item idx {_ITEM_IDS}", _ITEM_NUMBERS),
+    "label": (f"label answer {_LABEL}",),
+    "preference": ("label winner preference preferred gold", f"{_BETTER} {_LABEL}"),
+    "answers": ("answers options choices",),
+    "cluster": (f"cluster topic group {' '.join(_OTHER_NAMES['cluster'])}",),
+    "category": ("category",),
+}
+ITEM_NAMES = {role: tuple(map(_words, groups)) for role, groups in _ITEM_NAMES.items()}
+"""Names of the columns of items to debate, the standard one first; the best that a table has is read.
+
+``label`` is the right answer to a question, and ``preference`` the label of two candidates. A name of the second group
+counts only where the cells suit it.
+"""
+
 
 class _OfField(ValueError):
     def __init__(self, field: str, message: str) -> None:
@@ -408,6 +433,23 @@ def _joined(cells: Sequence[Sequence[Any]]) -> list[Any]:
         return list(cells[0])
     rows = ([name_text(cell) for cell in row] for row in zip(*cells, strict=True))
     return [None if None in row else " / ".join(map(str, row)) for row in rows]
+
+
+def nearest_name(known: Iterable[str], names: Iterable[str]) -> str | None:
+    """Return the column whose name is most like one of the known ones, None where none is much like them.
+
+    Examples
+    --------
+    >>> nearest_name(["prompt", "question"], ["Nr", "Promt"]), nearest_name(["label"], ["Nr"])
+    ('Promt', None)
+    """
+    wanted = list(map(plain, known))
+    scored = [
+        (max(difflib.SequenceMatcher(None, plain(name), one).ratio() for one in wanted), name)
+        for name in names
+    ]
+    best = max(scored, default=(0.0, ""))
+    return best[1] if best[0] >= 0.75 else None
 
 
 def other_names(field: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from d3stats.log.column_names import (
     Columns,
     Resolved,
     choice_of,
+    nearest_name,
     other_names,
     plain,
     resolve,
@@ -273,17 +274,7 @@ def _header_line(sheet: Sheet, missing: Sequence[str]) -> int | None:
 
 
 def _nearest(field_name: str, names: Sequence[str]) -> str | None:
-    import difflib
-
-    from d3stats.log.column_names import ALIASES
-
-    known = [plain(field_name), *(plain(alias) for tier in ALIASES.get(field_name, ()) for alias in tier)]
-    scored = [
-        (max(difflib.SequenceMatcher(None, plain(name), alias).ratio() for alias in known), name)
-        for name in names
-    ]
-    best = max(scored, default=(0.0, ""))
-    return best[1] if best[0] >= 0.75 else None
+    return nearest_name((field_name, *other_names(field_name)), names)
 
 
 def _misspelled(found: Resolved, table: str) -> list[Problem]:

@@ -17,7 +17,7 @@ from d3stats._check import integer
 from d3stats.agent import Agent, Case, Reply, Request, Size
 from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
 from d3stats.run.budget import FREE, Bank, Cost, Tariff
-from d3stats.run.items import DebateItem, Orders, Planned, placements
+from d3stats.run.items import DebateItem, Orders, Planned, notes_of, placements
 from d3stats.stopping import Decision, Rule, StoppingRule
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
 from d3stats.worlds.tokens import PriceTable
@@ -243,6 +243,8 @@ class Asked:
         The roles that the protocol calls for.
     voters : tuple of str
         Those of them that are asked for votes, or for scores that decide.
+    notes : tuple of str
+        How the items were read, and how many have no label.
 
     Raises
     ------
@@ -269,6 +271,8 @@ class Asked:
         self.orders, self.seed, self.repeats = orders, seed, repeats
         self.budget_tokens, self.max_usd, self.prices = budget_tokens, max_usd, prices
         self.cast, self.tariff = Cast(agents), Tariff(prices)
+        items = items if isinstance(items, list) else list(items)
+        self.notes = tuple(notes_of(items))
         self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         _check_items(self.planned, protocol)
         labelled = any(debate.item.label is not None for debate in self.planned)
@@ -500,6 +504,8 @@ class Forecast:
     bound : Outlook
         The longest replies and the last round. An upper bound when all debates were measured and every call is
         made once; further attempts after failures come on top of it, within the budget.
+    notes : tuple of str
+        How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
     """
 
     debates: int
@@ -507,6 +513,7 @@ class Forecast:
     shortest: Outlook
     full: Outlook
     bound: Outlook
+    notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Return ``case, rounds, calls, tokens_in, tokens_out, tokens, dollars, tokens_per_debate``."""
@@ -599,4 +606,5 @@ def forecast(
         )
 
     depth = protocol.max_rounds
-    return Forecast(len(planned), count, look(1, "typical"), look(depth, "typical"), look(depth, "longest"))
+    cases = look(1, "typical"), look(depth, "typical"), look(depth, "longest")
+    return Forecast(len(planned), count, *cases, notes=asked.notes)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from d3stats._check import choice, integer
 from d3stats._words import storable
 from d3stats.agent import Case
-from d3stats.log.column_names import other_names, plain
+from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type, unread_note
 from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
@@ -31,13 +31,16 @@ from d3stats.values import canonical_text, name_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from d3stats.log.column_names import Columns
     from d3stats.log.schema import AnyRecord, Item
 
 __all__ = [
     "FORMATS",
     "ORDERS",
+    "ROLES",
     "DebateItem",
     "Identical",
+    "Items",
     "Orders",
     "Planned",
     "placements",
@@ -52,6 +55,12 @@ FORMATS = (
     *("alignbench", "auto-j", "judgebench", "truthfulqa"),
 )
 """Shapes of a source, for ``read_items(..., format=)``."""
+
+ROLES = (
+    *("question", "answer_a", "answer_b", "candidates", "response", "label", "answers", "id", "cluster"),
+    *("category", "model_a", "model_b"),
+)
+"""Roles of the columns of a table of items, for ``read_items(..., columns=)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +259,60 @@ def item_id(text: str, candidates: Sequence[str] = ()) -> str:
     return f"{('q', 'response', 'pair')[len(candidates)]}:{digest[:12]}"
 
 
+class Items(list[DebateItem]):
+    """Items as they were read: a list with notes on how.
+
+    Parameters
+    ----------
+    items : iterable of DebateItem
+    read : sequence of str
+        Notes of the reader.
+    unread : sequence of str
+        Columns that were not read.
+
+    Examples
+    --------
+    >>> items = Items([DebateItem("q1", "Why?", ("So.", "No."))])
+    >>> items.notes
+    ['WARNING: no item has a label, so accuracy cannot be measured']
+    """
+
+    def __init__(
+        self, items: Iterable[DebateItem] = (), read: Sequence[str] = (), unread: Sequence[str] = ()
+    ) -> None:
+        super().__init__(items)
+        self.read, self.unread = tuple(read), tuple(unread)
+
+    @property
+    def notes(self) -> list[str]:
+        """Which column was taken for what, which were not read, and how many items have no label."""
+        return [*self.read, *unread_note(self.unread), *_label_notes(self, self.unread)]
+
+
+def notes_of(items: Iterable[DebateItem]) -> list[str]:
+    """Return what must be known of items before they are debated, whether they were read from a file or made."""
+    return items.notes if isinstance(items, Items) else _label_notes(list(items), ())
+
+
+def _label_notes(items: Sequence[DebateItem], unread: Sequence[str]) -> list[str]:
+    """Count the items without a label; a single response, which is scored, cannot have one."""
+    judged = [item for item in items if len(item.candidates) != 1]
+    without = sum(item.label is None for item in judged)
+    if not without:
+        return []
+    if without < len(judged):
+        return [
+            f"items without a label: {without} of {len(judged)}; accuracy is measured on the other items only"
+        ]
+    note = "WARNING: no item has a label, so accuracy cannot be measured"
+    named = [name for name in unread if name]
+    if named:
+        known = (name for names in ITEM_NAMES["preference"] for name in names)
+        column = nearest_name(known, named) or "COLUMN"
+        note += f"; if a column holds the labels, say which it is with {to_type(label=column)}"
+    return [note]
+
+
 def read_items(
     source: str | Path | pd.DataFrame | Iterable[DebateItem],
     *,
@@ -258,13 +321,14 @@ def read_items(
     empty: Identical = "refuse",
     ties: bool | None = None,
     limit: int | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
-) -> list[DebateItem]:
+) -> Items:
     r"""Read the items that are to be debated.
 
     A table has one row per item: CSV (also with ``;``), TSV, JSON lines, a ``.json`` list of objects, XLSX, Parquet,
     each as a log is read, or a data frame. Columns are found by name, in upper or lower case, with ``_`` or spaces;
-    others are not read:
+    notes name those that are not read:
 
     ==========  ==========================================================================================
     what        columns, the first that is there
@@ -274,20 +338,22 @@ def read_items(
                 response, answer, output, candidate, conversation, and _a & _b, 1 & 2, _1 & _2;
                 or one column candidates
     response    response, in a table without these, label or answers: a single response, to be scored
-    label       label, winner, preference, preferred, gold, or a flag per outcome: winner_model_a,
-                winner_model_b, winner_tie; model_a_score, model_b_score; for a question without candidates
-                label, answer, gold, target, correct_answer
+    label       of candidates: label, winner, preference, preferred, gold; better, answer_key,
+                correct_answer and the like, if the cells are labels; or a flag per outcome:
+                winner_model_a, winner_model_b, winner_tie; model_a_score, model_b_score. For a question
+                without candidates label, answer, gold, target, correct_answer and the like
     answers     answers, options, choices: what may be voted for, a list or JSON or a|b|c
-    id          id, question_id, item, idx, qid
+    id          id, question_id, item, idx, qid; nr, no, number, index, if each item has its own number
     models      model_a & model_b, model_1 & model_2
     cluster     cluster, topic, group
     category    category
     ==========  ==========================================================================================
 
-    A label of candidates is ``A``, ``B``, ``tie``, ``model_a``, ``response_b``, ``1``, ``2`` and the like, or a
-    model's name. An empty cell is no label. Rows of the same texts are judgments of one item. Its label is the
-    most frequent one, and None when two are equally frequent. Without an id an item is named by a hash of its texts.
-    Pairs of one question are not independent; when no cluster is given, the cluster is a hash of the question.
+    A label of candidates is ``A``, ``B``, ``tie``, ``model_a``, ``response_b``, ``1``, ``2`` and the like, a model's
+    name or a candidate's text. A label that could mean both candidates is refused. An empty cell is no label. Rows of
+    the same texts are judgments of one item. Its label is the most frequent one, and None when two are equally
+    frequent. Without an id an item is named by a hash of its texts. Pairs of one question are not independent; when no
+    cluster is given, the cluster is a hash of the question.
 
     Public files are recognised by their content: PandaLM (label: the majority of three annotators), LLMBar,
     JudgeBench, AUTO-J's pairs, AlignBench, the samples of Exchange-of-Thought, GSM8K debates, and a debate log that
@@ -308,18 +374,24 @@ def read_items(
         item has no label.
     limit : int, optional
         Read only so many items, the first ones; later rows of a table are not checked.
+    columns : mapping of str to str, optional
+        Own names of a table's columns, by what they are, one of ``d3stats.run.items.ROLES``, such as
+        ``{"question": "Prompt text", "label": "Better"}``.
     encoding : str, optional
         Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Returns
     -------
-    list of DebateItem
+    Items
+        A list of :class:`DebateItem`. Its ``notes`` say which columns were taken for what, which were not read, and
+        how many items have no label.
 
     Raises
     ------
     ValueError
         When a column is missing, a text or an answer is empty, candidates are identical, a label is not among the
-        answers, or one id has different contents. The error names the row and the question.
+        answers, or one id has different contents. The error names the row and the question. Also when `columns` is
+        given for a source that is no table.
     FileNotFoundError
         When there is no such file.
 
@@ -330,6 +402,9 @@ def read_items(
     >>> item, = read_items(table)
     >>> item.candidates, item.label
     (('So.', 'No.'), 'B')
+    >>> print(*read_items(table.assign(source="web")).notes, sep="\n")
+    columns: question is 'prompt', answer_a is 'response_a', answer_b is 'response_b', label is 'winner'
+    columns that were not read: source
     """
     for name, value in (("identical", identical), ("empty", empty)):
         choice(name, value, ("refuse", "keep"))
@@ -338,7 +413,7 @@ def read_items(
     if limit is not None:
         integer("limit", limit, minimum=1)
 
-    found = _found(source, format, ties, limit, encoding)
+    found, read, unread = _found(source, format, ties, limit, columns, encoding)
     if limit is not None:
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]
@@ -358,7 +433,7 @@ def read_items(
             )
     if not items:
         raise ValueError("source must hold at least one item; got none")
-    return list(items.values())
+    return Items(items.values(), read, unread)
 
 
 _EMPTY = 'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it anyway)'
@@ -470,15 +545,12 @@ Row = Mapping[str, str | None]
 Found = list[tuple[str, DebateItem]]
 """Items, each with its place in the source, in words."""
 
-_TEXT = ("question", "prompt", "instruction", "query", "questiontext", "text", "input")
+Read = tuple[Found, list[str], list[str]]
+"""Items, notes on how they were read, and the columns that were not."""
+
 _WORDS = ("response", "answer", "output", "candidate", "conversation")
 _PAIRS = [(f"{word}{one}", f"{word}{two}") for word in _WORDS for one, two in (("a", "b"), ("1", "2"))]
 _MODELS = (("modela", "modelb"), ("model1", "model2"))
-_WINNER = ("label", "winner", "preference", "preferred", "gold")
-_RIGHT = ("label", "answer", *other_names("label"))
-_OPTIONS = ("answers", "options", "choices")
-_ID = ("id", "questionid", "item", "idx", *(name for name in other_names("question") if name.endswith("id")))
-_CLUSTER = ("cluster", "topic", "group")
 _FLAGS = ("winnermodela", "winnermodelb", "winnertie")
 _SCORES = ("modelascore", "modelbscore")
 
@@ -486,7 +558,9 @@ _SIDE = re.compile(r"(?:model|response|answer|output|candidate|assistant|convers
 _TIES = ("tie", "draw", "equal", "same", "both", "tiebothbad", "bothbad", "bothgood")
 
 
-def _of_sheet(sheet: Sheet, source: str, where: str, ties: bool | None, limit: int | None) -> Found:
+def _of_sheet(
+    sheet: Sheet, source: str, where: str, ties: bool | None, limit: int | None, chosen: Columns
+) -> Read:
     """Return one item per content of a table; rows after the first `limit` items may hold anything."""
     if not len(sheet.line):
         raise ValueError(f"{source} must hold at least one item; got none")
@@ -495,7 +569,7 @@ def _of_sheet(sheet: Sheet, source: str, where: str, ties: bool | None, limit: i
         {name: cell if cell and cell.strip() else None for name, cell in zip(sheet.names, row, strict=True)}
         for row in cells
     ]
-    columns = _Columns(sheet.names, rows, source)
+    columns = _Columns(sheet.names, rows, source, chosen)
     items: dict[tuple[str, ...], tuple[str, DebateItem]] = {}
     judged: dict[tuple[str, ...], Counter[str]] = {}
     for line, row in zip(sheet.line.tolist(), rows, strict=True):
@@ -515,7 +589,7 @@ def _of_sheet(sheet: Sheet, source: str, where: str, ties: bool | None, limit: i
         (place, _clustered(item, shared[item.text]), _plurality(judged.get(key)))
         for key, (place, item) in items.items()
     ]
-    return _with_ties(found, ties)
+    return _with_ties(found, ties), [*sheet.notes, *columns.notes()], columns.unread
 
 
 def _clustered(item: DebateItem, pairs: int) -> DebateItem:
@@ -548,49 +622,186 @@ def _plurality(votes: Counter[str] | None) -> str | None:
 class _Columns:
     """Which column of a table says what."""
 
-    def __init__(self, given: Sequence[str], rows: Sequence[Row], source: str) -> None:
-        names: dict[str, str] = {}
+    def __init__(self, given: Sequence[str], rows: Sequence[Row], source: str, columns: Columns) -> None:
+        known: dict[str, str] = {}
         for name in filter(plain, given):
-            if plain(name) in names:
-                other = names[plain(name)]
+            if plain(name) in known:
+                other = known[plain(name)]
                 raise ValueError(f"columns of {source} must have different names; got {other!r} and {name!r}")
-            names[plain(name)] = name
-        self.names = names
+            known[plain(name)] = name
+        self.rows, self.doubts = rows, list[str]()
+        chosen = self.chosen = _chosen(given, columns, source)
+        # What was chosen for one purpose is not found for another.
+        names = self.names = {low: name for low, name in known.items() if name not in chosen.values()}
         # As this package writes items, "question" is the identifier and "text" asks.
-        own = {"text", "question", "candidates"} <= set(names)
-        if {"text", "question"} <= set(names) and not own:
+        own = {"text", "question", "candidates"} <= set(names) and not {"question", "id"} & set(chosen)
+        if {"text", "question"} <= set(names) and not own and "question" not in chosen:
             raise ValueError(
                 f"{source} must have one column with the question; got both question and text (name "
-                "identifiers id)"
+                f"identifiers id, or choose with {to_type(question=names['text'])})"
             )
-        self.text = names["text"] if own else self._first(_TEXT)
-        self.id = names["question"] if own else self._first(_ID)
-        self.pair = next(((names[a], names[b]) for a, b in _PAIRS if a in names and b in names), None)
-        self.listed = names.get("candidates")
+        self.text = names["text"] if own else self._first("question")
+        self.pair, self.listed = self._of_candidates(source)
         has_pair = self.pair is not None or self.listed is not None
-        self.label = self._first(_WINNER if has_pair else _RIGHT)
-        self.options = self._first(_OPTIONS)
-        scored = not has_pair and self.label is None and self.options is None
-        self.response = names.get("response") if scored else None
-        self.cluster = self._first(_CLUSTER)
-        self.category = names.get("category")
-        self.models = next(((names[a], names[b]) for a, b in _MODELS if a in names and b in names), None)
-        half = next((pair for pair in _PAIRS if (pair[0] in names) != (pair[1] in names)), None)
-        if self.text is None or (half is not None and not has_pair):
+        if not has_pair and "response" not in chosen:
+            half = next((pair for pair in _PAIRS if (pair[0] in names) != (pair[1] in names)), None)
+        else:
+            half = None
+        if self.text is None or half is not None:
             need = "question (or prompt, instruction, text)"
             if half is not None:
                 need += f" and both {half[0][:-1]}_{half[0][-1]} and {half[1][:-1]}_{half[1][-1]}"
             raise ValueError(
-                f"{source} must have the columns {need}; got {', '.join(names.values()) or 'none'}"
+                f"{source} must have the columns {need}; got {', '.join(filter(None, given)) or 'none'}"
+                + self._to_type(half)
             )
+        self.models = self._of_models()
+        self.response = chosen.get("response")
+        self.turns: set[str] = set()
         self.turns = {
             name
-            for name in (self.text, *(self.pair or ()), *([self.response] if self.response else ()))
-            if all(row[name] is None or _is_turns(row[name]) for row in rows)
+            for name in (self.text, *(self.pair or ()), self.response or names.get("response"))
+            if name is not None and all(row[name] is None or _is_turns(row[name]) for row in rows)
         }
+        self.label = self.options = None
+        if self.response is None:
+            self.options = self._first("answers")
+            self.label = self._first("preference" if has_pair else "label", self._suits_label)
+            scored = not has_pair and self.label is None and self.options is None
+            self.response = names.get("response") if scored else None
+        self.id = names["question"] if own else self._first("id", self._numbers_items)
+        self.cluster, self.category = self._first("cluster"), self._first("category")
+        outcomes = [name for name in (*_FLAGS, *_SCORES) if name in names]
+        self.outcomes = outcomes if has_pair and self.label is None else []
+        read = self.roles()
+        taken = {name for several in read.values() for name in several}
+        self.unread = [name for name in given if name not in taken]
 
-    def _first(self, aliases: Sequence[str]) -> str | None:
-        return next((self.names[name] for name in aliases if name in self.names), None)
+    def _first(self, role: str, suits: Callable[[str], bool] | None = None) -> str | None:
+        """Return the column of a role; one of the second group of names only where its cells suit it."""
+        standard = "label" if role == "preference" else role
+        if standard in self.chosen:
+            return self.chosen[standard]
+        certain, *doubtful = ITEM_NAMES[role]
+        for name in map(plain, certain):
+            if name in self.names:
+                return self.names[name]
+        for name in (plain(each) for names in doubtful for each in names):
+            if name in self.names and (suits is None or suits(self.names[name])):
+                return self.names[name]
+        return None
+
+    def _of_candidates(self, source: str) -> tuple[tuple[str, str] | None, str | None]:
+        """Return the two columns of the candidates, or the one that lists them."""
+        chosen, names = self.chosen, self.names
+        sides = {side: chosen.get(side) or names.get(plain(side)) for side in ("answer_a", "answer_b")}
+        if {"answer_a", "answer_b"} & set(chosen):
+            for side, column in sides.items():
+                if column is None:
+                    raise ValueError(
+                        f"answer_a and answer_b of {source} must be chosen together; got no {side}; say which it "
+                        f"is with {to_type(**{s: c or 'COLUMN' for s, c in sides.items()})}"
+                    )
+            return (str(sides["answer_a"]), str(sides["answer_b"])), None
+        if "candidates" in chosen:
+            return None, chosen["candidates"]
+        if "response" in chosen:
+            return None, None
+        pair = next(((names[a], names[b]) for a, b in _PAIRS if a in names and b in names), None)
+        return pair, None if pair else names.get("candidates")
+
+    def _of_models(self) -> tuple[str, str] | None:
+        """Return the columns with the systems that wrote the two candidates."""
+        names = self.names
+        if {"model_a", "model_b"} & set(self.chosen):
+            sides = [self.chosen.get(side) or names.get(plain(side)) for side in ("model_a", "model_b")]
+            if None in sides:
+                raise ValueError(
+                    "model_a and model_b must be chosen together; got one of them; choose both with "
+                    f"{to_type(**{s: c or 'COLUMN' for s, c in zip(('model_a', 'model_b'), sides, strict=True)})}"
+                )
+            return str(sides[0]), str(sides[1])
+        return next(((names[a], names[b]) for a, b in _MODELS if a in names and b in names), None)
+
+    def _to_type(self, half: tuple[str, str] | None) -> str:
+        """Say how to name the columns that were not found."""
+        left, wanted = list(self.names.values()), dict[str, str]()
+        if self.text is None:
+            wanted["question"] = nearest_name(ITEM_NAMES["question"][0], left) or "COLUMN"
+        if half is not None:
+            there = [self.names.get(side) for side in half]
+            left = [name for name in left if name not in (*there, *wanted.values())]
+            for side, name, column in zip(("answer_a", "answer_b"), half, there, strict=True):
+                wanted[side] = column or nearest_name([name], left) or "COLUMN"
+        return f"; say which they are with {to_type(**wanted)}"
+
+    def _suits_label(self, column: str) -> bool:
+        """Whether most cells of a column are labels of candidates, and not the text of an answer, say."""
+        if self.pair is None and self.listed is None:
+            return True
+        filled = [row for row in self.rows if row[column]]
+        suits = 2 * sum(self._is_label(row, column) for row in filled) >= len(filled)
+        if not suits:
+            self.doubts.append(
+                f"the column {column!r} was not taken for the label, because most of its cells are not A, B, tie, 1, "
+                "2, a model's name or a candidate's text"
+            )
+        return suits and bool(filled)
+
+    def _is_label(self, row: Row, column: str) -> bool:
+        cell = self._cell(row, column) or ""
+        options = self._options(row)
+        if options is not None and cell in options:
+            return True
+        try:
+            _winner(cell, self._models(row), self._candidates(row))
+        except ValueError:
+            return False
+        return True
+
+    def _numbers_items(self, column: str) -> bool:
+        """Whether each item has one number of its own: not the rows, of which several may judge one item."""
+        assert self.text is not None
+        pairs = {
+            (self._cell(row, column), self._said(row, self.text), self._candidates(row)) for row in self.rows
+        }
+        sizes = {len(pairs), len({number for number, *_ in pairs}), len({tuple(rest) for _, *rest in pairs})}
+        suits = len(sizes) == 1 and all(number for number, *_ in pairs)
+        if not suits:
+            self.doubts.append(
+                f"the column {column!r} was not taken for the id, because not every item has one number of its own"
+            )
+        return suits
+
+    def roles(self) -> dict[str, list[str]]:
+        """Return what the columns were taken for."""
+        assert self.text is not None
+        has_pair = self.pair is not None or self.listed is not None
+        found: dict[str, list[str | None]] = {"question": [self.text]}
+        if plain(self.text) == "instruction" and "input" in self.names:
+            found["question"].append(self.names["input"])
+        found |= {"id": [self.id]}
+        if self.pair is not None:
+            found |= {"answer_a": [self.pair[0]], "answer_b": [self.pair[1]]}
+        found |= {"candidates": [self.listed], "response": [self.response]}
+        found |= {"label": [self.label, *(self.names[name] for name in self.outcomes)]}
+        found |= {"answers": [self.options], "cluster": [self.cluster], "category": [self.category]}
+        if self.response is not None:
+            found |= {"model": [self.names.get("model")]}
+        elif has_pair and self.models is not None:
+            found |= {"model_a": [self.models[0]], "model_b": [self.models[1]]}
+        elif has_pair:
+            found |= {"models": [self.names.get("models")]}
+        return {role: list(filter(None, several)) for role, several in found.items() if any(several)}
+
+    def notes(self) -> list[str]:
+        """Say which column was taken for what, where a name is not the standard one, and what was not taken."""
+        said = [
+            f"{role} is {' + '.join(map(repr, several))}"
+            for role, several in self.roles().items()
+            if several != [role]
+        ]
+        return [*([f"columns: {', '.join(said)}"] if said else []), *self.doubts]
 
     def item(self, row: Row) -> tuple[DebateItem, str | None]:
         """Return a row's item, without the label of candidates, and the outcome that the row reports."""
@@ -599,11 +810,10 @@ class _Columns:
         if plain(self.text) == "instruction" and "input" in self.names:
             text = f"{text}\n{self._said(row, self.names['input'])}".rstrip("\n")
         candidates, models = self._candidates(row), self._models(row)
-        name, cluster, label, options, category = (
-            self._cell(row, column)
-            for column in (self.id, self.cluster, self.label, self.options, self.category)
+        name, cluster, label, category = (
+            self._cell(row, column) for column in (self.id, self.cluster, self.label, self.category)
         )
-        name, answers = name or "", None if options is None else _list(options) or _split(options)
+        name, answers = name or "", self._options(row)
         if not candidates:
             return DebateItem(name, text, (), answers, label, cluster, category=category), None
         if cluster is None and not name:
@@ -611,7 +821,11 @@ class _Columns:
         if answers is not None and answers[:2] != ("A", "B"):
             return DebateItem(name, text, candidates, answers, label, cluster, models, True, category), None
         item = DebateItem(name, text, candidates, None, None, cluster, models, True, category)
-        return item, None if len(candidates) == 1 else self._outcome(row, label, models)
+        return item, None if len(candidates) == 1 else self._outcome(row, label, models, candidates)
+
+    def _options(self, row: Row) -> tuple[str, ...] | None:
+        options = self._cell(row, self.options)
+        return None if options is None else _list(options) or _split(options)
 
     def _cell(self, row: Row, column: str | None) -> str | None:
         value = None if column is None else row[column]
@@ -636,9 +850,11 @@ class _Columns:
         names = [self._cell(row, column) for column in self.models]
         return tuple(name for name in names if name) if all(names) else ()
 
-    def _outcome(self, row: Row, label: str | None, models: tuple[str, ...]) -> str | None:
+    def _outcome(
+        self, row: Row, label: str | None, models: tuple[str, ...], candidates: tuple[str, ...]
+    ) -> str | None:
         if self.label is not None:
-            return None if label is None else _winner(label, models)
+            return None if label is None else _winner(label, models, candidates)
         for columns, read in ((_FLAGS, _of_flags), (_SCORES, _of_scores)):
             given = [self._cell(row, self.names.get(column)) for column in columns]
             if any(given):
@@ -646,16 +862,60 @@ class _Columns:
         return None
 
 
-def _winner(label: str, models: tuple[str, ...]) -> str:
+def _winner(label: str, models: tuple[str, ...], candidates: tuple[str, ...]) -> str:
+    """Read a label of two candidates: a side, a tie, a model's name or a candidate's text; refuse what may be both."""
     word = plain(name_text(label) or label)
     side = _SIDE.fullmatch(word)
+    found = None
     if label in models and len(set(models)) == 2:
-        return "AB"[models.index(label)]
-    if side is not None:
-        return "A" if side[1] else "B"
-    if word in _TIES:
-        return "tie"
-    raise ValueError(f"label must be A, B, tie, 1, 2, model_a or the like; got label={label!r}")
+        found = "AB"[models.index(label)]
+    elif side is not None:
+        found = "A" if side[1] else "B"
+    elif word in _TIES:
+        found = "tie"
+    same = [letter for letter, text in zip("AB", candidates, strict=False) if text.strip() == label]
+    if len(same) == 1:
+        if found not in (None, same[0]):
+            raise ValueError(
+                f"label must mean one candidate; got label={label!r}, which means {found} and is the text of "
+                f"{same[0]} (write answer_a or answer_b)"
+            )
+        found = same[0]
+    if found is None:
+        raise ValueError(
+            f"label must be A, B, tie, 1, 2, model_a or the like, or a candidate's text; got label={label!r}"
+        )
+    return found
+
+
+def _chosen(given: Sequence[str], columns: Columns, source: str) -> dict[str, str]:
+    """Return the columns that the user chose, by what they are."""
+    if columns is None:
+        return {}
+    found = resolve(given, ROLES, columns=columns, aliases=False, what=source)
+    chosen: dict[str, str] = {}
+    for role in sorted(found.chosen, key=ROLES.index):
+        several = found.columns[role]
+        if len(several) > 1:
+            raise ValueError(
+                f"columns must choose one column for {role}; got {' and '.join(map(repr, several))}"
+            )
+        chosen[role] = several[0]
+    forms = [
+        " and ".join(form)
+        for form in (("answer_a", "answer_b"), ("candidates",), ("response",))
+        if set(form) & set(chosen)
+    ]
+    if len(forms) > 1:
+        raise ValueError(
+            "columns must choose only one of answer_a and answer_b, candidates, or response; got "
+            f"{', '.join(forms)}"
+        )
+    if "response" in chosen and {"label", "answers"} & set(chosen):
+        raise ValueError(
+            "columns must not choose label or answers beside response, which is scored and not voted for"
+        )
+    return chosen
 
 
 def _of_flags(given: list[str | None]) -> str:
@@ -714,27 +974,39 @@ def _found(
     format: str | None,
     ties: bool | None,
     limit: int | None,
+    columns: Columns,
     encoding: str | None,
-) -> Found:
+) -> Read:
     """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
     if hasattr(source, "columns"):
         sheet = frame_sheet(source, "the table")
-        return _of_sheet(replace(sheet, line=sheet.line - 1), "the table", "row", ties, limit)
+        sheet = replace(sheet, line=sheet.line - 1)
+        return _of_sheet(sheet, "the table", "row", ties, limit, columns)
     if not isinstance(source, (str, Path)):
-        return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
+        items = [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
+        _refuse_columns(columns, "items")
+        return items, [], []
     path = Path(source)
     if not path.exists():
         raise no_file(path, "source")
     if path.is_dir():
-        return _of_importer(format or _folder(path), path, ties)
+        _refuse_columns(columns, "a folder")
+        return _of_importer(format or _folder(path), path, ties), [], []
     if format is None or format == "table":
         table, unit, known = _sheet(path, encoding)
         format = format or known
         if format == "table" and table is not None:
-            return _of_sheet(table, path.name, unit, ties, limit)
+            return _of_sheet(table, path.name, unit, ties, limit, columns)
+    _refuse_columns(columns, f"the layout {format!r}; --format table reads the file as a table")
     if format == "log":
-        return _of_records(iter_records(path), str(path), ties)
-    return _of_importer(format, path, ties)
+        return _of_records(iter_records(path), str(path), ties), [], []
+    return _of_importer(format, path, ties), [], []
+
+
+def _refuse_columns(columns: Columns, what: str) -> None:
+    """Refuse own names of columns for what has no columns, or columns of its own."""
+    if columns:
+        raise ValueError(f"columns must be of a table; got columns={dict(columns)!r} for {what}")
 
 
 def _known(item: Any) -> DebateItem:

@@ -80,6 +80,8 @@ class RunReport:
         cost more than its bound while there was a budget), ``"unreached"`` (calls reached no server, and their debates
         were left open). None when all were played.
     seconds : float
+    notes : tuple of str
+        How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class RunReport:
     dollars_to_begin: float | None = None
     stopped: str | None = None
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def add(self, turn: Turn, *, votes: bool) -> None:
         """Count a turn of the log; `votes` where its role is asked for votes, or for scores that decide."""
@@ -160,6 +163,7 @@ class RunReport:
             "not_begun": len(self.not_begun),
             "words": dict(self.words),
             "dropped": list(self.dropped),
+            "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
 

@@ -947,6 +947,7 @@ async def _play(
         if not fresh:
             asked.check_windows(past.closed)
         report, bank.overdrawn = past.report, past.report.overdrawn
+        report.notes = asked.notes
         calls = Calls(asked, bank, journal, writer, report, concurrency, halt, observer, wait)
         stage = Stage(calls, past, name)
         try:

@@ -238,3 +238,28 @@ def test_a_table_of_two_sheets_names_the_one_that_was_not_read(tmp_path: Path) -
         frame.to_excel(book, sheet_name="main", index=False)
         frame.to_excel(book, sheet_name="ablation", index=False)
     assert "not read: 'ablation'" in run(str(path)).stdout
+
+
+def test_own_names_give_the_same_findings_and_keep_a_percent_sign(tmp_path: Path) -> None:
+    own, standard = tmp_path / "own.csv", tmp_path / "standard.csv"
+    rows = "MORE,0.85,0.725,12.5\nSAMRE,0.863,0.725,14.8\n"
+    own.write_text("who,Acc. (%),base,Diff (%)\n" + rows)
+    standard.write_text("system,accuracy (%),baseline,gain (%)\n" + rows)
+    columns = {"system": "who", "accuracy": "Acc. (%)", "baseline": "base", "gain": "Diff (%)"}
+    written = ",".join(f"{role}={name}" for role, name in columns.items())
+    found = run(str(own), "--columns", written, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout) == json.loads(run(str(standard), "--json").stdout)
+    assert (
+        audit_table(pd.read_csv(own, dtype=str), columns=columns).findings == audit_table(standard).findings
+    )
+    hidden = own.read_text().replace("who", "Accuracy")
+    own.write_text(hidden)
+    found = audit_table(own, columns={name: columns[name] for name in ("accuracy", "baseline", "gain")})
+    assert found.ignored == ("Accuracy (not read)",)
+    for wrong, said in (
+        ("acuracy=base", "did you mean 'accuracy'?"),
+        ("accuracy=bas", "did you mean 'base'?"),
+    ):
+        refused = run(str(own), "--columns", wrong)
+        assert (refused.exit_code, said in refused.stderr) == (1, True)

@@ -11,6 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
+from d3stats.cli.debate import show_report
+from d3stats.protocols import protocol_from_text
+from d3stats.run import debate, forecast, read_items
+from d3stats.run.items import DebateItem, Items
+from d3stats.worlds import Courtroom, synthetic_agent, synthetic_items
 
 
 def run(*words: str) -> Result:
@@ -152,3 +157,74 @@ def test_a_world_file_that_does_not_exist_is_named_with_what_it_must_hold(tmp_pa
     assert "--synthetic must name a TOML file" in said
     assert "does not exist ('d3stats worlds' lists the names)" in said
     assert "Errno" not in said
+
+
+TASKS = "Nr;Prompt;Answer A;Answer B;{}\n1;What is 2+2?;4;5;A\n2;Is it?;yes;no;B\n"
+NO_SERVER = ("--protocol", "samre", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--window", "0")
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> str:
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS.format("Outcome"))
+    return str(path)
+
+
+def test_unread_columns_and_missing_labels_are_said_before_the_first_call(tasks: str, tmp_path: Path) -> None:
+    unread, unlabelled = "columns that were not read: Outcome", "WARNING: no item has a label"
+    shown = " ".join(run(tasks, *NO_SERVER, "--dry-run").stdout.split())
+    assert shown.index(unlabelled) < shown.index("forecast: 2 debates") < shown.index(unread)
+    assert "(--columns label=COLUMN)" in shown
+    # No call is answered, and yet all of this was printed.
+    log = ("-o", str(tmp_path / "log.jsonl"), "--wait", "0")
+    played = run(tasks, *NO_SERVER, *log)
+    assert played.exit_code == 1
+    shown = " ".join(played.stdout.split())
+    assert unread in shown
+    assert unlabelled in shown
+    # The object of --json is printed last, so the notes go ahead of it.
+    played = run(tasks, *NO_SERVER, *log, "--json")
+    assert unread in played.stderr
+    assert unlabelled in played.stderr
+    assert json.loads(played.stdout)["warnings"][0].startswith(unlabelled)
+
+
+def test_chosen_columns_are_read(tasks: str, tmp_path: Path) -> None:
+    done = run(tasks, *NO_SERVER, "--dry-run", "--json", "--columns", "label=Outcome,question=Prompt")
+    assert json.loads(done.stdout)["warnings"] == []
+    assert json.loads(done.stdout)["forecast"]["notes"] == [
+        "columns: question is 'Prompt', id is 'Nr', answer_a is 'Answer A', answer_b is 'Answer B', "
+        "label is 'Outcome'"
+    ]
+    for wrong, said in (
+        ("label=Outcom", "did you mean 'Outcome'?"),
+        ("lable=Outcome", "did you mean 'label'?"),
+        ("Outcome", "columns must be written field=column"),
+    ):
+        refused = run(tasks, *NO_SERVER, "--dry-run", "--columns", wrong)
+        assert refused.exit_code == 1
+        assert said in refused.stderr
+    (tmp_path / "w.toml").write_text('name = "courtroom"\n')
+    refused = run("--synthetic", str(tmp_path / "w.toml"), "--dry-run", "--columns", "label=Outcome")
+    assert "--columns must not be given with --synthetic" in refused.stderr
+
+
+def test_the_report_of_a_run_repeats_the_notes_on_its_items(
+    tasks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = read_items(tasks)
+    world = Courtroom()
+    protocol = protocol_from_text("majority:judges=3")
+    drawn = synthetic_items(world, 2, seed=1)
+    agents = synthetic_agent(world, 1)
+    synthetic = Items([DebateItem(i.question, i.text, i.candidates) for i in drawn], items.read, items.unread)
+    outlook = forecast(protocol, synthetic, agents)
+    report = debate(protocol, synthetic, agents, tmp_path / "log.jsonl")
+    assert list(report.notes) == report.to_dict()["notes"] == list(outlook.notes) == items.notes
+    show_report(report)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.index("WARNING: no item has a label") < shown.index("debates closed")
+    assert "columns that were not read: Outcome" in shown
+    labelled = [DebateItem(i.question, i.text, i.candidates, label=i.label) for i in drawn]
+    assert forecast(protocol, labelled, agents).notes == ()
+    assert forecast(protocol, list(synthetic), agents).notes[0].startswith("WARNING: no item has a label")

@@ -38,6 +38,15 @@ def test_every_command_that_reads_logs_has_the_options() -> None:
     assert takes_logs <= set(READS)
 
 
+def test_every_command_that_reads_a_table_takes_own_names_of_its_columns() -> None:
+    """A command that reads a file of a user's names its encoding or says in its help that the file is a table."""
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        options = {option for parameter in command.params for option in parameter.opts}
+        said = " ".join(getattr(parameter, "help", None) or "" for parameter in command.params)
+        if "--encoding" in options or "CSV" in said:
+            assert "--columns" in options, f"{name} reads tables and has no --columns"
+
+
 def test_columns_are_written_with_commas_or_given_again() -> None:
     wanted = {"debate": "qid", "round": "turn"}
     for given in (["debate=qid,round=turn"], ["debate=qid", "round = turn"]):

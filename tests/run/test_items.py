@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,14 +13,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.log import LogWriter, Turn
+from d3stats.log.column_names import ITEM_NAMES
 from d3stats.log.sheets import connect, quoted
-from d3stats.run.items import DebateItem, read_items
+from d3stats.run.items import ROLES, DebateItem, Items, read_items
 
 PAIR = {"question": "Why?", "answer_a": "So.", "answer_b": "No.", "label": "A"}
 
@@ -402,6 +404,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=3
 def test_a_text_of_any_characters_comes_through_a_file_unchanged(
     tmp_path_factory: pytest.TempPathFactory, question: str, first: str, second: str
 ) -> None:
+    assume(first.strip() != "B")  # this label could mean both candidates, and is refused
     row = {"id": "1", "question": question, "answer_a": first, "answer_b": second, "label": "B"}
     path = jsonl(
         tmp_path_factory.mktemp("text") / "items.jsonl",
@@ -434,6 +437,260 @@ def test_items_read_back_from_a_log_of_their_debates_and_from_their_own_fields(t
     assert read_items(pd.DataFrame(rows)) == items
     assert read_items(jsonl(tmp_path / "items.jsonl", rows)) == items
     assert read_items(items, limit=1) == items[:1]
+
+
+# --------------------------------------------------------------------------------------- columns and notes
+
+KINDS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    "items.csv": lambda table, path: table.to_csv(path, index=False, sep=";"),
+    "items.tsv": lambda table, path: table.to_csv(path, index=False, sep="\t"),
+    "items.xlsx": lambda table, path: table.to_excel(path, index=False),
+    "items.jsonl": lambda table, path: table.to_json(path, orient="records", lines=True),
+}
+_SAID = {"Prompt": ["2 + 2?", "Is it?"], "Answer A": ["four", "yes"], "Answer B": ["five", "no"]}
+TABLES: dict[str, tuple[dict[str, list[Any]], set[str]]] = {
+    "own names": ({"Nr": ["1", "2"], **_SAID, "Better": ["A", "B"]}, set()),
+    "nothing known": (
+        {"Row name": ["x", "y"], **_SAID, "Truth value": ["A", "B"]},
+        {"Row name", "Truth value"},
+    ),
+    "two labels": ({**_SAID, "winner": ["A", "B"], "gold": ["A", "A"], "id": ["x", "y"]}, {"gold"}),
+    "a text as reference": ({**_SAID, "reference": ["It is 4.", "Yes, it is."]}, {"reference"}),
+    "scores beside a label": (
+        {**_SAID, "label": ["A", "B"], "model_a_score": ["0", "1"], "model_b_score": ["1", "0"]},
+        {"model_a_score", "model_b_score"},
+    ),
+    "scores": ({**_SAID, "model_a_score": ["1", "0"], "model_b_score": ["0", "1"]}, set()),
+    "flags": (
+        {"Prompt": ["2 + 2?", "Is it?", "Why?"], "Answer A": ["four", "yes", "So."]}
+        | {"Answer B": ["five", "no", "No."], "winner_model_a": ["1", "0", "0"]}
+        | {"winner_model_b": ["0", "1", "0"], "winner_tie": ["0", "0", "1"]},
+        set(),
+    ),
+    "models": (
+        {**_SAID, "model_a": ["x", "x"], "model_b": ["y", "y"], "models": ["z", "z"], "winner": ["x", "y"]},
+        {"models"},
+    ),
+    "questions": (
+        {"id": ["a", "b"], "question": ["2 + 2?", "Is it?"], "answer": ["4", "yes"]},
+        set(),
+    ),
+    "questions with options": (
+        {"question": ["Why?", "Is it?"], "choices": ["a|b", "c|d"], "gold": ["a", "c"], "better": ["a", "c"]}
+        | {"topic": ["s", "t"], "category": ["u", "v"], "model_a": ["x", "x"], "model_b": ["y", "y"]},
+        {"better", "model_a", "model_b"},
+    ),
+    "an instruction": (
+        {"instruction": ["Add.", "Say."], "input": ["2 + 2", "yes"], "output_1": ["4", "yes"]}
+        | {"output_2": ["5", "no"], "preference": ["1", "2"], "prompt_length": ["4", "5"]},
+        {"prompt_length"},
+    ),
+    "responses": (
+        {
+            "prompt": ["Hello", "Bye"],
+            "response": ["Hi", "So long"],
+            "model": ["x", "y"],
+            "length": ["2", "7"],
+        },
+        {"length"},
+    ),
+    "a response beside an answer": (
+        {"prompt": ["2 + 2?", "Is it?"], "response": ["4", "no"], "target": ["4", "yes"]},
+        {"response"},
+    ),
+}
+
+
+def contents(items: Any) -> list[Any]:
+    """All that the items hold, what is left out of their comparison included."""
+    return [(*(getattr(item, name) for name in DebateItem.__dataclass_fields__),) for item in items]
+
+
+def unread(items: Items) -> set[str]:
+    prefix = "columns that were not read: "
+    (listed,) = [note for note in items.notes if note.startswith(prefix)] or [prefix]
+    return set(filter(None, listed.removeprefix(prefix).split(", ")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TABLES)
+def test_every_column_of_a_table_is_read_or_named(tmp_path: Path, name: str, kind: str) -> None:
+    cells, others = TABLES[name]
+    table = pd.DataFrame(cells)
+    KINDS[kind](table, tmp_path / kind)
+    items = read_items(tmp_path / kind)
+    assert len(items) == len(table)
+    named = unread(items)
+    assert named == others
+    for column in cells:
+        try:
+            without = contents(read_items(table.drop(columns=column)))
+        except ValueError:
+            without = None
+        same = without == contents(items)
+        if column in named:
+            assert same, f"{column!r} was read, and a note says that it was not"
+        else:
+            assert not same, f"{column!r} was not read, and no note says so"
+
+
+def test_the_guide_lists_every_role_and_only_names_that_are_read() -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "guides" / "run_debates.md"
+    rows = [line.split("|")[1:3] for line in guide.read_text("utf-8").splitlines() if line.startswith("| `")]
+    listed = {tuple(re.findall("`(.*?)`", roles)): re.findall("`(.*?)`", names) for roles, names in rows}
+    assert {role for roles in listed for role in roles} == set(ROLES)
+    pairs = pd.DataFrame([PAIR, {**PAIR, "question": "How?"}])
+    cells = {"label": ["A", "B"], "answers": ["A|B"] * 2, "candidates": ['["So.", "No."]'] * 2}
+    for roles, names in listed.items():
+        alone = {"response": ["question"], "candidates": ["question", "label"]}.get(roles[0], list(pairs))
+        table = pairs[alone].drop(columns=[role for role in roles if role in alone])
+        for several in zip(*[iter(names)] * len(roles), strict=True):
+            added = {
+                name: [f"{cell}{k}" for cell in "xy"] if len(roles) > 1 else cells.get(roles[0], ["x", "y"])
+                for k, name in enumerate(several)
+            }
+            assert unread(read_items(table.assign(**added))) == set(), several
+
+
+def test_own_names_of_label_and_id_are_known() -> None:
+    items = read_items(pd.DataFrame(TABLES["own names"][0]))
+    assert [(item.question, item.label) for item in items] == [("1", "A"), ("2", "B")]
+    assert items.notes == [
+        "columns: question is 'Prompt', id is 'Nr', answer_a is 'Answer A', answer_b is 'Answer B', "
+        "label is 'Better'"
+    ]
+
+
+@pytest.mark.parametrize("spelt", [str, str.upper, lambda name: name.replace("_", " ").title() + "."])
+@pytest.mark.parametrize(("role", "field"), [("id", "question"), ("preference", "label"), ("label", "label")])
+def test_every_listed_name_is_read(role: str, field: str, spelt: Callable[[str], str]) -> None:
+    said = {"Prompt": ["2 + 2?", "Is it?"]} if role == "label" else _SAID
+    cells = {"id": ["7", "8"], "preference": ["A", "B"], "label": ["4", "yes"]}[role]
+    for name in (name for names in ITEM_NAMES[role] for name in names):
+        items = read_items(pd.DataFrame({**said, spelt(name): cells}))
+        assert [getattr(item, field) for item in items] == cells, name
+        assert unread(items) == set()
+
+
+def test_a_column_of_texts_is_no_label_and_one_wrong_label_is_an_error() -> None:
+    table = pd.DataFrame({**_SAID, "reference": ["It is 4.", "Yes, it is."]})
+    items = read_items(table)
+    assert [item.label for item in items] == [None, None]
+    assert any("the column 'reference' was not taken for the label" in note for note in items.notes)
+    # A column whose cells are labels, all but one, is the label: the slip must not cost all the others.
+    with pytest.raises(ValueError, match="label must be A, B"):
+        read_items(table.assign(reference=["A", "neither one"]))
+    with pytest.raises(ValueError, match="label must be A, B"):
+        read_items(table, columns={"label": "reference"})
+
+
+def test_the_text_of_the_right_candidate_is_a_label_and_what_could_be_both_is_refused() -> None:
+    table = pd.DataFrame({**_SAID, "correct_answer": ["four", "no"]})
+    assert [item.label for item in read_items(table)] == ["A", "B"]
+    for texts, label in ((("2", "1"), "1"), (("B", "A"), "A"), (("tie", "bow"), "tie")):
+        row = {"prompt": "Which?", "answer_a": texts[0], "answer_b": texts[1], "label": label}
+        with pytest.raises(ValueError, match=r"label must mean one candidate; .*write answer_a or answer_b"):
+            read_items(pd.DataFrame([row]))
+        (item,) = read_items(pd.DataFrame([row | {"label": "answer_b"}]))
+        assert item.label == "B"
+    (item,) = read_items(pd.DataFrame([{**PAIR, "answer_a": "1", "answer_b": "2", "label": "2"}]))
+    assert item.label == "B"
+
+
+def test_numbers_of_rows_do_not_split_the_judgments_of_one_item() -> None:
+    table = pd.DataFrame([{"Nr": k, **PAIR, "label": label} for k, label in enumerate("AAB", start=1)])
+    items = read_items(table)
+    assert [item.label for item in items] == ["A"]
+    assert unread(items) == {"Nr"}
+    assert any("'Nr' was not taken for the id" in note for note in items.notes)
+    one_number = pd.DataFrame([{"No.": 1, **PAIR}, {"No.": 1, **PAIR, "question": "How?"}])
+    assert len({item.question for item in read_items(one_number)} - {"1"}) == 2
+
+
+def test_own_names_are_chosen_for_every_role() -> None:
+    cells = {
+        "question": "Why?",
+        "answer_a": "So.",
+        "answer_b": "No.",
+        "candidates": '["So.", "No."]',
+        "response": "So.",
+        "label": "B",
+        "answers": "A|B|neither",
+        "id": "x1",
+        "cluster": "c",
+        "category": "logic",
+        "model_a": "x",
+        "model_b": "y",
+    }
+    assert set(cells) == set(ROLES)
+    pair = [role for role in ROLES if role not in ("candidates", "response")]
+    alone = ["question", "response", "id", "cluster", "category"]
+    listed = [role for role in ROLES if role not in ("answer_a", "answer_b", "response")]
+    for roles in (pair, alone, listed):
+        own = {role: f"my {role} column" for role in roles}
+        table = pd.DataFrame([{own[role]: cells[role] for role in roles} | {"else": "x"}])
+        items = read_items(table, columns=own)
+        standard = read_items(pd.DataFrame([{role: cells[role] for role in roles}]))
+        assert contents(items) == contents(standard)
+        assert unread(items) == {"else"}
+    # A choice goes before the standard name, which is then named as not read.
+    items = read_items(pd.DataFrame([{**PAIR, "mine": "B"}]), columns={"label": "mine"})
+    assert items[0].label == "B"
+    assert unread(items) == {"label"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"questin": "question"}, "columns must choose among question, .*did you mean 'question'"),
+        ({"label": "lable"}, "label must be a column of the table; got 'lable'; did you mean 'label'"),
+        ({"label": ["label", "question"]}, "columns must choose one column for label; got"),
+        (
+            {"answer_a": "answer_a", "candidates": "label"},
+            "only one of answer_a and answer_b, candidates, or",
+        ),
+        ({"response": "answer_a", "label": "label"}, "must not choose label or answers beside response"),
+        ({"model_a": "label"}, "model_a and model_b must be chosen together"),
+    ],
+)
+def test_a_choice_that_cannot_be_meant_is_refused(columns: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_items(pd.DataFrame([PAIR]), columns=columns)
+
+
+def test_what_is_missing_is_said_with_what_to_type(tmp_path: Path) -> None:
+    for row, said in (
+        ({"Promt": "Why?", "a": "So."}, "columns={'question': 'Promt'} (--columns question=Promt)"),
+        ({"asked": "Why?"}, "columns={'question': 'COLUMN'} (--columns question=COLUMN)"),
+        (
+            {"prompt": "Why?", "answer_a": "So.", "answr b": "No."},
+            "(--columns 'answer_a=answer_a,answer_b=answr b')",
+        ),
+    ):
+        with pytest.raises(ValueError, match="must have the columns question") as caught:
+            read_items(pd.DataFrame([row]))
+        assert said in str(caught.value)
+    path = jsonl(tmp_path / "log.jsonl", [{"type": "item", "debate": "d", "question": "q", "text": "Why?"}])
+    for source in (path, [DebateItem("q", "Why?")]):
+        with pytest.raises(ValueError, match="columns must be of a table"):
+            read_items(source, columns={"question": "text"})
+
+
+def test_items_without_labels_are_counted() -> None:
+    table = pd.DataFrame([PAIR, {**PAIR, "question": "How?"}])
+    assert read_items(table).notes == []
+    assert read_items(table.assign(label=["A", None])).notes == [
+        "items without a label: 1 of 2; accuracy is measured on the other items only"
+    ]
+    none = read_items(table.drop(columns="label").assign(lable="A")).notes
+    assert none[0] == "columns that were not read: lable"
+    assert none[1].startswith("WARNING: no item has a label, so accuracy cannot be measured; if a column")
+    assert "(--columns label=lable)" in none[1]
+    assert read_items([DebateItem("q", "Why?", label="x"), DebateItem("r", "How?")]).notes != []
+    # A single response is scored and has no label.
+    assert read_items(pd.DataFrame([{"prompt": "Hello", "response": "Hi"}])).notes == [
+        "columns: question is 'prompt'"
+    ]
 
 
 # ------------------------------------------------------------------------------------------ real files

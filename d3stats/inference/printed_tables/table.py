@@ -39,6 +39,7 @@ from d3stats.inference.printed_tables.significance import (
     t_range,
 )
 from d3stats.inference.tables import read_cells
+from d3stats.log.column_names import Columns, resolve, to_choose
 from d3stats.log.files import as_path
 from d3stats.result import Result
 
@@ -223,8 +224,8 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     known = [c for c in COLUMNS if c in given]
     if not known:
         raise ValueError(
-            f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}; rename a column "
-            "to one of them"
+            f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}"
+            f"{to_choose('accuracy')}, or rename a column to one of them"
         )
     if frame.empty:
         raise ValueError("a table must have at least one row; got none")
@@ -784,6 +785,7 @@ def audit_table(
     *,
     checks: Sequence[str] | None = None,
     n: int | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> TableAudit:
     """Check every number of a table against the others by interval arithmetic, rounding allowed for.
@@ -805,6 +807,8 @@ def audit_table(
         Names in ``CHECKS``; by default all.
     n : int, optional
         Number of items of every row, when there is no column ``n``.
+    columns : mapping of str to str, optional
+        Own names of columns, by what they are: ``system`` or one of those above, as ``{"accuracy": "Acc."}``.
     encoding : str, optional
         Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
@@ -825,7 +829,10 @@ def audit_table(
     >>> print(found.of("inconsistent")[0])
     SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than the printed ones)
     """
-    table = read_table(source, n=n) if isinstance(source, pd.DataFrame) else _of_file(source, n, encoding)
+    if isinstance(source, pd.DataFrame):
+        table = read_table(source.rename(columns=_own_names(source.columns, columns)), n=n)
+    else:
+        table = _of_file(source, n, columns, encoding)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
     made: list[tuple[int, Reading, TableAudit]] = []
     for reading in readings(table):
@@ -840,13 +847,35 @@ def audit_table(
     return replace(found, notes=(*_notes(table, reading, made[0][0] - wrong), *table.notes))
 
 
-def _of_file(path: str | Path, n: int | None, encoding: str | None) -> UserTable:
+def _own_names(heads: Iterable[object], columns: Columns) -> dict[object, str]:
+    """Return the heads by which the columns that the user chose are read; a percent sign of a head stays."""
+    if columns is None:
+        return {}
+    heads = list(heads)
+    found = resolve(heads, ("system", *COLUMNS), columns=columns, aliases=False)
+    names: dict[object, str] = {}
+    for role in found.chosen:
+        if len(several := found.columns[role]) > 1:
+            raise ValueError(
+                f"columns must choose one column for {role}; got {' and '.join(map(repr, several))}"
+            )
+        for head in heads:
+            if str(head) == several[0]:
+                names[head] = f"{role} (%)" if _PERCENT.search(str(head).strip().lower()) else role
+            elif _head(head)[0] == role:  # hidden by the choice
+                names.setdefault(head, f"{head} (not read)")
+    return names
+
+
+def _of_file(path: str | Path, n: int | None, columns: Columns, encoding: str | None) -> UserTable:
     """Read a table of a file as text, for 0.60 says more than 0.6; say where the file's format does not keep it."""
     try:
         frame, sheet = read_cells(as_path(path), encoding)
     except ValueError as error:
         commas = "a row must have" in str(error)
         raise ValueError(f"{error}; put a number that holds a comma in quotes" if commas else error) from None
+    own = _own_names(frame.columns, columns)
+    frame = frame.rename(columns=own)
     known = {str(c): _head(c)[0] for c in frame.columns}
     texts = (
         _texts(frame.loc[:, [c in COLUMNS for c in known.values()]]) if len(known) == frame.shape[1] else []
@@ -854,7 +883,8 @@ def _of_file(path: str | Path, n: int | None, encoding: str | None) -> UserTable
     if sheet.may_have_commas and _decimal_comma(texts) is None and not any("." in text for text in texts):
         _refuse_doubtful(texts)
     table = read_table(frame, n=n)
-    lost = [name for name in sheet.numbers if known.get(name) in table.columns and known[name] != "n"]
+    numbers = [own.get(name, name) for name in sheet.numbers]
+    lost = [name for name in numbers if known.get(name) in table.columns and known[name] != "n"]
     notes = list(sheet.notes)
     if lost:
         notes.append(
