@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -153,10 +154,30 @@ def to_type(**chosen: str | Sequence[str]) -> str:
     columns={'debate': 'qid', 'votes': ['gpt', 'claude']} (--columns debate=qid,votes=gpt+claude)
     """
     lists = {name: c if isinstance(c, str) else list(c) for name, c in chosen.items()}
-    parts = (f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in lists.items())
-    joined = ",".join(parts)
-    quoted = f"'{joined}'" if re.search(r"[^\w=+,.:/-]", joined) else joined
-    return f"columns={lists!r} (--columns {quoted})"
+    typed = as_option(lists)
+    if typed is None:
+        return f"columns={lists!r} (in Python; for --columns rename what has a comma, + or = in its name)"
+    return f"columns={lists!r} (--columns {shlex.quote(typed)})"
+
+
+def as_option(columns: Columns) -> str | None:
+    """Write a choice of columns as ``--columns`` takes it; None where a name has a sign that parts names there.
+
+    Examples
+    --------
+    >>> as_option({"debate": "qid", "votes": ["gpt", "claude"]}), as_option({"debate": "id, run"})
+    ('debate=qid,votes=gpt+claude', None)
+    """
+    chosen = choice_of(columns)
+    text = ",".join(f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in chosen.items())
+    try:
+        read = parse_columns(text) or {}
+    except ValueError:
+        return None
+    as_lists = [
+        {name: [c] if isinstance(c, str) else list(c) for name, c in each.items()} for each in (read, chosen)
+    ]
+    return text if as_lists[0] == as_lists[1] else None
 
 
 def to_choose(*fields: str) -> str:
