@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,11 +38,12 @@ def example(
         f"{table['round'].max()} rounds; a row is {row}"
     )
     typer.echo("\nTry:")
+    typed = shlex.quote(str(out))
     for command in (
-        f"d3stats doctor {out}",
-        f"d3stats fit {out}",
-        f"d3stats replay {out} -r fixed:1 -r supermajority:0.7",
-        f"d3stats plan {out} --max-loss 0.05",
+        f"d3stats doctor {typed}",
+        f"d3stats fit {typed}",
+        f"d3stats replay {typed} -r fixed:1 -r supermajority:0.7",
+        f"d3stats plan {typed} --max-loss 0.05",
     ):
         typer.echo(f"  {command}")
 

@@ -23,6 +23,7 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     models_by_role,
+    read_as,
     reading,
 )
 from d3stats.cli.output import print_notes, print_text, working
@@ -95,6 +96,7 @@ def report(
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
     from d3stats.report.analysis import analyse
+    from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
@@ -124,7 +126,12 @@ def report(
     print_notes([*found.warnings, *found.notes])
     print_text(f"Open {out} in a browser; it needs no network.")
     if any(part.frames for section in found.sections if section.key == "rules" for part in section.parts):
-        one = shlex.quote(logs[0]) if len(logs) == 1 else "LOG"
+        more = [*read_as(context), *(word for role in roles or () for word in ("--role", role))]
+        titles = {
+            title for section in found.sections for part in section.parts for (title, *_), _ in part.tables
+        }
+        more += ["--lenient"] if PROBLEMS in titles else []
+        one = shlex.join([logs[0], *more]) if len(logs) == 1 else "LOG"
         print_text(f"Next: d3stats plan {one} names a rule for the next debates.")
 
 

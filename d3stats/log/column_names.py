@@ -217,6 +217,35 @@ def choice_of(columns: Any) -> dict[str, str | list[str]]:
     }
 
 
+def reading_options(
+    missing_values: Iterable[str] | None = None, columns: Columns = None, encoding: str | None = None
+) -> tuple[str, ...]:
+    """Return how files are read, as the options of a command that reads them alike.
+
+    Examples
+    --------
+    >>> reading_options(columns={"debate": "qid"}, encoding="latin-1")
+    ('--columns', 'debate=qid', '--encoding', 'latin-1')
+    """
+    options: list[str] = []
+    if missing_values is not None:
+        options += ["--missing-values", ",".join(missing_values)]
+    if columns and (typed := as_option(columns)) is not None:
+        options += ["--columns", typed]
+    return (*options, *(["--encoding", encoding] if encoding is not None else []))
+
+
+def command_on(name: str, *paths: Any, **how: Any) -> str:
+    """Return the command that takes files and reads them as :func:`reading_options` says, to be typed in a shell.
+
+    Examples
+    --------
+    >>> command_on("plan", "my log.csv", columns={"agent": "juror name"})
+    "d3stats plan 'my log.csv' --columns 'agent=juror name'"
+    """
+    return shlex.join(["d3stats", name, *map(str, paths), *reading_options(**how)])
+
+
 @dataclass
 class Resolved:
     """Which column each field was found in.
