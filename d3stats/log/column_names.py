@@ -246,6 +246,34 @@ def command_on(name: str, *paths: Any, **how: Any) -> str:
     return shlex.join(["d3stats", name, *map(str, paths), *reading_options(**how)])
 
 
+WHO = ("agent", "rater", "judge")
+"""What logs, tables of ratings and tables of verdicts call who votes; a choice of columns takes each."""
+
+
+def one_role(columns: Columns, called: str) -> dict[str, str | list[str]]:
+    """Return a choice of columns in which who votes is called so, whichever of the three names was given.
+
+    Raises
+    ------
+    ValueError
+        When two of the names were given different columns.
+
+    Examples
+    --------
+    >>> one_role({"agent": "juror", "vote": "finding"}, "rater")
+    {'rater': 'juror', 'vote': 'finding'}
+    """
+    chosen = choice_of(columns)
+    given = {name: chosen[name] for name in WHO if name in chosen}
+    if len({str(column) for column in given.values()}) > 1:
+        raise ValueError(
+            "agent, rater and judge in columns must be the same column, because they are one role; got "
+            + ", ".join(f"{name}={column}" for name, column in given.items())
+            + "; give one of them"
+        )
+    return {called if name in WHO else name: column for name, column in chosen.items()}
+
+
 @dataclass
 class Resolved:
     """Which column each field was found in.

@@ -25,6 +25,7 @@ from d3stats.log.column_names import (
     Resolved,
     as_option,
     choice_of,
+    one_role,
     other_names,
     plain,
     resolve,
@@ -155,7 +156,7 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
         raise ColumnError(twice, f"a column must occur once; got {twice!r} twice; rename one of them")
     chosen = {
         _IN_A_LOG.get(name, name): column
-        for name, column in choice_of(columns).items()
+        for name, column in one_role(columns, "agent").items()
         if name not in ("votes", "rounds")
     }
     known = (*TABLE_COLUMNS, *TEXTS["turns"]) if texts else TABLE_COLUMNS
