@@ -247,7 +247,7 @@ def command_on(name: str, *paths: Any, **how: Any) -> str:
 
 
 WHO = ("agent", "rater", "judge")
-"""What logs, tables of ratings and tables of verdicts call who votes; a choice of columns takes each."""
+"""Names of the voter in logs, in tables of ratings and in tables of verdicts; a choice of columns takes each."""
 
 
 def one_role(columns: Columns, called: str) -> dict[str, str | list[str]]:

@@ -1,8 +1,8 @@
 """Which columns of a long table hold the debate, the round, the agent and the vote, where their names do not say it.
 
 Both the values and the names must speak for a choice. The values say what is possible: in a log no two rows have
-the same debate, round and agent; the rounds of a debate count from its first; its label is one value that agents vote
-for. Several choices are often possible, as sessions and agents of a full design can change places. Then the words in
+the same debate, round and agent. The rounds of a debate count from its first, and its label is one value that agents
+vote for. Several choices are often possible, as sessions and agents of a full design can change places. Then the words in
 the names decide, and where they do not, nothing is chosen.
 """
 
@@ -88,7 +88,7 @@ def roles_said(name: str) -> frozenset[str]:
 
 
 def is_slip(name: str, wanted: str) -> bool:
-    """Whether one letter is missing or too many, or two stand the wrong way round; a plural is another word.
+    """Whether one letter is missing or too many, or two are the wrong way round; a plural is another word.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def is_slip(name: str, wanted: str) -> bool:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What may be chosen.
+    """A choice of columns, and the columns that are possible.
 
     Attributes
     ----------
