@@ -2,8 +2,8 @@
 
 Both the values and the names must speak for a choice. The values say what is possible: in a log no two rows have
 the same debate, round and agent. The rounds of a debate count from its first, and its label is one value that agents
-vote for. Several choices are often possible, as sessions and agents of a full design can change places. Then the words in
-the names decide, and where they do not, nothing is chosen.
+vote for. Several choices are often possible, as sessions and agents of a full design can change places. Then the words
+in the names decide, and where they do not, nothing is chosen.
 """
 
 from __future__ import annotations
