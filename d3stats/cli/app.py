@@ -6,6 +6,7 @@ import io
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from d3stats.cli.completion import choice
-from d3stats.cli.options import choices
+from d3stats.cli.options import choices, read_as
 
 GROUPS = {
     "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "rationales", "scores"),
@@ -22,6 +23,10 @@ GROUPS = {
     "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),
 }
 """The commands as the help groups them; each has a module of its name."""
+
+
+READ_AS = "d3stats.read_as"
+"""Where a context holds the options with which files are read."""
 
 
 class _Program(TyperGroup):
@@ -54,8 +59,9 @@ class _Program(TyperGroup):
             typer.echo(f"d3stats: {_usage(error)}", err=True)
             raise typer.Exit(2) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
+            name = ctx.invoked_subcommand
             typer.echo(
-                f"d3stats: {_refusal(error, ctx.invoked_subcommand, self.commands.get(ctx.invoked_subcommand))}",
+                f"d3stats: {_refusal(error, name, self.commands.get(name), ctx.meta.get(READ_AS, ()))}",
                 err=True,
             )
             raise typer.Exit(1) from None
@@ -106,7 +112,7 @@ def _shown(parameter: Any) -> str:
     return max(parameter.opts, key=len) if option else str(parameter.name).upper()
 
 
-def _refusal(error: Exception, name: str | None, command: Any) -> str:
+def _refusal(error: Exception, name: str | None, command: Any, read_as: Sequence[str]) -> str:
     """Say in one line what is wrong, by the names of options, and what to do next."""
     from d3stats._words import by_option, has_next_step
     from d3stats.log.problems import KINDS, LogError
@@ -124,7 +130,7 @@ def _refusal(error: Exception, name: str | None, command: Any) -> str:
             more = (
                 ", and --lenient leaves such records out" if lenient and problem.left_out == "record" else ""
             )
-            return f"{message}; d3stats doctor {shlex.quote(problem.file)} lists all problems{more}"
+            return f"{message}; {shlex.join(['d3stats', 'doctor', problem.file, *read_as])} lists all problems{more}"
     return message if has_next_step(message) else f"{message} (see d3stats {name} --help)"
 
 
@@ -168,6 +174,11 @@ class _Command(TyperCommand):
             several = option.nargs == -1 or getattr(option, "multiple", False)
             option.metavar = choices(option.metavar) or (_named(option) if several else None)
         super().format_help(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and keep how its files are read for the advice of a refusal."""
+        ctx.meta[READ_AS] = read_as(ctx)
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = _pairs_apart(self, ctx, args)

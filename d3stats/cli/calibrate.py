@@ -32,6 +32,7 @@ from d3stats.cli.output import (
     save_figure,
     working,
 )
+from d3stats.log.column_names import command_on
 from d3stats.report.tables import Table
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def calibrate(
         print_table(*one)
     print_notes([*fit.untold, *[f"left out: {line}" for line in left_out]])
     if out is not None:
-        typer.echo(f"{out}: a study of rules in this world; next: d3stats simulate {out}")
+        typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
 
 
 def fitted(log: Trajectories, world: str, free: list[str] | None, seed: int) -> Calibration:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.output import print_text
+from d3stats.cli.options import Json
+from d3stats.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +24,7 @@ def example(
         bool, typer.Option("--wide", help="Write one column per agent and one row per round.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a small table of debates as a template for your own, and print commands to try."""
     if out.exists() and not overwrite:
@@ -32,17 +35,26 @@ def example(
     _write(_wide(table) if wide else table, out, wide)
     row = "a round, with a column per agent" if wide else "a turn"
     row = "an item or a turn" if out.suffix.lower() == ".jsonl" else row
+    typed = shlex.quote(str(out))
+    commands = [
+        f"d3stats doctor {typed}",
+        f"d3stats fit {typed}",
+        f"d3stats replay {typed} -r fixed:1 -r supermajority:0.7",
+        f"d3stats plan {typed} --max-loss 0.05",
+    ]
+    sizes = {
+        "debates": int(table["debate"].nunique()),
+        "agents": int(table["agent"].nunique()),
+        "rounds": int(table["round"].max()),
+    }
+    if as_json:
+        print_json({"file": str(out), **sizes, "row": row, "commands": commands})
+        return
     print_text(
-        f"{out}: {table['debate'].nunique()} debates of {table['agent'].nunique()} agents over "
-        f"{table['round'].max()} rounds; a row is {row}"
+        f"{out}: {sizes['debates']} debates of {sizes['agents']} agents over {sizes['rounds']} rounds; a row is {row}"
     )
     typer.echo("\nTry:")
-    for command in (
-        f"d3stats doctor {out}",
-        f"d3stats fit {out}",
-        f"d3stats replay {out} -r fixed:1 -r supermajority:0.7",
-        f"d3stats plan {out} --max-loss 0.05",
-    ):
+    for command in commands:
         typer.echo(f"  {command}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from d3stats.cli import completion
-from d3stats.log.column_names import parse_columns
+from d3stats.log.column_names import parse_columns, reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -192,6 +192,16 @@ def reading(
     """Return the options for reading tables, as arguments of the library."""
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
     return {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
+
+
+def read_as(context: Any) -> tuple[str, ...]:
+    """Return the options of a command that say how files are read, as they are typed for another command."""
+    given = context.params
+    try:
+        how = reading(given.get("missing_values"), given.get("columns"), given.get("encoding"))
+    except ValueError:  # the command itself refuses it
+        return ()
+    return reading_options(**how)
 
 
 def read_trajectories(

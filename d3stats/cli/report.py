@@ -13,6 +13,7 @@ from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
+    Json,
     Level,
     Missing,
     MissingValues,
@@ -23,9 +24,10 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     models_by_role,
+    read_as,
     reading,
 )
-from d3stats.cli.output import print_notes, print_text, working
+from d3stats.cli.output import print_json, print_notes, print_text, working
 
 
 def checked_page(path: Path) -> Path:
@@ -91,10 +93,12 @@ def report(
     columns: Columns = None,
     encoding: Encoding = None,
     seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
     from d3stats.report.analysis import analyse
+    from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
@@ -120,21 +124,42 @@ def report(
         found.to_html(out)
     size = out.stat().st_size / 1e6
     sections = counted(len(found.sections), "section")
+    if any(part.frames for section in found.sections if section.key == "rules" for part in section.parts):
+        more = [*read_as(context), *(word for role in roles or () for word in ("--role", role))]
+        titles = {
+            title for section in found.sections for part in section.parts for (title, *_), _ in part.tables
+        }
+        more += ["--lenient"] if PROBLEMS in titles else []
+        planned = shlex.join(["d3stats", "plan", *([logs[0]] if len(logs) == 1 else ["LOG"]), *more])
+    else:
+        planned = None
+    if as_json:
+        print_json(
+            {
+                "page": str(out),
+                "bytes": out.stat().st_size,
+                "logs": list(found.logs),
+                "sections": [section.title for section in found.sections],
+                "warnings": list(found.warnings),
+                "notes": list(found.notes),
+                "next": planned if len(logs) == 1 else None,
+            }
+        )
+        return
     print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}")
     print_notes([*found.warnings, *found.notes])
     print_text(f"Open {out} in a browser; it needs no network.")
-    if any(part.frames for section in found.sections if section.key == "rules" for part in section.parts):
-        one = shlex.quote(logs[0]) if len(logs) == 1 else "LOG"
-        print_text(f"Next: d3stats plan {one} names a rule for the next debates.")
+    if planned is not None:
+        print_text(f"Next: {planned} names a rule for the next debates.")
 
 
 def command_of(context: typer.Context) -> str:
-    """Return the command as it was typed, without the folder of the page and whether one was replaced."""
+    """Return the command as it was typed, without the folder of the page and what changes nothing in the page."""
     words = ["d3stats", str(context.info_name)]
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         value: Any = context.params.get(str(option.name))
-        if source is None or source.name != "COMMANDLINE" or option.name == "overwrite":
+        if source is None or source.name != "COMMANDLINE" or option.name in ("overwrite", "as_json"):
             continue
         given = value if isinstance(value, (list, tuple)) else [value]
         for one in given:

@@ -10,6 +10,7 @@ import typer
 from d3stats.cli import completion
 from d3stats.cli.options import Columns, Encoding, Json, paths_of, reading
 from d3stats.cli.output import print_table, print_text, prose_columns
+from d3stats.log.column_names import command_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,7 @@ def show(
     if as_json:
         _print_json(_as_json(found, text=text))
         return
-    _print(found, text=text)
+    _print(found, text=text, doctor=command_on("doctor", path, **how))
 
 
 def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
@@ -117,7 +118,7 @@ def _print_json(value: Any) -> None:
 # ------------------------------------------------------------------------------------------ for people
 
 
-def _print(found: Transcript, *, text: bool) -> None:
+def _print(found: Transcript, *, text: bool, doctor: str) -> None:
     from rich.console import Console
 
     # Whatever is printed is a Text, which knows no markup, of characters that `visible` let pass.
@@ -134,8 +135,8 @@ def _print(found: Transcript, *, text: bool) -> None:
         n = len(found.passed_over)
         console.print(
             _styled(
-                f"{n} {'line' if n == 1 else 'lines'} of the log could not be read; d3stats doctor lists "
-                "the problems.",
+                f"{n} {'line' if n == 1 else 'lines'} of the log could not be read; {doctor} lists the "
+                "problems.",
                 "red",
             )
         )

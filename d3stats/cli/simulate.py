@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     one_format,
+    read_as,
     read_trajectories,
     reading,
     refuse_unused,
@@ -116,10 +118,12 @@ def simulate(
     if like is not None:
         log, _ = read_trajectories(like, False, roles, reading(missing_values, columns, encoding))
         fit = fitted(log, world, None, seed)
+        more = [word for role in roles or () for word in ("--role", role)]
+        planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
         what = fit.study(rules, debates=debates, seed=seed)
         notes = [
             *fit.untold,
-            "the probability holds for the fitted world only; d3stats plan also includes the pilot's "
+            f"the probability holds for the fitted world only; {planned} also includes the pilot's "
             "sampling error",
         ]
         if log.tokens is not None:

@@ -11,7 +11,17 @@ from typing import Any
 import pandas as pd
 
 from d3stats._words import counted
-from d3stats.log.column_names import ColumnError, Columns, choice_of, other_names, plain, renamed, resolve
+from d3stats.log.column_names import (
+    WHO,
+    ColumnError,
+    Columns,
+    choice_of,
+    one_role,
+    other_names,
+    plain,
+    renamed,
+    resolve,
+)
 from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, is_flat
@@ -107,7 +117,10 @@ class Fields:
 
     def named(self, frame: pd.DataFrame, columns: Columns = None) -> tuple[pd.DataFrame, list[str]]:
         """Give the columns their standard names and say which had others."""
-        return renamed(frame, self.wanted, self.needed, columns=columns, choosable=self.choosable)
+        known = {*self.wanted, *self.choosable}
+        called = next((name for name in WHO if name in known), None)
+        chosen = choice_of(columns) if called is None else one_role(columns, called)
+        return renamed(frame, self.wanted, self.needed, columns=chosen, choosable=self.choosable)
 
 
 @dataclass(frozen=True)

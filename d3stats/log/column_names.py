@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -178,10 +179,30 @@ def to_type(**chosen: str | Sequence[str]) -> str:
     columns={'debate': 'qid', 'votes': ['gpt', 'claude']} (--columns debate=qid,votes=gpt+claude)
     """
     lists = {name: c if isinstance(c, str) else list(c) for name, c in chosen.items()}
-    parts = (f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in lists.items())
-    joined = ",".join(parts)
-    quoted = f"'{joined}'" if re.search(r"[^\w=+,.:/-]", joined) else joined
-    return f"columns={lists!r} (--columns {quoted})"
+    typed = as_option(lists)
+    if typed is None:
+        return f"columns={lists!r} (in Python; for --columns rename what has a comma, + or = in its name)"
+    return f"columns={lists!r} (--columns {shlex.quote(typed)})"
+
+
+def as_option(columns: Columns) -> str | None:
+    """Write a choice of columns as ``--columns`` takes it; None where a name has a sign that parts names there.
+
+    Examples
+    --------
+    >>> as_option({"debate": "qid", "votes": ["gpt", "claude"]}), as_option({"debate": "id, run"})
+    ('debate=qid,votes=gpt+claude', None)
+    """
+    chosen = choice_of(columns)
+    text = ",".join(f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in chosen.items())
+    try:
+        read = parse_columns(text) or {}
+    except ValueError:
+        return None
+    as_lists = [
+        {name: [c] if isinstance(c, str) else list(c) for name, c in each.items()} for each in (read, chosen)
+    ]
+    return text if as_lists[0] == as_lists[1] else None
 
 
 def to_choose(*fields: str) -> str:
@@ -219,6 +240,63 @@ def choice_of(columns: Any) -> dict[str, str | list[str]]:
         str(field): list(map(str, c)) if isinstance(c, (list, tuple)) else str(c)
         for field, c in columns.items()
     }
+
+
+def reading_options(
+    missing_values: Iterable[str] | None = None, columns: Columns = None, encoding: str | None = None
+) -> tuple[str, ...]:
+    """Return how files are read, as the options of a command that reads them alike.
+
+    Examples
+    --------
+    >>> reading_options(columns={"debate": "qid"}, encoding="latin-1")
+    ('--columns', 'debate=qid', '--encoding', 'latin-1')
+    """
+    options: list[str] = []
+    if missing_values is not None:
+        options += ["--missing-values", ",".join(missing_values)]
+    if columns and (typed := as_option(columns)) is not None:
+        options += ["--columns", typed]
+    return (*options, *(["--encoding", encoding] if encoding is not None else []))
+
+
+def command_on(name: str, *paths: Any, **how: Any) -> str:
+    """Return the command that takes files and reads them as :func:`reading_options` says, to be typed in a shell.
+
+    Examples
+    --------
+    >>> command_on("plan", "my log.csv", columns={"agent": "juror name"})
+    "d3stats plan 'my log.csv' --columns 'agent=juror name'"
+    """
+    return shlex.join(["d3stats", name, *map(str, paths), *reading_options(**how)])
+
+
+WHO = ("agent", "rater", "judge")
+"""Names of the voter in logs, in tables of ratings and in tables of verdicts; a choice of columns takes each."""
+
+
+def one_role(columns: Columns, called: str) -> dict[str, str | list[str]]:
+    """Return a choice of columns in which who votes is called so, whichever of the three names was given.
+
+    Raises
+    ------
+    ValueError
+        When two of the names were given different columns.
+
+    Examples
+    --------
+    >>> one_role({"agent": "juror", "vote": "finding"}, "rater")
+    {'rater': 'juror', 'vote': 'finding'}
+    """
+    chosen = choice_of(columns)
+    given = {name: chosen[name] for name in WHO if name in chosen}
+    if len({str(column) for column in given.values()}) > 1:
+        raise ValueError(
+            "agent, rater and judge in columns must be the same column, because they are one role; got "
+            + ", ".join(f"{name}={column}" for name, column in given.items())
+            + "; give one of them"
+        )
+    return {called if name in WHO else name: column for name, column in chosen.items()}
 
 
 @dataclass

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, visible
 from d3stats.log.arrays import stopped_by_rule
-from d3stats.log.column_names import Columns, choice_of
+from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
@@ -450,19 +450,9 @@ def examined(
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
-    return replace(report, paths=tuple(map(str, paths)), options=_options(missing_values, columns, encoding))
-
-
-def _options(missing_values: Iterable[str] | None, columns: Columns, encoding: str | None) -> tuple[str, ...]:
-    """Return how files were read, as the options of a command that reads them alike."""
-    options: list[str] = []
-    if missing_values is not None:
-        options += ["--missing-values", ",".join(missing_values)]
-    chosen = choice_of(columns)
-    if chosen:
-        parts = (f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in chosen.items())
-        options += ["--columns", ",".join(parts)]
-    return (*options, *(["--encoding", encoding] if encoding is not None else []))
+    return replace(
+        report, paths=tuple(map(str, paths)), options=reading_options(missing_values, columns, encoding)
+    )
 
 
 def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
@@ -786,7 +776,8 @@ def fix_log(
     if log.turns.empty:
         raise ValueError(
             f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
-            "(d3stats doctor gives the reasons)"
+            f"({command_on('doctor', *paths, missing_values=missing_values, columns=columns, encoding=encoding)} "
+            "gives the reasons)"
         )
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None

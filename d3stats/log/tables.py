@@ -23,8 +23,9 @@ from d3stats.log.column_names import (
     ColumnError,
     Columns,
     Resolved,
+    as_option,
     choice_of,
-    nearest_name,
+    one_role,
     other_names,
     plain,
     resolve,
@@ -33,11 +34,12 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
-from d3stats.log.problems import Problem
+from d3stats.log.problems import LONGEST, Problem, shortened
+from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
 from d3stats.log.scores import UNREAD_SCORES
 from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
-from d3stats.log.wide import two_ways, unfolded
+from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
@@ -155,7 +157,7 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
         raise ColumnError(twice, f"a column must occur once; got {twice!r} twice; rename one of them")
     chosen = {
         _IN_A_LOG.get(name, name): column
-        for name, column in choice_of(columns).items()
+        for name, column in one_role(columns, "agent").items()
         if name not in ("votes", "rounds")
     }
     known = (*TABLE_COLUMNS, *TEXTS["turns"]) if texts else TABLE_COLUMNS
@@ -224,7 +226,7 @@ def _is_empty(sheet: Sheet, names: tuple[str, ...]) -> bool:
     return all((sheet.get(name).codes < 0).all() for name in names) and len(sheet.line) > 0
 
 
-def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
+def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> tuple[str, str] | None:
     """Return the first column that a long table lacks, and one sentence on all that is missing."""
     at = found.columns
     missing = [name for name in ("debate", "agent") if name not in at]
@@ -236,32 +238,89 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
     listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
     left = [name for name in found.unread if name]
     sides = list(_score_columns(left))
-    guesses: dict[str, str | None] = {}
-    for name in missing:  # no column for two of them
-        guesses[name] = _nearest(name, [each for each in left if each not in guesses.values()])
-    known = ", ".join(name for name in sheet.names if name) or "none"
     if left:
-        example = {name: guess or "COLUMN" for name, guess in guesses.items()}
-        nearest = [f"{guess!r} to {name}" for name, guess in guesses.items() if guess]
-        hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
-        advice = f"{hint}; say which they are with {to_type(**example)}"
-        if "vote" in missing and len(sides) > 1:
+        may_be_wide = "vote" in missing and len(left) > 1 and not {"round", "agent"} <= set(at)
+        all_alike = may_be_wide and is_row_each(sheet, found) and alike_columns(sheet, found) == left
+        votes = left if all_alike else []
+        choice, hint = _proposal(sheet, found, columns, missing, advise and not all_alike)
+        typed = to_type(**(choice or _chosen_with(columns, missing)))
+        advice = f"{hint}; say which they are with {typed}"
+        if choice is not None:
+            pass
+        elif "vote" in missing and len(sides) > 1:
             advice += f", or {to_type(scores=sides)} where each column holds the scores of one side"
         elif "vote" in missing:
             advice += ", with correct in place of vote where the column says 1 for right and 0 for wrong"
-        if len(sides) > 1:
+        if choice is not None or len(sides) > 1 or not may_be_wide:
             pass
-        elif "agent" in at and missing == ["vote"] and len(left) > 1:
-            advice += f", or {two_ways(left, found)}"
-        elif "debate" in at and "vote" in missing and len(left) > 1:
-            advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
+        elif "agent" in at and missing == ["vote"] and len(votes) > 1:
+            advice += f", or {two_ways(votes, found)}"
+        elif "debate" in at:
+            typed = to_type(**choice_of(columns), votes=votes if len(votes) > 1 else ["COLUMN", "COLUMN"])
+            advice += f", or with {typed} where each column holds one agent's votes"
     else:
         advice = ""
     title = _header_line(sheet, missing)
     if title is not None:
         advice = f"; the column names seem to be in line {title}; delete the lines above it"
     advice += "".join(f"; {note}" for note in sheet.notes if note.startswith("the first sheet, "))
-    return missing[0], f"a table must have a column for {listed}; got {known}{advice}"
+    start = f"a table must have a column for {listed}; got "
+    known = ", ".join(name for name in sheet.names if name) or "none"
+    return missing[0], start + shortened(known, max(80, LONGEST - len(start) - len(advice))) + advice
+
+
+def _chosen_with(columns: Columns, open_fields: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the user's choice with the word COLUMN for each field that is still to be chosen."""
+    return choice_of(columns) | dict.fromkeys(open_fields, "COLUMN")
+
+
+def _proposal(
+    sheet: Sheet, found: Resolved, columns: Columns, missing: Sequence[str], advise: bool
+) -> tuple[dict[str, str | list[str]] | None, str]:
+    """Return a choice of columns with which this table can be read, or which columns may be what."""
+    chosen = choice_of(columns)
+    if not advise or {"votes", "rounds", "scores"} & set(chosen):
+        return None, ""
+    by_name = {name for name, several in found.columns.items() if several == (name,)}
+    made = proposed(sheet, found.columns, {*found.chosen, *by_name}, missing)
+    choice = made.choice
+    if choice is not None:
+        known = {_IN_A_LOG.get(name, name): column for name, column in chosen.items()}
+        choice = {**known, **choice}
+        if as_option(choice) is not None and _reads(sheet, choice):
+            choice = _shortest(choice, sheet, found)
+            if len(to_type(**choice)) < LONGEST - 200:
+                return choice, ""
+    told = [
+        f"{role} may be {' or '.join(map(repr, names[:3]))}"
+        for role, names in made.possible.items()
+        if len(names) <= 3
+    ]
+    return None, f" (by their values {', '.join(told)})" if told else ""
+
+
+def _reads(sheet: Sheet, choice: Mapping[str, str | Sequence[str]]) -> bool:
+    """Whether each row of a table is a turn of its own when its columns are chosen so."""
+    read = records_of_sheet(sheet, choice, advise=False)
+    if read.problems or read.n_rows != len(sheet.line):
+        return False
+    turns = read.turns
+    return (
+        _repeated(turns.coded("debate"), Coded.of(turns.numbers("round").tolist()), turns.coded("agent"))
+        is None
+    )
+
+
+def _shortest(
+    choice: dict[str, str | list[str]], sheet: Sheet, found: Resolved
+) -> dict[str, str | list[str]]:
+    """Leave out what a reader finds by the names even so."""
+    at = _log_columns(sheet, choice).columns
+    for name in [name for name in choice if name not in found.chosen and name in found.columns]:
+        less = {each: c for each, c in choice.items() if each != name}
+        if less and _log_columns(sheet, less).columns == at:
+            choice = less
+    return choice
 
 
 def _header_line(sheet: Sheet, missing: Sequence[str]) -> int | None:
@@ -273,10 +332,6 @@ def _header_line(sheet: Sheet, missing: Sequence[str]) -> int | None:
     return None
 
 
-def _nearest(field_name: str, names: Sequence[str]) -> str | None:
-    return nearest_name((field_name, *other_names(field_name)), names)
-
-
 def _misspelled(found: Resolved, table: str) -> list[Problem]:
     """Return unread columns that are one slip away from a field that no column stands for."""
     known = f"columns must be among {', '.join(TABLE_COLUMNS)}"
@@ -286,18 +341,8 @@ def _misspelled(found: Resolved, table: str) -> list[Problem]:
         )
         for name in found.unread
         for meant in _NEAR
-        if meant not in found.columns and _is_slip(plain(name), plain(meant))
+        if meant not in found.columns and is_slip(plain(name), plain(meant))
     ]
-
-
-def _is_slip(name: str, wanted: str) -> bool:
-    """Whether one letter is missing or too many, or two stand the wrong way round; a plural is another word."""
-    if name[:1] != wanted[:1] or name == wanted + "s" or wanted == name + "s":
-        return False
-    dropped = {wanted[:k] + wanted[k + 1 :] for k in range(len(wanted))}
-    swapped = {wanted[:k] + wanted[k + 1] + wanted[k] + wanted[k + 2 :] for k in range(len(wanted) - 1)}
-    added = wanted in {name[:k] + name[k + 1 :] for k in range(len(name))}
-    return name in (dropped | swapped) - {wanted} or (added and name != wanted)
 
 
 # ------------------------------------------------------------------------------------------------ rows
@@ -339,8 +384,12 @@ def records_of_sheet(
     *,
     from_zero: bool | None = None,
     texts: bool = False,
+    advise: bool = True,
 ) -> Records:
-    """Read a table of cells, with one of items beside it; `from_zero` says how the rounds of a part of a file count."""
+    """Read a table of cells, with one of items beside it; `from_zero` says how the rounds of a part of a file count.
+
+    With `advise`, what a table lacks is looked for in its values.
+    """
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
@@ -348,10 +397,19 @@ def records_of_sheet(
         found = _log_columns(sheet, columns, texts)
         taken, whole = found.taken_note(), len(sheet.line)
         sheet = _with_scores(sheet, found)
-        sheet, found = unfolded(sheet, found, columns)
+        try:
+            sheet, found = unfolded(sheet, found, columns)
+        except ColumnError as error:
+            choice, _ = _proposal(sheet, found, columns, [], advise)
+            if choice is None:
+                raise
+            message = f"a table must have a column for the vote; got {error.field}"
+            raise ColumnError(
+                error.field, f"{message}: say which they are with {to_type(**choice)}"
+            ) from None
         if len(sheet.line) == whole:
             _refuse_row_numbers(sheet, found)
-        wanted = _required(found, sheet)
+        wanted = _required(found, sheet, columns, advise and len(sheet.line) == whole)
         if wanted is not None:
             return _refused(sheet, "unknown column" if found.unread else "wrong field", *wanted)
         opened = None if items is None else _item_records(items, found)
@@ -361,7 +419,7 @@ def records_of_sheet(
     cells = {
         name: together([sheet.get(column) for column in several]) for name, several in found.columns.items()
     }
-    said = _doubt(sheet, found, cells)
+    said = _doubt(sheet, found, cells, columns, advise)
     if said is not None:
         return _refused(sheet, "wrong field", *said)
     said_right = cells["correct"].occurring() if "correct" in cells else []
@@ -613,7 +671,9 @@ def _refused(sheet: Sheet, kind: str, name: str, message: str, line: int = 1) ->
     return nothing(sheet.name, [problem], sheet.notes)
 
 
-def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
+def _doubt(
+    sheet: Sheet, found: Resolved, cells: Mapping[str, Coded], columns: Columns, advise: bool
+) -> tuple[str, str, int] | None:
     """Return the field, the message and the line where a column that was taken, or is not there, cannot be right."""
     if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
         return None
@@ -624,11 +684,13 @@ def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[s
     left = [name for name in found.unread if name]
     line = int(sheet.line[again])
     if "round" not in cells:
-        left = [name for name in left if plain(name) not in ("agent", *other_names("agent"))]
-        guess = _nearest("round", left) or (left[0] if left else "COLUMN")
-        message = "a table in which an agent speaks twice in a debate must have a column round"
+        choice, hint = _proposal(sheet, found, columns, ["round"], advise)
+        typed = to_type(**(choice or _chosen_with(columns, ["round"])))
+        message, advice = "a table in which an agent speaks twice in a debate must have a column round", ""
+        advice = f", with {who}{hint}: {typed}"
         listed = ", ".join(filter(None, sheet.names))
-        return "round", f"{message}; got {listed}, with {who}: {to_type(round=guess)}", line
+        listed = shortened(listed, max(80, LONGEST - len(message) - len(advice) - 6))
+        return "round", f"{message}; got {listed}{advice}", line
     taken = found.columns["debate"]
     others = [
         *left,
@@ -640,7 +702,11 @@ def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[s
             message = (
                 f"debate must identify each debate; got {who} in one round, with debate from {taken[0]!r}"
             )
-            return "debate", f"{message}: {to_type(debate=[other, *taken])} has no such row", line
+            choice, hint = _proposal(sheet, found, columns, [], advise)
+            if choice is None:
+                typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})
+                return "debate", f"{message}{hint}: name the columns with {typed}", line
+            return "debate", f"{message}: {to_type(**choice)} has no such row", line
     return None
 
 

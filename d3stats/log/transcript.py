@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from d3stats._words import visible
+from d3stats.log.column_names import command_on
 from d3stats.log.files import LogFile, find_files, journal_path, open_bytes, unusable
 from d3stats.log.problems import Problem
 from d3stats.values import name_text
@@ -336,8 +337,8 @@ def _records(
     log = read_log(path, columns=columns, encoding=encoding)
     if log.coding != "answers":
         raise ValueError(
-            f"log must hold votes to be shown; got {path} with correctness only; `d3stats fit` shows its "
-            "counts"
+            f"log must hold votes to be shown; got {path} with correctness only; "
+            f"{command_on('fit', path, columns=columns, encoding=encoding)} shows its counts"
         )
     if "tokens" in log.turns.columns:
         named = log.turns[["debate", "round", "agent", "tokens"]].dropna()

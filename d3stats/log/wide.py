@@ -152,6 +152,8 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         may_be = _is_grid(numbered) and len({agent for agent, _ in numbered}) > 1
         bare = all(_WIDE[0].fullmatch(name) or name.isdigit() for name in votes)
         why = "they may be agents or rounds" if may_be or bare else ""
+    if why and doubtful and _is_long(sheet, found):
+        return []
     if why:
         raise ColumnError(
             "vote",
@@ -172,6 +174,45 @@ def two_ways(votes: Sequence[str], found: Resolved) -> str:
     one = len({agent for agent, _ in numbered}) == 1
     what = "the votes of a round" if one else "one agent's votes in the round at the end of its name"
     return f"{by_agent}, or with {to_type(rounds=votes)} where each holds {what}"
+
+
+_FEW = 20
+"""So many different numbers may be answers where nothing else says so."""
+
+
+def is_row_each(sheet: Sheet, found: Resolved) -> bool:
+    """Whether a debate, round and agent, as far as they are known, have one row, as in a wide table."""
+    return _n_keys(sheet, found) == len(sheet.line)
+
+
+def _is_long(sheet: Sheet, found: Resolved) -> bool:
+    """Whether a debate, round and agent, as far as they are known, have several rows, as in a table of turns."""
+    return len(sheet.line) >= 1.5 * _n_keys(sheet, found)
+
+
+def _n_keys(sheet: Sheet, found: Resolved) -> int:
+    keys = [c for name in ("debate", "round", "agent") for c in found.columns.get(name, ())]
+    if not keys:
+        return 0
+    return len(np.unique(np.stack([sheet.get(c).codes for c in keys], axis=1), axis=0))
+
+
+def alike_columns(sheet: Sheet, found: Resolved) -> list[str]:
+    """Return the unread columns whose values are alike, as votes are."""
+    known = _said(sheet.get(found.columns["label"][0])) if "label" in found.columns else set()
+    said = {
+        name: values
+        for name in found.unread
+        if name and (values := _said(sheet.get(name))) and not _counts(name, values, known)
+    }
+    return _alike(said, known)
+
+
+def _counts(name: str, values: set[str], known: set[str]) -> bool:
+    """Whether a column seems to hold measurements, such as tokens, and no answers."""
+    if plain(name) in NO_VOTES or plain(name).endswith(_NO_VOTE_ENDS):
+        return True
+    return not known & values and len(values) > _FEW and all(value.isdecimal() for value in values)
 
 
 def _said(column: Coded) -> set[str]:

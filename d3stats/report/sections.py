@@ -79,6 +79,10 @@ class Settings:
         return usual if t.n_debates < MANY_DEBATES else 200
 
 
+PROBLEMS = "Problems that the doctor found"
+"""Title of the table of problems; a log with such a table is read only when defective records are left out."""
+
+
 def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Section, ...]:
     """Return every section, in the order of the page."""
     each: list[tuple[str, str, str, Callable[[Source, Settings], Part]]] = [
@@ -280,7 +284,7 @@ def _read(source: Source, settings: Settings) -> Part:
         heads = ["problem", "places", "records left out", "what it is", "for example", "what to do"]
         tables.append(
             (
-                ("Problems that the doctor found", heads, problems),
+                (PROBLEMS, heads, problems),
                 "A row is a kind of problem, the first cause first. d3stats doctor tells more of each.",
             )
         )

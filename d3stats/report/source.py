@@ -110,6 +110,7 @@ def read_sources(
 
 def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dict[str, Any]) -> Source:
     from d3stats.inference.comparison.run_tables import recorded_of
+    from d3stats.log.column_names import command_on
     from d3stats.log.doctor import examined
     from d3stats.log.files import as_path, find_files
     from d3stats.log.reader import DebateLog, read_both
@@ -119,8 +120,8 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dic
         read, checked = read_both([path], **reading)
         if not len(read.items):
             raise ValueError(
-                f"a log must hold at least one debate that can be read; got none in {path}; see d3stats "
-                "doctor"
+                f"a log must hold at least one debate that can be read; got none in {path}; "
+                f"{command_on('doctor', path, **reading)} gives the reasons"
             )
         said = examined(find_files([path]), [path], read, checked, **reading)
         recorded = _recorded(read, checked, roles)

@@ -134,8 +134,8 @@ def replay_table(result: Replay) -> Table:
         rows.append(cells)
     s = result.settings
     return (
-        f"Replayed stopping rules: {s.level:z.0%} {s.interval} bootstrap intervals, questions resampled; "
-        "shares: cluster Wilson",
+        f"Replayed stopping rules and the rounds that they save: {s.level:z.0%} {s.interval} bootstrap intervals, "
+        "questions resampled; shares: cluster Wilson",
         [
             "rule",
             "% stopped in round " + "/".join(str(r) for r in range(1, n_rounds + 1)),
@@ -168,7 +168,10 @@ def cost_table(result: Replay) -> list[Table]:
             told[1] = "not defined"
         rows.append([str(row["rule"]), *told, _percent(row, saved)])
     s = result.settings
-    title = f"Tokens of each rule: {s.level:z.0%} {s.interval} bootstrap intervals, questions resampled"
+    title = (
+        f"Tokens of each rule and the tokens that it saves: {s.level:z.0%} {s.interval} bootstrap intervals, "
+        "questions resampled"
+    )
     heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else []), "saved vs unanimity"]
     return [(title, ["rule", *heads], rows)]
 

@@ -121,3 +121,16 @@ def test_interrupts_reach_a_loop_that_takes_no_signal_handlers() -> None:
         finally:
             loop.close()
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_every_command_but_demo_takes_json() -> None:
+    """The README says so."""
+    import typer
+
+    from d3stats.cli import app
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    without = {
+        name for name, command in commands.items() if not any("--json" in p.opts for p in command.params)
+    }
+    assert without == {"demo"}

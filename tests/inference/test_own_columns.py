@@ -322,3 +322,21 @@ def test_columns_without_other_names_are_found_in_any_case(spelt: Callable[[str]
     run, other = as_run(scores), as_run(scores.rename(columns=spelt))
     assert other.value.tolist() == run.value.tolist()
     assert list(other.cluster) == list(run.cluster) == ["p", "p", "q"]
+
+
+@pytest.mark.parametrize("key", ["agent", "rater", "judge"])
+@pytest.mark.parametrize("table", ["items", "log"])
+def test_who_votes_is_chosen_by_the_name_of_a_log_of_ratings_and_of_verdicts(
+    key: str, table: str, tmp_path: Path
+) -> None:
+    """One choice of columns serves all readers; two different columns for the one role are refused."""
+    standard = LOG if table == "log" else TABLE.drop(columns="cluster").rename(columns={"rater": "agent"})
+    own = standard.rename(columns={"agent": "seat no", "vote": "said"})
+    chosen = {key: "seat no", "vote": "said"}
+    for door in ("agreement", "bias"):
+        expected = DOORS[door](standard)
+        for form, source in _sources(own, tmp_path).items():
+            assert DOORS[door](source, columns=chosen) == expected, (door, form)
+            other = "rater" if key != "rater" else "judge"
+            with pytest.raises(ValueError, match="they are one role"):
+                DOORS[door](source, columns=chosen | {other: "label"})
