@@ -208,6 +208,17 @@ def test_every_parameter_of_a_public_function_is_described_and_no_other() -> Non
     assert stale == {}
 
 
+def test_every_described_parameter_of_a_public_function_has_a_sentence() -> None:
+    """A name and a type alone leave open what the parameter does."""
+    bare = {
+        (each.full, entry.name)
+        for each in FUNCTIONS
+        for entry in FunctionDoc(each.value)["Parameters"]
+        if not "".join(entry.desc).strip()
+    }
+    assert bare == set()
+
+
 def test_a_public_function_says_what_it_returns() -> None:
     silent = [
         each.full

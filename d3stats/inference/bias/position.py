@@ -150,6 +150,7 @@ def position_bias(
     votes : {"answer", "slot"}
         Whether a vote names the answer or the place.
     level : float
+        Level of the intervals, in (0, 1).
     rng : Generator, int or None
         Used only where the sign-flip test is beyond counting.
     strata : str, mapping or Series, optional

@@ -242,6 +242,7 @@ def fleiss_kappa(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         What a pair of categories counts as agreement; see :func:`cohen_kappa`.
     kind, level, n_boot, rng
@@ -299,6 +300,7 @@ def gwet_ac(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         "identity" is AC1, anything else AC2; see :func:`cohen_kappa`.
     kind, level, n_boot, rng
@@ -364,6 +366,7 @@ def krippendorff_alpha(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     metric : {"nominal", "ordinal", "interval", "ratio"}
         How far two categories are apart: all alike; by how many ratings lie between them; by their numbers, squared;
         by their numbers relative to their sum, squared.
