@@ -68,7 +68,7 @@ class Trajectories:
     answers : tuple of str
         The values of the codes.
     debates, seats, cluster_names : tuple of str
-        Names along the axes.
+        Names along the axes. The seats of a log or table are its agents in the order of their names.
     scores : ndarray of float or None, shape (debates, rounds, sides)
         Raw points, NaN where missing.
     sides : tuple of str
@@ -428,7 +428,8 @@ class Trajectories:
         """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
 
         A tie goes to the tied answer in the lowest seat, so that the verdict is a function of the votes alone;
-        :meth:`tied` returns where that happened.
+        :meth:`tied` returns where that happened. Seats are the agents of a debate in the order of their names
+        (``agent 10`` after ``agent 9``), also those of a wide table; an array keeps its order.
         """
         winner: NDArray[np.int32] = self._tally()[0]
         return winner

@@ -337,6 +337,7 @@ def numbers_of(name: str, cells: pd.Series[Any]) -> NDArray[np.float64]:
     name : str
         What the column is called in the refusal.
     cells : Series
+        The cells of a column.
 
     Returns
     -------

@@ -8,10 +8,13 @@ path. `write(folder)` writes one page for each function and class and one for ea
 from __future__ import annotations
 
 import ast
+import builtins
+import doctest
 import enum
 import importlib
 import inspect
 import re
+import symtable
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -374,6 +377,92 @@ def _lower_case() -> frozenset[str]:
     """Return the chapters and functions in lower case, whose files a class of the same letters must not share."""
     functions = (each.full for each in names() if each.kind == "function")
     return frozenset(each.lower() for each in (*CHAPTERS, *functions))
+
+
+# Examples.
+
+
+def imports(doc: str, home: dict[str, Any]) -> list[str]:
+    """Return the lines of import that the examples of a docstring need before their first line.
+
+    Parameters
+    ----------
+    doc : str
+        The docstring.
+    home : dict
+        The names of the module that it is in, where its examples are tested.
+    """
+    needed: dict[str, set[str]] = {}
+    plain: set[str] = set()
+    for name in sorted(_free_names(doctest.DocTestParser().get_examples(doc))):
+        value = home.get(name, home)
+        if value is home:
+            continue  # a name of Python itself
+        if inspect.ismodule(value):
+            full, _, last = value.__name__.rpartition(".")
+            if name == value.__name__:
+                plain.add(f"import {name}")
+            elif name == last:
+                needed.setdefault(full, set()).add(name)
+            else:
+                plain.add(f"import {value.__name__} as {name}")
+            continue
+        there = place_of(value) or place(home["__name__"], name)
+        if there is not None:
+            needed.setdefault(there.chapter, set()).add(
+                name if there.name == name else f"{there.name} as {name}"
+            )
+        else:
+            source = getattr(value, "__module__", None) or home["__name__"]
+            needed.setdefault(source, set()).add(name)
+    # Those of other packages come first.
+    lines = [f"from {module} import {', '.join(sorted(listed))}" for module, listed in needed.items()]
+    return sorted(plain) + sorted(lines, key=lambda line: (line.split()[1].startswith("d3stats"), line))
+
+
+def _free_names(examples: list[doctest.Example]) -> set[str]:
+    """Return the names that examples use before they give them a value."""
+    free: set[str] = set()
+    known: set[str] = set(dir(builtins))
+    for example in examples:
+        top = symtable.symtable(example.source, "example", "exec")
+        waiting, used = [top], set[str]()
+        while waiting:
+            scope = waiting.pop()
+            waiting += scope.get_children()
+            used |= {
+                one.get_name()
+                for one in scope.get_symbols()
+                if one.is_referenced() and (scope is top or one.is_global())
+            }
+        made = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
+        body = ast.parse(example.source).body
+        # `x = f(x)` uses the x from before; a loop or a function uses what it makes itself.
+        assigns = len(body) == 1 and isinstance(body[0], ast.Assign)
+        free |= used - known - (set() if assigns else made)
+        known |= made
+    return free
+
+
+def with_imports(lines: list[str], home: dict[str, Any]) -> list[str]:
+    """Return the lines of a docstring whose first example begins with the imports that it needs."""
+    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith(">>>")), None)
+    if first is None:
+        return lines
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    return [
+        *lines[:first],
+        *(f"{indent}>>> {line}" for line in imports("\n".join(lines), home)),
+        *lines[first:],
+    ]
+
+
+def home_of(value: Any) -> dict[str, Any]:
+    """Return the names of the module in which a class, function, method or property is defined."""
+    value = getattr(value, "fget", None) or getattr(value, "func", None) or value
+    value = inspect.unwrap(getattr(value, "__func__", value))
+    name = getattr(value, "__module__", None)
+    return vars(importlib.import_module(name)) if name else {}
 
 
 # Pages.

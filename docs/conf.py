@@ -50,6 +50,7 @@ numpydoc_xref_ignore = "all"
 html_theme = "pydata_sphinx_theme"
 html_title = "d3stats"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["d3stats.css"]
 html_show_sourcelink = False
 html_theme_options = {
@@ -57,6 +58,11 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
     "collapse_navigation": True,
+    # The page of a function has no sections to list, and its code needs the width.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{f"api/generated/{each.page}": [] for each in _api.names() if each.kind == "function"},
+    },
 }
 html_sidebars = {
     page: []
@@ -100,6 +106,11 @@ def _documented(app: Any, env: Any, node: Any, content: Any) -> Any:
 def _public_bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
     """Name only those bases of a class that a reader can look up."""
     bases[:] = filter(_api.is_shown, bases)
+
+
+def _imports_of_examples(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let every example begin with the imports that it needs, so that it runs when it is pasted."""
+    lines[:] = _api.with_imports(lines, _api.home_of(obj))
 
 
 def _mathml(formula: str, display: str) -> str:
@@ -183,6 +194,43 @@ def _formulas_of_outputs(app: Any, doctree: Any, page: str) -> None:
             node.children = [nodes.Text(re.sub(r"\\\[(.*?)\\\]", mathml, text, flags=re.DOTALL))]
 
 
+def label_cells(body: str) -> str:
+    """Return a page whose tables of three columns or more name the column in each cell.
+
+    On a narrow screen the style sheet shows a row of such a table as a list of values with these names.
+    """
+    import html
+    import re
+
+    def labelled(table: re.Match[str]) -> str:
+        head, _, rest = table[0].partition("</thead>")
+        names = [
+            re.sub(r"<[^>]+>", "", cell).strip()
+            for cell in re.findall(r"<th\b[^>]*>(.*?)</th>", head, re.DOTALL)
+        ]
+        if not rest or len(names) < 3 or re.search(r"(?:row|col)span|<table", table[0][6:]):
+            return table[0]
+
+        def row(found: re.Match[str]) -> str:
+            cells = iter(names)
+            return re.sub(
+                r"<(t[dh])\b",
+                lambda cell: f'<{cell[1]} data-label="{html.escape(html.unescape(next(cells, "")))}"',
+                found[0],
+            )
+
+        rest = re.sub(r"<tr\b.*?</tr>", row, rest, flags=re.DOTALL)
+        head = re.sub(r'^<table class="', '<table class="stacked ', head)
+        return f"{head}</thead>{rest}"
+
+    return re.sub(r'<table class="(?!names)[^"]*".*?</table>', labelled, body, flags=re.DOTALL)
+
+
+def _label_cells(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    if "<thead" in context.get("body", ""):
+        context["body"] = label_cells(context["body"])
+
+
 def setup(app: Any) -> None:
     """Hook the made pages into the build, and write formulas as MathML, which browsers show without any script."""
     app.add_lexer("console", _console())
@@ -190,6 +238,9 @@ def setup(app: Any) -> None:
     app.connect("doctree-resolved", _formulas_of_outputs)
     app.connect("doctree-resolved", _mark_long_code)
     app.connect("doctree-resolved", _size_figures)
+    app.connect("html-page-context", _label_cells)
     app.connect("missing-reference", _documented)
     app.connect("autodoc-process-bases", _public_bases)
+    # Before numpydoc, which comes at 500, takes the docstring apart.
+    app.connect("autodoc-process-docstring", _imports_of_examples, priority=400)
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))

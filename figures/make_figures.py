@@ -13,6 +13,7 @@ import ast
 import hashlib
 import inspect
 import json
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -852,19 +853,53 @@ def body(function: FunctionType) -> str:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = []
-    return without_words(ast.unparse(tree))
+    return written(Plain().visit(tree))
 
 
 @cache
 def without_words(source: str) -> str:
     r"""Return code in one form, without comments, docstrings, the texts of errors, and what only type checkers read.
 
+    The form is the same under every version of Python.
+
     Examples
     --------
-    >>> without_words("def f(x):\\n    'Double.'\\n    return 2 * x  # twice\\n")
-    'def f(x):\\n    return 2 * x'
+    >>> without_words("2 * x  # twice\\n")
+    "Module(body=[Expr(value=BinOp(left=Constant(value=2),op=Mult(),right=Name(ctx=Load(),id='x')))])"
     """
-    return ast.unparse(Plain().visit(ast.parse(source)))
+    return written(Plain().visit(ast.parse(source)))
+
+
+def written(node: Any) -> str:
+    """Return a syntax tree as text that does not depend on the version of Python.
+
+    `ast.unparse` and `ast.dump` do: newer versions quote formatted strings otherwise, know more fields, and leave out
+    those that are empty. Here empty fields are always left out, and neighbouring texts of a formatted string are one.
+    """
+    if isinstance(node, ast.Constant):
+        # Which letters `repr` shows as they are depends on the version of Unicode.
+        return f"Constant(value={node.value!a})"
+    if isinstance(node, ast.AST):
+        fields = {name: getattr(node, name, None) for name in sorted(node._fields) if name != "type_comment"}
+        if isinstance(node, ast.JoinedStr):
+            fields["values"] = joined(node.values)
+        shown = [f"{name}={written(value)}" for name, value in fields.items() if value not in (None, [])]
+        return f"{type(node).__name__}({','.join(shown)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(written, node))}]"
+    return ascii(node)
+
+
+def joined(values: list[ast.expr]) -> list[ast.expr]:
+    """Return the parts of a formatted string with neighbouring texts put together and empty ones left out."""
+    found: list[ast.expr] = []
+    for value in values:
+        before = found[-1] if found else None
+        if isinstance(value, ast.Constant) and isinstance(before, ast.Constant):
+            found[-1] = ast.Constant(f"{before.value}{value.value}")
+        elif not (isinstance(value, ast.Constant) and value.value == ""):
+            found.append(value)
+    return found
 
 
 class Plain(ast.NodeTransformer):
@@ -951,7 +986,7 @@ def imported(name: str) -> frozenset[str]:
         return frozenset()
     paths, found = package(), set[str]()
     # What only type checkers import never runs.
-    for node in ast.walk(ast.parse(without_words(paths[name].read_text(encoding="utf-8")))):
+    for node in ast.walk(Plain().visit(ast.parse(paths[name].read_text(encoding="utf-8")))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -975,7 +1010,7 @@ def make(names: Iterable[str] = (), *, everything: bool = False, folder: Path = 
     """Draw the figures with these names, or all, or what has changed; return the names of those drawn.
 
     The manifest of the folder is written again: name, caption, data and hashes of each figure. A caption alone changes
-    there without a new drawing.
+    there without a new drawing. A line says which figure is being drawn.
     """
     manifest = folder / "manifest.toml"
     rows = tomllib.loads(manifest.read_text(encoding="utf-8"))["figure"] if manifest.exists() else []
@@ -989,6 +1024,7 @@ def make(names: Iterable[str] = (), *, everything: bool = False, folder: Path = 
         stale = any(known.get(key) != row[key] for key in ("data", "data_sha256", "code_sha256"))
         stale = stale or not all((folder / f"{name}.{kind}").exists() for kind in ("pdf", "png"))
         if everything or name in wanted or (stale and not wanted):
+            print(f"drawing {name} ...", file=sys.stderr, flush=True)
             with plotting.use_style():
                 plotting.save(entry.draw(), folder / name)
             plt.close("all")
@@ -1010,4 +1046,5 @@ if __name__ == "__main__":
     parser.add_argument("--all", action="store_true", help="make every figure")
     given = parser.parse_args()
     mpl.use("agg")
-    print("\n".join(make(given.names, everything=given.all)) or "nothing has changed")
+    drawn = make(given.names, everything=given.all)
+    print(f"{len(drawn)} of {len(FIGURES)} figures drawn" if drawn else "nothing has changed")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import pkgutil
 import re
 import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -165,3 +167,37 @@ def test_a_page_of_a_name_that_is_gone_is_removed_and_the_others_keep_their_time
     assert not gone.exists()
     assert (tmp_path / "d3stats.compare.rst").stat().st_mtime_ns == kept
     assert {path.name for path in tmp_path.iterdir()} == set(pages())
+
+
+def conf() -> ModuleType:
+    pytest.importorskip("numpydoc")
+    spec = importlib.util.spec_from_file_location("docs_conf", ROOT / "docs" / "conf.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_table_of_three_columns_names_the_column_in_each_cell() -> None:
+    """On a telephone such a table is a list of values; without a name a value would say nothing."""
+    head = '<table class="table">\n<thead><tr><th class="head"><p>{}</p></th></tr></thead>'
+    names = ["rule", 'rounds &amp; "stops"', "<em>share</em>"]
+    row = "<tr><td><p>full</p></td><td><p>3</p></td><td><p>1</p></td></tr>"
+    page = head.format('</p></th><th class="head"><p>'.join(names)) + f"<tbody>{row}{row}</tbody></table>"
+    made = conf().label_cells(f"<p>before</p>{page}<p>after</p>")
+    assert made.count('<td data-label="rule"><p>full') == 2
+    assert made.count('<td data-label="rounds &amp; &quot;stops&quot;"><p>3') == 2
+    assert made.count('<td data-label="share"><p>1') == 2
+    assert made.startswith('<p>before</p><table class="stacked table">')
+    two = (
+        head.format("</p></th><th><p>".join(names[:2]))
+        + "<tbody><tr><td>1</td><td>2</td></tr></tbody></table>"
+    )
+    assert conf().label_cells(two) == two
+
+
+def test_a_long_block_shows_that_it_scrolls_and_a_table_becomes_a_list() -> None:
+    style = (ROOT / "docs" / "_static" / "d3stats.css").read_text(encoding="utf-8")
+    assert "content: attr(data-label)" in style
+    assert re.search(r"pre, \.pst-scrollable-table-container \{[^}]*scroll,", style)

@@ -10,6 +10,7 @@ import pkgutil
 import re
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +43,68 @@ FORMS = ("to_frame", "summary", "to_dict", "to_latex")
 """What every result has; `d3stats.result.Result` shows them."""
 
 
+@cache
+def shown() -> dict[str, Any]:
+    """Return what the reference shows examples of: functions, classes and members, by the place of the definition."""
+    found: dict[str, Any] = {}
+    for each in [*FUNCTIONS, *CLASSES]:
+        value = inspect.unwrap(each.value)
+        found[f"{value.__module__}.{value.__qualname__}"] = each.value
+        for member in _api.members(value)[0] if each.kind == "class" else []:
+            owner = member.owner
+            place = f"{owner.__module__}.{owner.__qualname__}.{member.name}"
+            found[place] = inspect.getattr_static(owner, member.name)
+    return {place: value for place, value in found.items() if ">>>" in (inspect.getdoc(value) or "")}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_run(name: str) -> None:
+    """Those of the reference with nothing but the imports that their page shows, as when they are pasted."""
     module = importlib.import_module(name)
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+        if test.name in shown():
+            imports = _api.imports(test.docstring or "", _api.home_of(shown()[test.name]))
+            test.globs = {"__name__": "__main__"}
+            exec("\n".join(imports), test.globs)
         runner.run(test, out=report.append)
     # Figures that examples leave open would add up, and matplotlib warns of more than twenty.
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     assert runner.failures == 0, "".join(report)
+
+
+def test_every_example_of_the_reference_is_run_with_the_imports_of_its_page() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    run = {
+        test.name for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples
+    }
+    assert set(shown()) - run == set()
+    assert len(shown()) > 500
+
+
+def test_no_example_needs_a_private_module() -> None:
+    needed = {
+        line
+        for value in shown().values()
+        for line in _api.imports(inspect.getdoc(value) or "", _api.home_of(value))
+    }
+    assert "from d3stats import Trajectories, replay" in needed
+    assert [line for line in needed if "._" in line or "import _" in line or ", _" in line] == []
+
+
+def test_an_example_on_a_page_begins_with_its_imports() -> None:
+    doc = (
+        "Text.\n\n    >>> x = np.ones(2)\n    >>> x = [join(y, k) for y in x for k in range(2)]\n    >>> y\n"
+    )
+    home = {"__name__": "here", "np": importlib.import_module("numpy"), "join": d3stats.replay, "x": 1}
+    assert _api.with_imports(doc.splitlines(), home)[2:5] == [
+        "    >>> import numpy as np",
+        "    >>> from d3stats import replay as join",
+        "    >>> x = np.ones(2)",
+    ]
+    assert _api.with_imports(["no example"], home) == ["no example"]
 
 
 def own_bases(kind: type) -> list[type]:
@@ -154,6 +206,17 @@ def test_every_parameter_of_a_public_function_is_described_and_no_other() -> Non
             stale[each.full] = rest
     assert missing == {}
     assert stale == {}
+
+
+def test_every_described_parameter_of_a_public_function_has_a_sentence() -> None:
+    """A name and a type alone leave open what the parameter does."""
+    bare = {
+        (each.full, entry.name)
+        for each in FUNCTIONS
+        for entry in FunctionDoc(each.value)["Parameters"]
+        if not "".join(entry.desc).strip()
+    }
+    assert bare == set()
 
 
 def test_a_public_function_says_what_it_returns() -> None:

@@ -414,7 +414,9 @@ def tally_rounds(votes: NDArray[np.int32], n_answers: int) -> tuple[NDArray[Any]
     Parameters
     ----------
     votes : ndarray of int32, shape (debates, rounds, seats)
+        Codes of answers, ``MISSING`` where there is no vote.
     n_answers : int
+        How many answers there are; the codes are 0 to ``n_answers - 1``.
 
     Returns
     -------

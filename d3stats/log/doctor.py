@@ -737,6 +737,7 @@ def fix_log(
     Parameters
     ----------
     source : path, glob or list of them
+        The file or files of the log.
     dest : path
         Ends in ``.jsonl``, ``.ndjson``, ``.csv``, ``.csv.gz`` or ``.parquet``. Texts of questions, candidates and turns
         are kept when both sides are JSON lines; tables have no columns for them.

@@ -818,7 +818,7 @@ def notes_on(
     if any(tied.values()):
         worst = max(tied, key=lambda name: tied[name])
         notes.append(
-            "A tied plurality goes to the tied answer in the lowest seat; "
+            "A tied plurality goes to the tied answer in the lowest seat (agents in the order of their names); "
             f"most ties under {worst}: {tied[worst]} of {n} debates."
         )
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())

@@ -204,9 +204,11 @@ def describe_rounds(
     missing : {"exclude", "wrong"}
         What a missing vote counts as in the fits, and a debate without a verdict in accuracy.
     level : float
+        Level of the intervals, in (0, 1).
     n_boot : int
         Bootstrap replicates; each is refitted.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
 
     Returns
     -------

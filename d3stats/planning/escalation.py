@@ -208,6 +208,8 @@ class Escalation(Result):
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
     [30.0, 60.0, 1.0]
+    >>> plan.candidates()["policy"].tolist()[:2]
+    ['first', 'second']
     >>> plan.recommended, plan.better_than(plan.recommended)["policy"].tolist()
     ('first', [])
     >>> len(plan.plot().lines) > 0

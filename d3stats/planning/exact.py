@@ -250,6 +250,7 @@ def evaluate(process: CountProcess, rule: Rule, tokens: ArrayLike | None = None)
     Parameters
     ----------
     process : CountProcess
+        The law of the vote counts, round by round.
     rule : Rule
         One that decides by the round number and the counts of votes, with memory or without, combinations
         included. For an :class:`~d3stats.stopping.Optimal` rule with ``verdict="posterior"`` the verdict is

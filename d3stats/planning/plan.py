@@ -723,6 +723,7 @@ def plan(
     n_draws : int
         Parameter draws.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
 
     Returns
     -------

@@ -382,6 +382,7 @@ def replay(
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
     strata : str, mapping or Series, optional
         The column that says a debate's kind (category, task, difficulty), or the kind of each debate by its name. The
         accuracy of every rule and the rounds that it saves against unanimity are then also estimated by stratum, with

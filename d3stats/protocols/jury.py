@@ -155,6 +155,7 @@ def jury(jurors: int, personas: str = "curated", seed: int = 0) -> tuple[Persona
     Parameters
     ----------
     jurors : int
+        How many jurors vote.
     personas : {"curated", "pool", "none"}
         D3's five, and after them the pool in its order; or a draw from the pool; or jurors without a role.
     seed : int
@@ -213,9 +214,11 @@ def jurors(
     Parameters
     ----------
     case : Case
+        What is debated.
     round_, rounds : int
         After which round the jury is asked, and the most rounds there can be.
     record : sequence of Message
+        The messages of the debate that the jurors read.
     panel : sequence of Persona or None
         Their roles.
     words : int

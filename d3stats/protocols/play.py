@@ -84,7 +84,9 @@ def without_names(text: str, names: tuple[str, ...]) -> str:
     Parameters
     ----------
     text : str
+        The text in which names are replaced.
     names : tuple of str
+        The names to replace.
 
     Returns
     -------

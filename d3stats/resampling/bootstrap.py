@@ -398,6 +398,7 @@ def bootstrap(
     n_boot : int
         Number of replicates.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
     errors : bool
         Whether to give every replicate its own error, which studentised limits need.
     multiplicity : array_like of int, shape (clusters,), optional

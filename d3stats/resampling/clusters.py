@@ -157,6 +157,7 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
     n_boot : int
         Number of replicates.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
 
     Returns
     -------

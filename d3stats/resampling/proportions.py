@@ -231,6 +231,7 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     above, below : ndarray of float, shape (clusters,)
         Each cluster's successes (sums of values in [0, 1]) and trials.
     level : float
+        Level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -300,6 +301,7 @@ def proportion_interval(
     successes, trials : int or array of int, shapes that broadcast
         0 <= successes <= trials, trials >= 1.
     kind : {"Wilson", "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform", "Wald"}
+        The formula of the interval.
     level : float
         Coverage aimed at, in (0, 1).
 
@@ -348,6 +350,7 @@ def share(
     cluster : array, shape (rows,), optional
         The question of each row; rows of one question are not independent.
     level : float
+        Level of the intervals, in (0, 1).
     n_boot : int
         Replicates of the bootstrap kinds.
     rng : Generator, int or None

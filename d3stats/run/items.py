@@ -363,6 +363,7 @@ def read_items(
     Parameters
     ----------
     source : path, DataFrame, or iterable of DebateItem
+        Where the items are.
     format : str, optional
         One of ``d3stats.run.items.FORMATS``; by default the format is recognised by the content.
     identical : {"refuse", "keep"}

@@ -779,6 +779,7 @@ async def run_debates(
     Parameters
     ----------
     protocol : DebateProtocol
+        The order of speakers and what each reads.
     items : iterable of DebateItem
         What is debated; see :func:`d3stats.run.items.read_items`.
     agents : Agent or mapping of str to Agent

@@ -648,6 +648,7 @@ def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
     Parameters
     ----------
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
+        The log whose rounds are read.
     debate : int
         Row of the debate in `trajectories`.
 

@@ -296,6 +296,7 @@ def survive(
     Parameters
     ----------
     claim : Claim or str
+        The claim, or its name.
     n_examples : int
         Instances to look at; fewer are when the strategy has no more.
     rng : Generator, int or None
@@ -614,6 +615,7 @@ def verify(
     n_examples : int
         Instances that a claim must survive, where it holds.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
     workers : int
         Processes. The result is the same for any number, seconds excepted.
     progress : callable, optional

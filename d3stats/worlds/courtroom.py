@@ -549,6 +549,7 @@ def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, fi
     Parameters
     ----------
     world : Courtroom
+        The synthetic world with its parameters.
     n_debates, rng, first
         As given to :func:`~d3stats.simulate`.
 
@@ -593,6 +594,7 @@ def courtroom_tokens(
     Parameters
     ----------
     world : Courtroom
+        The synthetic world with its parameters.
     n_debates, n_rounds, rng, first
         As given to :func:`~d3stats.simulate`, whose tokens are the sum of both.
 

@@ -120,6 +120,7 @@ def simulate(
     Parameters
     ----------
     world : World
+        The synthetic world with its parameters.
     n_debates, n_rounds : int
         At least 1.
     rng : Generator, int or None

@@ -168,10 +168,13 @@ def human_scores(
     Parameters
     ----------
     world : Responses
+        The synthetic world with its parameters.
     items : sequence of SyntheticItem
         Those of :func:`~d3stats.worlds.synthetic_items` with the same world and seed.
     aspects : sequence of str
+        Names of the aspects that people score.
     seed : int
+        Seed of the draws; one seed gives one result.
 
     Returns
     -------

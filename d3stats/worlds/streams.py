@@ -236,6 +236,7 @@ def synthetic_agent(world: World, seed: int = 0) -> Agent:
     Parameters
     ----------
     world : World
+        The synthetic world with its parameters.
     seed : int
         Take the seed of :func:`synthetic_items`, from which the agent knows the state of the items.
 
@@ -269,9 +270,11 @@ def synthetic_items(world: World, n: int, seed: int = 0, *, first: int = 0) -> l
     Parameters
     ----------
     world : World
+        The synthetic world with its parameters.
     n : int
         How many, at least 1.
     seed : int
+        Seed of the draws; one seed gives one result.
     first : int
         How many to leave out before: ``synthetic_items(w, 10, 7)[4:]`` is ``synthetic_items(w, 6, 7, first=4)``.
 

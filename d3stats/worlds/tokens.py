@@ -81,6 +81,7 @@ def round_tokens(lengths: Lengths, panel: int, n_rounds: int) -> tuple[Floats, F
     Parameters
     ----------
     lengths : Lengths
+        Mean lengths of prompts and replies.
     panel, n_rounds : int
         At least 1.
 

@@ -307,6 +307,25 @@ def test_the_table_cannot_be_changed_from_outside() -> None:
 # ------------------------------------------------------------------ what limits the table
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_tie_goes_to_the_agent_whose_name_comes_first_and_the_note_says_so(wide: bool) -> None:
+    """Whatever the order of rows or columns; agent 10 comes after agent 9."""
+    votes = {"agent 10": "A", "agent 9": "B"}
+    if wide:
+        table = pd.DataFrame(
+            {"question": [f"q{i}" for i in range(4)], **{name: [v] * 4 for name, v in votes.items()}}
+        )
+        table["label"] = "B"
+    else:
+        rows = [(f"q{i}", 1, agent, vote, "B") for i in range(4) for agent, vote in votes.items()]
+        table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    result = replay(table, "fixed:1", n_boot=10, rng=1)
+    assert set(result.to_frame()["accuracy"]) == {1.0}
+    [note] = [note for note in result.notes if "tied plurality" in note]
+    assert "lowest seat (agents in the order of their names)" in note
+    assert note.endswith(": 4 of 4 debates.")
+
+
 def test_the_summary_says_what_limits_it() -> None:
     result = replay(by_hand(), ["fixed:1", "fixed:2", "ks"], n_boot=50, rng=1)
     text = result.summary()

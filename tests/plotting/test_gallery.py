@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -180,13 +183,83 @@ def drawn(x: float) -> float:
     return 2*x
 """
     plain = [script.without_words(text) for text in (code, other)]
-    assert plain[1] == "from typing import TYPE_CHECKING\n\n" + plain[0]
+    imported = script.without_words("from typing import TYPE_CHECKING")
+    assert plain[1] == imported.removesuffix("])") + "," + plain[0].removeprefix("Module(body=[")
     assert script.without_words(code.replace("2", "3")) != plain[0]
     assert script.without_words(code.replace("< 0", "<= 0")) != plain[0]
     assert script.without_words('NAMES = ["a"]') != script.without_words('NAMES = ["b"]')
     entry = script.FIGURES[QUICK]
-    assert "Figure:\n    return plotting" in script.body(entry.draw)
+    assert "body=[Return(value=Attribute(attr='figure'" in script.body(entry.draw)
     assert entry.caption[:20] not in script.body(entry.draw)
+
+
+ALONE = """
+import ast, hashlib, json, sys
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+source = Path(sys.argv[1]).read_text(encoding="utf-8")
+tree = ast.parse(source)
+wanted = {"without_words", "written", "joined", "Plain", "names_in"}
+tree.body = [node for node in tree.body if getattr(node, "name", "") in wanted]
+assert {node.name for node in tree.body} == wanted
+exec(compile(tree, "alone", "exec"))
+texts = {name: Path(name).read_text(encoding="utf-8") for name in sys.argv[1:]}
+forms = {name: hashlib.sha256(without_words(text).encode()).hexdigest() for name, text in texts.items()}
+codes = [code for code in compile(source, "figures", "exec").co_consts if isinstance(code, CodeType)]
+# A class has names of the interpreter's own.
+names = {code.co_name: sorted(name for name in names_in(code) if name[:2] != "__") for code in codes}
+print(json.dumps([forms, names]))
+"""
+"""A program that prints the hash of the form of each file, and the names in each function of the first file. It takes
+the functions that find them out of the script, because another Python may lack the packages that the script imports."""
+
+HARD = r"""
+def f(x, *, y=None, **rest):
+    text = f'{x!r:>{y}} "a" ' "b" f'{3} {x=} {"e":}' f"" f"{x:{y}.{y}}" f"{{}} {[z for z in x]}"
+    return text, {**rest, "\u200b": "\U0001fae8", "Å": 1e300, 1j: b"\0"}, lambda *, a, b=[]: (a, ...)
+"""
+"""Code whose tree or text differs between versions of Python."""
+
+
+def other_pythons() -> list[str]:
+    """Return the Pythons of this machine that are newer than the oldest supported one, one of each version."""
+    homes = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = {}
+    for minor in range(11, 20):
+        there = [*sorted(homes.glob(f"3.{minor}.*/bin/python")), shutil.which(f"python3.{minor}")]
+        found[minor] = next((str(path) for path in there if path), None)
+    return [path for minor, path in found.items() if path and minor != sys.version_info.minor]
+
+
+def test_the_form_of_code_is_the_same_under_every_python(script: ModuleType, tmp_path: Path) -> None:
+    """If it hangs on the version of Python, every figure is drawn again under another one."""
+    program, hard = tmp_path / "alone.py", tmp_path / "hard.py"
+    program.write_text(ALONE, encoding="utf-8")
+    hard.write_text(HARD, encoding="utf-8")
+    files = [FIGURES / "make_figures.py", hard, *script.package().values()]
+
+    def said(python: str) -> object:
+        command = [python, "-I", str(program), *map(str, files)]
+        return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=300).stdout)
+
+    if not (others := other_pythons()):
+        pytest.skip("this machine has no other Python")
+    here = said(sys.executable)
+    for python in others:
+        assert said(python) == here, python
+
+
+def test_a_figure_is_named_while_it_is_drawn(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(script, "FIGURES", {QUICK: script.FIGURES[QUICK]})
+    script.make(folder=tmp_path)
+    assert capsys.readouterr().err == f"drawing {QUICK} ...\n"
+    script.make(folder=tmp_path)
+    assert capsys.readouterr().err == ""
 
 
 def test_another_caption_is_written_without_another_drawing(script: ModuleType, tmp_path: Path) -> None:

@@ -122,6 +122,16 @@ class Audit(Result):
         ------
         ValueError
             If there are no strata, or more than 7 estimates of one kind.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from d3stats.inference.bias import position_bias
+        >>> votes = {"item": [i // 2 for i in range(80)], "order": ["AB", "BA"] * 40, "vote": [*"AAAB"] * 20}
+        >>> table = pd.DataFrame(votes | {"category": ["maths"] * 40 + ["law"] * 40})
+        >>> ax = position_bias(table, strata="category").plot()
+        >>> len(ax.figure.axes)
+        3
         """
         return _panels(families(self.strata), ax)
 
@@ -218,6 +228,16 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         ------
         ValueError
             If there are no strata, or more than 7 estimates of one kind.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from d3stats.inference.bias import each_judge, position_bias
+        >>> votes = {"item": [i // 2 for i in range(80)], "order": ["AB", "BA"] * 40, "vote": [*"AAAB"] * 20}
+        >>> table = pd.DataFrame(votes | {"category": ["maths"] * 40 + ["law"] * 40, "judge": "J"})
+        >>> ax = each_judge(position_bias, table, strata="category").plot()
+        >>> len(ax.figure.axes)
+        3
         """
         several = len(self) > 1
         panels = {

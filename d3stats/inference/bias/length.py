@@ -120,10 +120,12 @@ def length_bias(
     judge : str, optional
         Which judge; by default each of them.
     votes : {"answer", "slot"}
+        Whether a vote names the answer, or the place where it was shown (A the first).
     use_label : bool
         Hold quality fixed by the label. Without the label, the effect also holds that of
         everything correlated with length.
     level : float
+        Level of the intervals, in (0, 1).
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.

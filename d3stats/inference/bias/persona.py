@@ -240,9 +240,11 @@ def persona_effect(
     judge : str, optional
         Whose personas, where the table has the column ``persona`` and several judges.
     votes : {"answer", "slot"}
+        Whether a vote names the answer, or the place where it was shown (A the first).
     missing : {"exclude", "wrong"}
         Whether a missing vote is left out or counts as wrong. In the majority it is left out either way.
     level : float
+        Level of the intervals, in (0, 1).
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
@@ -663,6 +665,7 @@ def subset_accuracy(
     cluster : array, shape (items,), optional
         The question of each item; by default each is its own.
     level : float
+        Level of the intervals, in (0, 1).
     rng : Generator, int or None
         For the spread, where there are more than 20,000 subsets.
 

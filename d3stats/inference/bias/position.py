@@ -7,7 +7,8 @@
   pairs favour the first place; the log-odds of that share, log(b/c), are those of a paired logistic model.
 
 The test flips the sign of each cluster's sum of leanings, exactly (with a pair per cluster and no ties it is McNemar's
-exact test). A pair that is inconsistent through a tie leans half as much. With one order per item, the effect compares
+exact test). A pair that is inconsistent through a tie leans half as much; it counts in the excess and its test, and not
+in the share of inconsistent pairs that favour the first place. With one order per item, the effect compares
 errors against the labels: half of how much more often the judge errs towards the first place than towards the second.
 This assumes that an unbiased judge errs equally often both ways, which random orders ensure.
 
@@ -149,6 +150,7 @@ def position_bias(
     votes : {"answer", "slot"}
         Whether a vote names the answer or the place.
     level : float
+        Level of the intervals, in (0, 1).
     rng : Generator, int or None
         Used only where the sign-flip test is beyond counting.
     strata : str, mapping or Series, optional
@@ -335,8 +337,10 @@ def _from_pairs(
             "an upper bound"
         )
     if through_tie:
+        row = f'; the row "{FAVOURS}" leaves ties out' if outright.any() else ""
         notes.append(
-            f"{through_tie} pairs are inconsistent through a tie and count as half a preference each"
+            f"{counted(through_tie, 'pair')} {verb(through_tie, 'is', 'are')} inconsistent through a tie and "
+            f"{verb(through_tie, 'counts', 'count')} as half a preference each in the {EXCESS} alone{row}"
         )
     to_first, to_second, tied = (float((slots == where).mean()) for where in (1, -1, 0))
     note = "a reference value: the judge's own shares of first, second and tie, the same for all items"

@@ -108,9 +108,11 @@ def self_preference(
     judge : str, optional
         Which judge; by default each of them.
     votes : {"answer", "slot"}
+        Whether a vote names the answer, or the place where it was shown (A the first).
     against : {"disinterested", "all"}
         Which other judges are the baseline: those whose family is neither of the pair's, or all.
     level : float
+        Level of the intervals, in (0, 1).
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.

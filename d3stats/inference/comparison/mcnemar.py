@@ -128,6 +128,7 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
     b, c : int
         Items right in the first run alone, and in the second alone (:func:`discordant_pairs` counts them).
     method : {"exact", "mid-p", "asymptotic", "corrected"}
+        The form of the test.
 
     Returns
     -------

@@ -36,6 +36,7 @@ def adjust(p_values: ArrayLike, method: Family = "holm") -> NDArray[np.float64]:
     p_values : array of float, shape (tests,)
         One per test of the family, all of them: leaving out the large ones makes the others too small.
     method : {"holm", "bh", "bonferroni"}
+        Holm, Benjamini-Hochberg or Bonferroni.
 
     Returns
     -------

@@ -138,6 +138,7 @@ def mcnemar_power(
     discordance : float
         Share of items on which the runs differ, in (0, 1].
     method : {"exact", "mid-p", "asymptotic", "corrected"}
+        The form of the test.
     alpha : float
         The test rejects where its p-value is at most this.
     alternative : {"two-sided", "one-sided"}

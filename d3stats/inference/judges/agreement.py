@@ -178,6 +178,7 @@ def agreement(
     Parameters
     ----------
     source : Ratings, or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
         Which coefficients; by default all of :data:`MEASURES`.
     raters : sequence of str, optional

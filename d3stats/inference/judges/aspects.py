@@ -255,6 +255,7 @@ def aspect_correlations(
         the groundedness of Topical-Chat from 0 to 1 and its naturalness from 1 to 3. A log's scores
         are checked agent by agent. A table is checked as it is: a mean may hide a score that cannot be.
     methods : sequence of {"spearman", "kendall"}
+        The coefficients to compute.
     kind, level, n_boot, rng
         As in :func:`correlation`, for each correlation.
 

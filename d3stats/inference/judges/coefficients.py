@@ -242,6 +242,7 @@ def fleiss_kappa(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         What a pair of categories counts as agreement; see :func:`cohen_kappa`.
     kind, level, n_boot, rng
@@ -299,6 +300,7 @@ def gwet_ac(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         "identity" is AC1, anything else AC2; see :func:`cohen_kappa`.
     kind, level, n_boot, rng
@@ -364,6 +366,7 @@ def krippendorff_alpha(
     Parameters
     ----------
     ratings : Ratings or anything that :func:`as_ratings` reads
+        The ratings: one label of each rater for each item.
     metric : {"nominal", "ordinal", "interval", "ratio"}
         How far two categories are apart: all alike; by how many ratings lie between them; by their numbers, squared;
         by their numbers relative to their sum, squared.
@@ -454,7 +457,7 @@ def percent_agreement(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABB"), "y": list("AABA")})
     >>> print(percent_agreement(votes).estimate)
-    share of agreement: 0.750 [0.131, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
+    share of agreement: 0.750 [0.194, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
     """
     how = How(kind, level, n_boot, rng)
     read = _paired(ratings, categories, "the share of agreement")

@@ -108,7 +108,9 @@ def correct_counts(
     true_negative, n_negative : int
         Labelled negatives that the judge calls negative, of how many.
     kind : {"Lang-Reiczigel", "Fieller", "delta"}
+        Kind of interval.
     level : float
+        Level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -172,6 +174,7 @@ def correct_rate(
     kind : {"Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"}, optional
         By default "Lang-Reiczigel", and "Fieller" with clusters; the last four are bootstraps of clusters.
     level : float
+        Level of the intervals, in (0, 1).
     n_boot, rng : int; Generator, int or None
         Replicates and generator of the bootstraps.
 

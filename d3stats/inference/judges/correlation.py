@@ -108,6 +108,7 @@ def correlation(
     x, y : array_like of float, shape (n,)
         Scores; NaN or None is missing.
     method : {"spearman", "kendall"}
+        The coefficient to compute.
     within : sequence, shape (n,), optional
         The dialogue (or question) of each pair: the correlation is taken within each and averaged. Groups in which
         a score does not vary have none and are left out.

@@ -198,6 +198,7 @@ def jury_curve(
     n_boot, n_refits : int
         Bootstrap replicates of the worth in independent jurors, and refits of the law behind the limit.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
     **reading
         Passed on to ``as_ratings`` (``round_number``, ``repeats``, ...).
 

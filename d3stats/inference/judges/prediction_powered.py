@@ -122,6 +122,7 @@ def prediction_powered_mean(
     kind : {"t", "percentile", "basic", "bca", "studentised"}
         Linearised with Student's t, or a bootstrap of clusters that tunes lambda again in each replicate.
     level : float
+        Level of the intervals, in (0, 1).
     n_boot, rng : int; Generator, int or None
         Replicates and generator of the bootstraps.
     name : str

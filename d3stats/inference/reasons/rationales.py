@@ -322,6 +322,7 @@ def rationales(
     family : {"holm", "bh", "bonferroni"}
         How p-values are adjusted over the reasons.
     level : float
+        Level of the intervals, in (0, 1).
     rng : Generator, int or None
         Used only in disputed debates with more than 2,000 ways to deal out the dissenting votes.
     missing_values, columns, encoding

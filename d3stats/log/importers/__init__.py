@@ -234,7 +234,9 @@ def write_records(
     Parameters
     ----------
     records : iterable of Item, Turn or Verdict
+        What is written, in this order.
     destination : path
+        The file that is written.
     source : str
         Where the records are from, for the header of the log.
     notes : tuple of str

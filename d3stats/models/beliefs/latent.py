@@ -71,6 +71,7 @@ def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike 
     Parameters
     ----------
     prior : array, shape (concepts,)
+        Probability of each concept before anything is heard.
     likelihoods : array, shape (concepts, responses)
         P(response | concept), above 0, each row summing to 1.
     responses : array of int, shape (..., heard)

@@ -147,6 +147,7 @@ def solve(
     Parameters
     ----------
     process : CountProcess
+        The law of the vote counts, round by round.
     cost : float or array of shape (n_rounds,)
         Price of buying a round in units of loss, >= 0: 0.01 says that one round is worth one point of
         accuracy. The first round is always bought.

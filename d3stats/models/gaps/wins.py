@@ -130,6 +130,7 @@ def vote_wins(
     Parameters
     ----------
     trajectories : what :func:`d3stats.as_trajectories` takes
+        The log whose votes are counted.
     answers : (str, str), optional
         Names of answer 1 and answer 2; by default the log's first and second answer, when it has no other.
     tie : str, optional

@@ -385,6 +385,7 @@ def likelihood_ratio_test(
     Parameters
     ----------
     counts : Counts
+        The counts that both models are fitted to.
     k_null, k_alternative : int
         Numbers of components. `k_alternative` is by default ``k_null + 1``, and ``k_null`` for a Binomial null.
     null_family : {"beta-binomial", "binomial"}
@@ -395,6 +396,7 @@ def likelihood_ratio_test(
     n_starts : int
         Starts per refit of a simulated data set, beside the fit itself.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
 
     Returns
     -------

@@ -459,6 +459,7 @@ def calibrate(
     n_rep : int
         Replicated pilots of the checks.
     rng : Generator, int or None
+        Source of the random draws; one seed gives one result.
 
     Returns
     -------

@@ -70,6 +70,19 @@ def test_a_judge_that_never_changes_its_mind_has_no_direction_and_a_bound() -> N
     assert audit.p_value == 1
 
 
+def test_the_note_on_pairs_with_a_tie_accounts_for_every_inconsistent_pair() -> None:
+    audit = position_bias(both_orders("c" * 11 + "f" * 6 + "s" * 2 + "tt"))
+    assert audit[FAVOURS].n + audit.through_tie == audit[CONSISTENCY].n - audit.consistent
+    assert (
+        "2 pairs are inconsistent through a tie and count as half a preference each in the first-slot excess "
+        'alone; the row "inconsistent pairs that favour the first slot" leaves ties out'
+    ) in audit.notes
+    assert audit["first-slot excess"].value == pytest.approx((6 - 2 + 2 / 2) / (2 * 21))
+    alone = position_bias(both_orders("c" * 11 + "t"))
+    assert alone.find(FAVOURS) is None
+    assert any(note.endswith("in the first-slot excess alone") for note in alone.notes)
+
+
 def test_all_ties_are_consistent_and_favour_nobody() -> None:
     audit = position_bias(both_orders("T" * 12))
     assert audit[CONSISTENCY].value == 1
