@@ -72,8 +72,8 @@ def join_protocols(first: LogSource | RecordedLog, second: LogSource | RecordedL
     Raises
     ------
     ValueError
-        When less than half of the debates of the shorter log can be paired, a question has several debates, labels
-        contradict each other, or one log holds answers and the other only whether votes were right.
+        When less than half of the debates of the shorter log can be paired, or a question has several debates. Also
+        when labels contradict each other, or one log holds answers and the other only whether votes were right.
 
     Examples
     --------
@@ -306,6 +306,8 @@ class Escalation(Result):
     [30.0, 60.0, 1.0]
     >>> plan.recommended, plan.better_than(plan.recommended)["policy"].tolist()
     ('first', [])
+    >>> plan.candidates()["policy"].tolist()[:2]
+    ['first', 'second']
     >>> len(plan.plot().lines) > 0
     True
     """

@@ -104,7 +104,7 @@ class PairedDifference(Result):
     >>> round(found.detectable(0.8), 3)
     0.094
     >>> found.details()[0]
-    '  old 0.750 [0.655, 0.826]; new 0.850 [0.764, 0.908]'
+    '  old 0.750 [0.655, 0.826]; new 0.850 [0.765, 0.908]'
     >>> found.plot().get_xlabel()
     'new - old\nbars: 95 %'
     >>> print(found.bayes(rng=1).difference)

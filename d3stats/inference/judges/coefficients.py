@@ -454,7 +454,7 @@ def percent_agreement(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABB"), "y": list("AABA")})
     >>> print(percent_agreement(votes).estimate)
-    share of agreement: 0.750 [0.131, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
+    share of agreement: 0.750 [0.194, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
     """
     how = How(kind, level, n_boot, rng)
     read = _paired(ratings, categories, "the share of agreement")
