@@ -145,7 +145,7 @@ def _said(recorded: RecordedLog, which: str) -> list[str]:
         else ""
     )
     return [
-        f"Verdicts of the {which} protocol are the decisions in its log; {other} of {counted(len(t), 'decision')} "
+        f"Verdicts of the {which} protocol are the decisions in its log; {other} of {counted(len(t) - none, 'decision')} "
         f"{verb(other, 'differs', 'differ')} from the plurality of the last votes{gone}."
     ]
 
