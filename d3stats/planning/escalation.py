@@ -145,8 +145,8 @@ def _said(recorded: RecordedLog, which: str) -> list[str]:
         else ""
     )
     return [
-        f"Verdicts of the {which} protocol are the decisions in its log; {other} of {counted(len(t) - none, 'decision')} "
-        f"{verb(other, 'differs', 'differ')} from the plurality of the last votes{gone}."
+        f"Verdicts of the {which} protocol are the decisions in its log; {other} of "
+        f"{counted(len(t) - none, 'decision')} {verb(other, 'differs', 'differ')} from the plurality of the last votes{gone}."
     ]
 
 
