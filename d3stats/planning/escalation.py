@@ -146,7 +146,8 @@ def _said(recorded: RecordedLog, which: str) -> list[str]:
     )
     return [
         f"Verdicts of the {which} protocol are the decisions in its log; {other} of "
-        f"{counted(len(t) - none, 'decision')} {verb(other, 'differs', 'differ')} from the plurality of the last votes{gone}."
+        f"{counted(len(t) - none, 'decision')} {verb(other, 'differs', 'differ')} from the plurality of the "
+        f"last votes{gone}."
     ]
 
 
