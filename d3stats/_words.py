@@ -52,6 +52,28 @@ def missing_extra(needs: str, extra: str, error: ImportError) -> str:
     return f'{needs}; got {got}: pip install "d3stats[{extra}]" (in a checkout: pip install ".[{extra}]")'
 
 
+def p_text(p: float) -> str:
+    """Write a p-value with three digits after the point, and one that these do not show as below .001.
+
+    Examples
+    --------
+    >>> p_text(0.3014), p_text(4.92e-05)
+    ('0.301', '<0.001')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def said_p(p: float) -> str:
+    """Write a p-value in a sentence.
+
+    Examples
+    --------
+    >>> said_p(0.3014), said_p(4.92e-05)
+    ('p = 0.301', 'p < 0.001')
+    """
+    return f"p = {p_text(p)}".replace("= <", "< ")
+
+
 def verb(count: int, singular: str, plural: str) -> str:
     """Return the verb that goes with a number.
 

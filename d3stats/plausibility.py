@@ -26,6 +26,7 @@ __all__ = [
     "VoteTable",
     "findings",
     "judged",
+    "names_alike",
     "several_labels",
     "several_of",
     "warnings_of",
@@ -248,6 +249,7 @@ _OF_JUDGMENTS = {
     "no vote is a label",
     "labels without a vote",
     "answers in several spellings",
+    "names in several spellings",
     "every debate wrong",
     "one answer only",
     "votes are texts",
@@ -407,20 +409,51 @@ def _answers_alike(t: VoteTable) -> str:
     )
 
 
-def _names_alike(t: VoteTable) -> str:
-    for kind, names in ((t.unit, t.debates), ("agent", t.agents)):
-        if len({name.strip().casefold() for name in names}) == len(set(names)):
+def names_alike(**names: Iterable[str | None]) -> str:
+    """Say which names of one kind differ only in upper and lower case, and what to do; "" where none do.
+
+    Parameters
+    ----------
+    **names : iterable of str or None
+        Names by what they name. Only the first kind with such names is told.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> names_alike(persona=["ethics", None, "Ethics"]).partition(";")[0]
+    "names of personas differ only in upper and lower case: 'Ethics', 'ethics'"
+    >>> names_alike(persona=["ethics", "law"], judge=["J"])
+    ''
+    """
+    for kind, every in names.items():
+        known = {name for name in every if isinstance(name, str)}
+        if len({name.strip().casefold() for name in known}) == len(known):
             continue
         alike = defaultdict(list)
-        for name in sorted(set(names)):
+        for name in sorted(known):
             alike[name.strip().casefold()].append(name)
         twins = [several for several in alike.values() if len(several) > 1]
         more = f" and {len(twins) - 1} more such names" if len(twins) > 1 else ""
+        called = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+        called = _PLURALS.get(kind, called)
         return (
-            f"names of {kind}s differ only in upper and lower case: {_listed(twins[0])}{more}; they count as "
-            f"different {kind}s: write them alike"
+            f"names of {called} differ only in upper and lower case: {_listed(twins[0])}{more}; they count as "
+            f"different {called}: write them alike"
         )
     return ""
+
+
+_PLURALS = {"stratum": "strata"}
+
+
+def _names_alike(t: VoteTable) -> str:
+    speaker = "judge" if t.unit == "item" else "agent"
+    return names_alike(
+        **{t.unit: t.debates, speaker: t.agents, "run": t.groups, "category": t.category or ()}
+    )
 
 
 def _votes_like_missing(t: VoteTable) -> str:

@@ -2,7 +2,8 @@
 
 An item is a definition, algorithm, theorem, table or figure. It names the code that does it, the tests that show it,
 and a status. `code` holds public names (``d3stats.replay``) and ``kind:name`` for a protocol, a stopping rule, a claim,
-a command, a figure or a study. ``tests/test_papers.py`` checks all of them against the code.
+a command, a figure or a study. `readings` holds a page of ``docs/methods`` and the first words of a point there which
+says how the paper is read. ``tests/test_papers.py`` checks all of them against the code and the pages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ORDER = ("d3", "chateval", "frameworks", "advocates", "stability")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a paper: where it is, what it is, its status, the code and the tests, and a note."""
+    """One item of a paper: where it is, what it is, its status, the code, the tests, a note, and where it is read."""
 
     at: str
     what: str
@@ -39,6 +40,7 @@ class Item:
     code: tuple[str, ...]
     tests: tuple[str, ...]
     note: str
+    readings: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -71,6 +73,7 @@ def papers(folder: Path = ROOT / "docs" / "papers") -> dict[str, Paper]:
                 tuple(one["code"]),
                 tuple(one["tests"]),
                 " ".join(one.get("note", "").split()),
+                tuple(one.get("readings", ())),
             )
             for one in said["item"]
         )
@@ -124,6 +127,11 @@ def pages() -> dict[str, str]:
                 lines += ["", f"**{item.what}** ({item.at})", ""]
                 if item.note:
                     lines += [item.note, ""]
+                if item.readings:
+                    where = dict.fromkeys(reading.partition(": ")[0] for reading in item.readings)
+                    lines.append(
+                        "- How it is read: " + ", ".join(f"{{doc}}`methods/{page}`" for page in where)
+                    )
                 if item.code:
                     lines.append("- Code: " + ", ".join(map(link, item.code)))
                 if item.tests:

@@ -570,7 +570,7 @@ def chateval_sweeps() -> Figure:
             band["batch_high"],
             color="0.9",
             zorder=0,
-            label="95 % of batches of 80 items",
+            label="diverse roles, majority: 95 % of batches of 80 items",
         )
         ax.axhline(single, color="0.35", linestyle="--", linewidth=0.8, zorder=1, label="single agent")
         x, y = np.array(list(printed[sweep])), np.array(list(printed[sweep].values()))
@@ -694,8 +694,8 @@ def persona_strata() -> Figure:
 @figure(
     "Tokens and accuracy of a choice between two protocols by the judge's gap, planned on 500 debates of a simulated "
     "courtroom to lose at most .02 of accuracy; numbers are thresholds in points, bars 95 % intervals over questions. "
-    "The ring is what to play. The broken line and the star are the same over 100,000 debates of that world, up to "
-    ".001.",
+    "The ring is what to play; the broken line, and as its star the cheapest threshold that loses at most .02, are "
+    "those of 100,000 debates of that world, up to .001.",
     source="computed from a synthetic world with a fixed seed, whose first round shows half of the difference; goes "
     "with D3, section 5.5",
 )

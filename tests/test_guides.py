@@ -178,3 +178,39 @@ def test_the_logs_on_the_page_of_the_format_are_read(tmp_path: Path) -> None:
         path = tmp_path / "log.jsonl"
         path.write_text("\n".join(records), encoding="utf-8")
         assert len(read_log(path).turns) == sum('"turn"' in record for record in records) > 0
+
+
+def test_the_protocol_that_a_guide_advises_has_the_threshold_that_its_command_prints() -> None:
+    text = (ROOT / "docs" / "guides" / "plan_before_spending.md").read_text(encoding="utf-8")
+    printed = re.findall(
+        r"^Play the second protocol where the gap is below ([\d.]+) points", text, re.MULTILINE
+    )
+    advised = re.findall(r"d3:threshold=([\d.]*\d)", text)
+    assert len(printed) == 1
+    assert advised == printed
+
+
+FOREIGN = {"model_comparator.py"}
+"""Files of other projects."""
+
+
+FINDINGS = [
+    page for folder in ("analysis", "simulations") for page in sorted((ROOT / folder).glob("*/findings.md"))
+]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *FINDINGS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_python_files_that_a_page_names_exist(page: Path) -> None:
+    """A file may be named by the end of its path."""
+    named = {
+        n.removeprefix("./")
+        for n in re.findall(r"`([\w./]+\.py)(?:::\w+)?`", page.read_text(encoding="utf-8"))
+    }
+    files = [
+        f"/{path.relative_to(ROOT).as_posix()}" for folder in PYTHON for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert {n for n in named - FOREIGN if not any(path.endswith(f"/{n}") for path in files)} == set()
+
+
+PYTHON = ("d3stats", "tests", "docs", "analysis", "simulations", "figures", "notebooks")
+"""Folders with files of this project."""

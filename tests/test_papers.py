@@ -122,6 +122,66 @@ def test_the_protocols_of_the_papers_are_all_at_an_item() -> None:
     assert set(protocols()) - named == elsewhere
 
 
+METHODS = ROOT / "docs" / "methods"
+READ_IN = {
+    "discussions": (
+        *("ChatEval", "Direct scores", "ChatEval on questions", "Stability debate"),
+        *("Multi-Persona", "Exchange-of-Thought", "AgentVerse"),
+    ),
+    "protocols": ("Court protocols",),
+}
+"""Sections whose points say how the papers of the registry are read; peer rank and discussion are of others."""
+
+NO_READING = {
+    "A later comparison of frameworks runs ChatEval": "a pointer to another section",
+    "The paper's single agent has the same template": "as the paper has it",
+    "Table 3 replaces every role by a neutral": "as the paper has it",
+    "The paper's temperature is 0": "as the paper has it",
+    "A table of items with the columns `question`": "a form of input",
+    "There is no decision and no vote": "follows from what is scored",
+    "The log has marks as scores": "how it is logged",
+    "If the moderator's call fails": "failed calls, of which no paper speaks",
+    "Liang et al. have a moderator": "the comparison is followed, which has one judge",
+}
+"""Points of these sections that are no readings of a paper, with what they are."""
+
+
+def points(page: str) -> list[str]:
+    """Return the points of a page's sections that say how the papers are read, each on one line."""
+    section, found = "", []
+    for line in (METHODS / f"{page}.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            section = line.strip("# ")
+        elif section in READ_IN[page] and line.startswith("- "):
+            found.append(line[2:])
+        elif found and line.startswith("  "):
+            found[-1] += " " + line.strip()
+    return found
+
+
+def test_every_reading_on_a_page_is_at_an_item_that_says_so() -> None:
+    """A page must not list a reading of what the registry calls faithful; each point is listed in one of both ways."""
+    items = [item for paper in PAPERS.values() for item in paper.items]
+    plain = set(NO_READING)
+    for page, sections in READ_IN.items():
+        text = (METHODS / f"{page}.md").read_text(encoding="utf-8")
+        assert all(re.search(rf"^#+ {re.escape(section)}$", text, re.MULTILINE) for section in sections)
+        found = points(page)
+        assert len(found) > 12
+        for point in found:
+            at = [i for i in items for r in i.readings if f"{page}: {point}".startswith(r)]
+            without = {start for start in plain if point.startswith(start)}
+            assert bool(at) != bool(without), (
+                f"{page}.md: {point[:60]!r} is named by one item or by NO_READING"
+            )
+            assert {i.status for i in at} <= {"reading", "corrected", "absent"}, point[:60]
+            plain -= without
+        named = [r.partition(": ")[2] for i in items for r in i.readings if r.startswith(f"{page}: ")]
+        assert [r for r in named if not any(point.startswith(r) for point in found)] == []
+    assert plain == set()
+    assert {r.partition(": ")[0] for i in items for r in i.readings} == set(READ_IN)
+
+
 def test_pages_show_every_item_with_its_status() -> None:
     made = pages()
     assert set(made) == {"papers", *(f"papers_{name}" for name in PAPERS)}

@@ -261,3 +261,77 @@ def test_judgments_are_coded_by_their_texts(values: list[Any]) -> None:
     said = [None if x is None or x != x else str(x) for x in values]
     assert [None if k < 0 else names[k] for k in codes] == said
     assert names == list(dict.fromkeys(text for text in said if text is not None))
+
+
+def _of_case(column: str) -> pd.DataFrame:
+    """Verdicts of three jurors with personas; in every other row `column` is written in capitals."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (
+            f"q{k}",
+            who,
+            who,
+            "fam",
+            "fam",
+            "kin",
+            ["law", "math"][k // 2 % 2],
+            rng.choice(["A", "B"]),
+            "A",
+            order,
+        )
+        for k in range(40)
+        for who in ("none", "ethics", "business")
+        for order in ("AB", "BA")
+    ]
+    names = [
+        "item",
+        "judge",
+        "persona",
+        "family_a",
+        "judge_family",
+        "family_b",
+        "category",
+        "vote",
+        "label",
+        "order",
+    ]
+    table = pd.DataFrame(rows, columns=names)
+    upper = table["item"].isin([f"q{k}" for k in range(0, 40, 4)])
+    return table.assign(**{column: table[column].where(~upper, table[column].str.title())})
+
+
+@pytest.mark.parametrize("column", ["judge", "persona", "family_a"])
+def test_names_that_differ_only_in_case_are_a_warning_of_every_audit(column: str) -> None:
+    from d3stats import inference
+
+    plain = inference.persona_effect(_of_case("label").assign(judge="J"))
+    assert not any("differ only in upper and lower case" in note for note in plain.notes)
+    table = _of_case(column)
+    kind = {"judge": "judges", "persona": "personas"}.get(column, "families")
+    if column == "persona":
+        notes = inference.persona_effect(table.assign(judge="J")).notes
+    elif column == "judge":
+        notes = inference.as_ratings(
+            table[table["order"] == "AB"].rename(columns={"judge": "rater"})[["item", "rater", "vote"]]
+        ).notes
+        assert any(f"WARNING: names of {kind} differ only in upper and lower case" in note for note in notes)
+        notes = inference.bias.as_judgments(table).notes
+    else:
+        notes = inference.self_preference(table, judge="none").notes
+    assert any(f"WARNING: names of {kind} differ only in upper and lower case" in note for note in notes)
+
+
+def test_strata_that_differ_only_in_case_are_a_warning() -> None:
+    from d3stats import compare
+
+    table = _of_case("category")[lambda t: (t["order"] == "AB") & (t["judge"] == "none")]
+    runs = [
+        table.assign(correct=(table["vote"] == w).astype(int))[["item", "correct", "category"]] for w in "AB"
+    ]
+    found = compare(*runs, names=("a", "b"), strata="category")
+    notes = [note for one in found.strata for note in one.notes]
+    said = "WARNING: names of categories differ only in upper and lower case: 'Law', 'law'; they"
+    assert any(said in note for note in notes)
+    sound = [run.assign(category=run["category"].str.lower()) for run in runs]
+    found = compare(*sound, names=("a", "b"), strata="category")
+    assert not any("differ only" in note for one in found.strata for note in one.notes)

@@ -19,8 +19,9 @@ from d3stats.cli.options import (
     MissingValues,
     Roles,
     Seed,
+    left_out,
     one_format,
-    read_trajectories,
+    paths_of,
     reading,
 )
 from d3stats.cli.output import (
@@ -80,17 +81,21 @@ def escalate(
     as_latex: Latex = False,
 ) -> None:
     """Choose between two protocols debate by debate: play the second one where the first leaves a narrow gap."""
+    from d3stats.inference.comparison.run_tables import read_recorded
     from d3stats.planning.escalation import THRESHOLDS, plan_escalation
 
     one_format(as_json, as_latex)
     how = reading(missing_values, columns, encoding)
-    (cheap, cheap_out), (dear, dear_out) = (
-        read_trajectories([path], lenient, roles, how) for path in (first, second)
-    )
+    logs = [
+        read_recorded(*paths_of([path]), strict=not lenient, roles=roles, **how) for path in (first, second)
+    ]
+    cheap, dear = (log.trajectories for log in logs)
+    passed_over = [line for log in logs for line in left_out(log.problems)]
+    # Where roles are chosen, their votes decide.
+    decided = [note for log in logs if roles and (note := log.note()) is not None]
     with working("planning"):
         found = plan_escalation(
-            cheap,
-            dear,
+            *((cheap, dear) if roles else logs),
             max_loss=max_loss,
             confidence=confidence,
             thresholds=threshold or THRESHOLDS,
@@ -100,9 +105,9 @@ def escalate(
         )
     if figure is not None:
         save_figure(found.plot, figure)
-    left_out = [*cheap_out, *dear_out]
     if as_json:
-        print_json(found.to_dict() | {"left_out": left_out})
+        notes = [*decided, *found.notes]
+        print_json(found.to_dict() | {"notes": notes, "left_out": passed_over})
         return
     table = escalation_table(found)
     if as_latex:
@@ -114,7 +119,8 @@ def escalate(
         print_text(line, "  ", "    ")
     typer.echo("")
     print_table(*table)
-    notes = [*cheap.remarks(), *dear.remarks(), *found.notes, *[f"left out: {line}" for line in left_out]]
+    notes = [*cheap.remarks(), *dear.remarks(), *decided, *found.notes]
+    notes += [f"left out: {line}" for line in passed_over]
     print_notes(list(dict.fromkeys(notes)))
 
 

@@ -22,7 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, number, probability
-from d3stats._words import counted
+from d3stats._words import counted, verb
+from d3stats.inference.comparison.run_tables import RecordedLog, as_recorded
 from d3stats.log.contradictions import contradictions, refuse, told, warned
 from d3stats.planning.costs import tokens_by_round
 from d3stats.planning.replay import replay
@@ -30,7 +31,7 @@ from d3stats.planning.risk import risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.stopping import WideGap
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, LogSource, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,11 +49,14 @@ THRESHOLDS = (60.0, 50.0, 40.0, 35.0, 30.0, 25.0, 20.0, 17.5, 15.0, 12.5, 10.0, 
 """Thresholds that are tried by default, in points of a total of 6 to 120, from late to early stopping."""
 
 
-def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
-    """Join the logs of two protocols on the same items into one log of two rounds, by the name of the debate.
+def join_protocols(first: LogSource | RecordedLog, second: LogSource | RecordedLog) -> Trajectories:
+    """Join the logs of two protocols on the same items into one log of two rounds, question by question.
 
     Round 1 holds the votes, scores and tokens of the first protocol's last round and all its tokens; round 2 those of
-    the second protocol. Debates are matched by their names or, where these differ, by their questions.
+    the second protocol. Where a log records decisions, both rounds have one seat, ``verdict``: the recorded decision,
+    or the plurality of the votes in a log without any.
+
+    Debates are paired by question where each log has one debate per question, and else by the names of the debates.
 
     Parameters
     ----------
@@ -62,13 +66,14 @@ def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
     Returns
     -------
     Trajectories
-        With two rounds. Its notes say what was left out.
+        With two rounds. Its notes say how debates were paired, what was left out, and where decisions are not the
+        pluralities of the votes.
 
     Raises
     ------
     ValueError
-        When nothing can be matched, a question has several debates, labels contradict each other, or one log holds
-        answers and the other only whether votes were right.
+        When less than half of the debates of the shorter log can be paired, or a question has several debates. Also
+        when labels contradict each other, or one log holds answers and the other only whether votes were right.
 
     Examples
     --------
@@ -78,17 +83,23 @@ def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
     >>> join_protocols(more, samre)
     Trajectories(50 debates x 2 rounds x 5 seats, 50 questions, coding='answers')
     """
-    logs = [as_trajectories(log) for log in (first, second)]
+    recorded = [as_recorded(log) for log in (first, second)]
+    logs = [each.trajectories for each in recorded]
     if logs[0].coding != logs[1].coding:
         raise ValueError(
             "first and second must hold the same kind of votes; got "
             f"coding={logs[0].coding!r} and coding={logs[1].coding!r}"
         )
     apart = contradictions([told(log, name) for log, name in zip(logs, ("first", "second"), strict=True)])
-    rows, notes = _matched(*logs)
-    # Debates of one name are matched, whatever their questions are called.
-    refuse(apart, ["labels", "questions"] if set(logs[0].debates) & set(logs[1].debates) else ["labels"])
-    logs = [log.select(at) for log, at in zip(logs, rows, strict=True)]
+    pairs = _matched(*logs)
+    # Debates of one question may have any names; debates of one name must have one question.
+    refuse(apart, ["labels"] if pairs.by == "question" else ["labels", "questions"])
+    decided = [
+        note for each, which in zip(recorded, ("first", "second"), strict=True) for note in _said(each, which)
+    ]
+    if any(each.usable for each in recorded):
+        logs = [_by_verdict(each) for each in recorded]
+    logs = [log.select(at) for log, at in zip(logs, pairs.rows, strict=True)]
     a, b = logs
     answers = tuple(sorted({*a.answers, *b.answers})) if a.answers != b.answers else a.answers
     labels = [_recoded(log.label, log.answers, answers) for log in logs]
@@ -112,38 +123,124 @@ def join_protocols(first: LogSource, second: LogSource) -> Trajectories:
         tokens=None if any(log.tokens is None for log in logs) else np.stack([*map(_spent, logs)], axis=1),
         questions=a.questions,
         coding=a.coding,
-        notes=(*warned(apart), *a.notes, *b.notes, *notes),
+        notes=(*warned(apart), *a.notes, *b.notes, *decided, *pairs.notes),
     )
 
 
-def _matched(a: Trajectories, b: Trajectories) -> tuple[list[NDArray[np.int64]], list[str]]:
-    """Return the rows of both logs that belong together, and what was left out."""
-    keys = [np.array(log.debates, dtype=object) for log in (a, b)]
-    if not set(keys[0]) & set(keys[1]):
-        keys = [np.array(log.cluster_names, dtype=object)[log.cluster] for log in (a, b)]
-    for which, key in zip(("first", "second"), keys, strict=True):
-        names, times = np.unique(key.astype(str), return_counts=True)
-        if (times > 1).any():
-            raise ValueError(
-                f"{which} must hold one debate per question where debates have other names in the two logs; got "
-                f"{times.max()} of question {names[times.argmax()]!r}"
-            )
-    played = [
-        {name: i for i, name in enumerate(key) if depth[i] > 0}
-        for key, depth in zip(keys, (a.depth, b.depth), strict=True)
+def _said(recorded: RecordedLog, which: str) -> list[str]:
+    """Say which verdicts of a log are decided on, and how often decisions and pluralities are not the same."""
+    t = recorded.trajectories
+    if not recorded.usable:
+        tied = int(t.tied()[np.arange(len(t)), t.depth - 1][t.depth > 0].sum()) if t.n_rounds else 0
+        return [
+            f"Verdicts of the {which} protocol are the pluralities of its votes; {tied} of "
+            f"{counted(len(t), 'debate')} end in a tie, which goes to the tied answer in the lowest seat."
+        ] * bool(tied)
+    none, other = int((~recorded.known).sum()), int(recorded.differs.sum())
+    if not none and not other:
+        return []
+    gone = (
+        f"; {counted(none, 'debate')} without one {verb(none, 'is', 'are')} left out of accuracies"
+        if none
+        else ""
+    )
+    return [
+        f"Verdicts of the {which} protocol are the decisions in its log; {other} of "
+        f"{counted(len(t) - none, 'decision')} {verb(other, 'differs', 'differ')} from the plurality of the "
+        f"last votes{gone}."
     ]
-    common = [name for name in played[0] if name in played[1]]
+
+
+def _by_verdict(recorded: RecordedLog) -> Trajectories:
+    """Return debates with one seat, whose last vote is the decision, or the plurality where a log has no decisions."""
+    t = recorded.trajectories
+    at = (np.arange(len(t)), np.maximum(t.depth, 1) - 1)
+    if recorded.usable:
+        answers = tuple(sorted({*t.answers, *(word for word in recorded.decision if word is not None)}))
+        code = {word: k for k, word in enumerate(answers)}
+        verdict = np.array([code.get(word, MISSING) for word in recorded.decision], dtype=np.int32)
+    else:
+        answers, verdict = t.answers, t.verdicts()[at]
+    votes = np.full((len(t), t.n_rounds, 1), MISSING, dtype=np.int32)
+    votes[(*at, 0)] = np.where(t.depth > 0, verdict, MISSING)
+    return replace(
+        t,
+        votes=votes,
+        label=_recoded(t.label, t.answers, answers),
+        answers=answers,
+        seats=("verdict",),
+        panel=np.ones_like(t.panel),
+        spoke=None,
+        speakers=None,
+    )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The rows of two logs that belong together, what they were paired by, and what is said of it."""
+
+    rows: list[NDArray[np.int64]]
+    by: Literal["question", "debate"]
+    notes: list[str]
+
+
+def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
+    """Pair debates by question where each log has one debate per question and names pair no more; else by name."""
+    played = [np.flatnonzero(log.depth > 0) for log in (a, b)]
+    asked = [_questions(log)[at] for log, at in zip((a, b), played, strict=True)]
+    named = [np.array(log.debates, dtype=object)[at] for log, at in zip((a, b), played, strict=True)]
+    once = all(len(set(key)) == len(key) for key in asked)
+    by: Literal["question", "debate"] = "debate"
+    if once and len(set(asked[0]) & set(asked[1])) >= len(set(named[0]) & set(named[1])):
+        by = "question"
+    elif not set(named[0]) & set(named[1]) and set(asked[0]) & set(asked[1]):
+        which, key = next(
+            (which, key)
+            for which, key in zip(("first", "second"), asked, strict=True)
+            if len(set(key)) < len(key)
+        )
+        names, times = np.unique(key.astype(str), return_counts=True)
+        raise ValueError(
+            f"{which} must hold one debate per question where debates have other names in the two logs; got "
+            f"{times.max()} of question {names[times.argmax()]!r}; give debates of one item the same name in both"
+        )
+    keys = asked if by == "question" else named
+    places = [dict(zip(key, at.tolist(), strict=True)) for key, at in zip(keys, played, strict=True)]
+    common = [name for name in places[0] if name in places[1]]
+    sizes = f"{counted(len(a), 'debate')} and {counted(len(b), 'debate')}"
+    advice = "name the question of each debate in both logs (--columns question=NAME), once in each log"
     if not common:
         raise ValueError(
-            f"first and second must share debates or questions; got {counted(len(a), 'debate')} and "
-            f"{counted(len(b), 'debate')} without a common name"
+            f"first and second must share debates or questions; got {sizes} without a common name; {advice}"
         )
-    notes = [
+    if 2 * len(common) < min(len(a), len(b)):
+        raise ValueError(
+            "first and second must be about the same items, so that at least half of the debates of the shorter log "
+            f"can be paired; got {len(common):,} pairs by {by} of {sizes}; {advice}"
+        )
+    said = "question" if by == "question" else "name of the debate"
+    # Where debates are called by their questions there is nothing to choose.
+    apart = any(not np.array_equal(q, d) for q, d in zip(asked, named, strict=True))
+    notes = [f"Debates were paired by {said}: {counted(len(common), 'pair')} of {sizes}."] * apart
+    most = max(len(a), len(b))
+    if 2 * len(common) < most:
+        notes.append(
+            f"WARNING: more than half of the debates of one log are left out ({most - len(common):,} of {most:,}); the "
+            f"results describe only the other {len(common):,}, which may be of another kind."
+        )
+    notes += [
         f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log."
         for which, n in (("first", len(a)), ("second", len(b)))
         if n > len(common)
     ]
-    return [np.array([index[name] for name in common]) for index in played], notes
+    return _Pairs([np.array([index[name] for name in common]) for index in places], by, notes)
+
+
+def _questions(log: Trajectories) -> NDArray[np.object_]:
+    """Return the question of each debate: as stated for all, else the cluster."""
+    if log.questions and all(log.questions):
+        return np.array(log.questions, dtype=object)
+    return np.array(log.cluster_names, dtype=object)[log.cluster]
 
 
 def _recoded(codes: NDArray[np.int32], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[np.int32]:
@@ -212,6 +309,8 @@ class Escalation(Result):
     ['first', 'second']
     >>> plan.recommended, plan.better_than(plan.recommended)["policy"].tolist()
     ('first', [])
+    >>> plan.candidates()["policy"].tolist()[:2]
+    ['first', 'second']
     >>> len(plan.plot().lines) > 0
     True
     """
@@ -367,8 +466,8 @@ class Escalation(Result):
 
 
 def plan_escalation(
-    first: LogSource,
-    second: LogSource | None = None,
+    first: LogSource | RecordedLog,
+    second: LogSource | RecordedLog | None = None,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
@@ -385,7 +484,8 @@ def plan_escalation(
         The cheap protocol's debates, with scores of two sides. Without `second`, a log of two rounds, one per
         protocol, as :func:`join_protocols` makes it.
     second : optional
-        The expensive protocol's debates on the same items.
+        The expensive protocol's debates on the same items. Verdicts are the decisions that the logs record; see
+        :func:`join_protocols`.
     max_loss : float
         The most accuracy that the choice may lose against the second protocol alone, in (0, 1).
     confidence : float
@@ -436,13 +536,21 @@ def plan_escalation(
     loss("max_loss", max_loss, positive=True)
     probability("confidence", confidence, open_interval=True)
     tried = np.unique([number("thresholds", t, minimum=0) for t in np.atleast_1d(thresholds).tolist()])[::-1]
-    pilot = as_trajectories(first) if second is None else join_protocols(first, second)
+    said: tuple[str, ...] = ()
+    if second is None:
+        alone = as_recorded(first)
+        pilot, note = alone.trajectories, alone.note()
+        said = () if note is None else (note,)
+    else:
+        pilot = join_protocols(first, second)
     _refuse(pilot)
     pilot = _tokens_of_both(pilot)
     rng = as_rng(rng)
     rules = [WideGap(float(t)) for t in tried]
     played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=n_boot, rng=rng)
     risk = risk_controlled(pilot, rules, max_loss=max_loss, delta=1 - confidence, target="accuracy", rng=rng)
+    # What the two logs show is said of them, and not of their join.
+    remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}
     passed = risk.to_frame().set_index("rule")["certified"]
     replayed = played.to_frame().set_index("rule")
     against = played.paired("full")
@@ -474,7 +582,7 @@ def plan_escalation(
         level,
         table,
         _alone(pilot, replayed, level),
-        (*pilot.notes, *risk.notes, *_notes(pilot, table)),
+        (*said, *pilot.notes, *(note for note in risk.notes if note not in remarked), *_notes(pilot, table)),
     )
     plan = replace(plan, recommended=_recommended(plan))
     return replace(plan, notes=(*plan.notes, *_why_not(plan)))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats.estimate import Estimate
+from d3stats.inference.comparison.run_tables import as_recorded
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels
 from d3stats.inference.item_strata import StrataOf, item_strata, read_besides
 from d3stats.planning.costs import (
@@ -43,7 +44,7 @@ from d3stats.planning.costs import (
 )
 from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -415,7 +416,9 @@ def replay(
     kinds = None if strata is None else item_strata(trajectories, strata)
     opened = kinds is not None and kinds.log is not None and not isinstance(trajectories, Trajectories)
     source = kinds.log if opened and kinds is not None else trajectories
-    trajectories, absent = with_turns(as_trajectories(source))
+    recorded = as_recorded(source)
+    decided = recorded.note()
+    trajectories, absent = with_turns(recorded.trajectories)
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(
@@ -477,6 +480,7 @@ def replay(
                         if kinds is None
                         else read_besides(trajectories.remarks(), kinds.column)
                     ),
+                    *([decided] if decided else []),
                     *early_notes(trajectories, absent, every, ended, baseline),
                     *repeated,
                     *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),

@@ -224,7 +224,7 @@ def plot_threshold_path(
         known = _path_frame(truth, ("threshold",), cost).sort_values("threshold")
         dashes: Look = {"color": "0.15", "linestyle": (0, (4, 2)), "linewidth": 0.8, "zorder": 3}
         ax.plot(column(known[cost]), column(known["accuracy"]), label="truth", **dashes)
-        _ring(ax, known, cost, "true optimum", {"marker": "*", "s": 60})
+        _ring(ax, known, cost, "true best threshold", {"marker": "*", "s": 60})
     ax.margins(0.08, 0.12)
     barred = checked["low"].notna().to_numpy()
     ax.set_xlabel(with_bars(cost_label, checked, barred))

@@ -14,7 +14,6 @@ from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectori
 
 if TYPE_CHECKING:
     from d3stats.inference.comparison.run_tables import RecordedLog
-    from d3stats.log.consistency import Checked
     from d3stats.log.doctor import DoctorReport
     from d3stats.log.reader import DebateLog
     from d3stats.planning.prices import RoundDollars
@@ -109,7 +108,7 @@ def read_sources(
 
 
 def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dict[str, Any]) -> Source:
-    from d3stats.inference.comparison.run_tables import recorded_of
+    from d3stats.inference.comparison.run_tables import decided_in, recorded_of
     from d3stats.log.column_names import command_on
     from d3stats.log.doctor import examined
     from d3stats.log.files import as_path, find_files
@@ -124,7 +123,7 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dic
                 f"{command_on('doctor', path, **reading)} gives the reasons"
             )
         said = examined(find_files([path]), [path], read, checked, **reading)
-        recorded = _recorded(read, checked, roles)
+        recorded = decided_in(checked, roles)
         own = _of_roles(read, roles)
         return Source(name, str(log), recorded.trajectories, path, own, recorded, said, roles)
     if isinstance(log, DebateLog):
@@ -135,19 +134,6 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dic
     how = {key: value for key, value in how.items() if value is not None}
     kind = f"an object of type {type(log).__name__}"
     return Source(name, kind, as_trajectories(log, **how), roles=roles)
-
-
-def _recorded(log: DebateLog, checked: Checked, roles: tuple[str, ...] | None) -> RecordedLog:
-    """Return what ``recorded_of`` does, from the columns of the log."""
-    from d3stats.inference.comparison.run_tables import RecordedLog
-
-    decision = np.full(len(checked.items), None, dtype=object)
-    said = checked.verdicts.coded("decision")
-    decision[checked.verdicts.coded("debate").codes] = said.to_array()
-    cast = log.turns["vote" if checked.coding == "answers" else "correct"].notna().to_numpy(dtype=np.bool_)
-    voting = checked.turns.coded("role")[cast].occurring()
-    t = Trajectories._from_checked(checked, roles)
-    return RecordedLog(t, decision, tuple(sorted(voting)), checked.problems)
 
 
 def _of_roles(log: DebateLog, roles: tuple[str, ...] | None) -> DebateLog:

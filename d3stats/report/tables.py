@@ -382,6 +382,8 @@ _OF_PERSONAS = {
 
 def audit_tables(result: Audit) -> list[Table]:
     """Return the estimates of an audit, and of personas what each of them does, a table per measure."""
+    from d3stats._words import p_text
+
     tables, personas = [audit_table(result)], getattr(result, "personas", None)
     if personas is None:
         return tables
@@ -390,7 +392,7 @@ def audit_tables(result: Audit) -> list[Table]:
         rows = []
         for row in found.itertuples(index=False):
             limits = "-" if _absent(row.low) else f"[{row.low:z.3f}, {row.high:z.3f}]"
-            tested = ["" if _absent(p) else f"{p:.3g}" for p in (row.p_value, row.p_holm)]
+            tested = ["" if _absent(p) else p_text(p) for p in (row.p_value, row.p_holm)]
             rows.append((row.persona, f"{row.value:z.3f}", limits, f"{row.n}", *tested))
         with_limits = found[found["low"].notna()]
         if len(with_limits):
@@ -408,10 +410,12 @@ def _absent(value: float | None) -> bool:
 
 
 def _audit_row(e: Estimate) -> tuple[str, ...]:
+    from d3stats._words import p_text
+
     limits = "-" if e.low is None else f"[{e.low:z.3f}, {e.high:z.3f}]"
     kind = ("-" if e.kind != "reference" else e.kind) if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
     clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
-    tested = "" if e.p_value is None else f"{e.p_value:.3g}"
+    tested = "" if e.p_value is None else p_text(e.p_value)
     return e.name, f"{e.value:z.3f}", limits, kind, f"{e.n}", clusters, tested
 
 

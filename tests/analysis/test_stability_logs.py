@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_what_the_findings_say_in_words_follows_from_the_table(made: dict[str, p
     assert (wide["premature"].min().round(3), wide["premature"].max().round(3)) == (0.006, 0.051)
     saves = wide[wide["saved_vs_unanimity"] > 0]
     assert (saves["last_round"] == 4).all()
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    (row,) = early.to_dict("records")
+    (said,) = re.findall(r"The change is (-\.\d+ \[\S+, \S+\])\.", text)
+    assert [float(x) for x in re.findall(r"-?\.\d+", said)] == [
+        round(row[name], 3) for name in ("change", "change_low", "change_high")
+    ]
+    shown = table[table["threshold"].isin([0.05, 0.1, 0.2])]
+    (range_said,) = re.findall(r"Premature stops are (\.\d+) to (\.\d+) of the early stops", text)
+    assert [*map(float, range_said)] == [shown["premature"].min().round(3), shown["premature"].max().round(3)]
 
 
 def test_without_real_logs_the_study_says_so_and_stops(

@@ -113,7 +113,7 @@ TWO_LOGS = {
 
 ABOUT = {
     # Thresholds of gaps use no category, and the array view that escalate reads has none.
-    ("escalate", "other categories"): "Play the first protocol alone",
+    ("escalate", "other categories"): "Play the second protocol always",
     ("rationales", "questions in one log"): "paired by question: 38 are in both logs; left out are 2 of one",
     ("escalate", "questions in one log"): "4 debates of the first protocol left out",
     ("report", "questions in one log"): "items that are not in all runs were left out: 2 of one",

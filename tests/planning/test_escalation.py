@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -452,3 +453,141 @@ def test_the_command_prints_what_the_library_computes(tmp_path, monkeypatch) -> 
     plan = plan_escalation("more.jsonl", "samre.jsonl", max_loss=0.2, n_boot=20, rng=0)
     assert found["threshold"] == plan.threshold
     assert f"below {plan.threshold:g} points" in shown.stdout or plan.threshold in (0, None)
+
+
+def _tables(
+    n: int, *, shared_names: int, shared_questions: int, second: int | None = None
+) -> list[pd.DataFrame]:
+    """Two logs of one juror; the first `shared_names` debates and `shared_questions` questions are called alike."""
+    tables = []
+    for which, size in (("a", n), ("b", second or n)):
+        k = np.arange(size)
+        vote = np.where(k % (5 if which == "a" else 9) == 0, "B", "A")
+        called = np.where(k < shared_names, "", f"{which}-").astype(object)
+        asked = np.where(k < shared_questions, "", f"{which}-").astype(object)
+        debate, question = (
+            prefix + np.char.add(word, k.astype(str)) for prefix, word in ((called, "d"), (asked, "q"))
+        )
+        table = pd.DataFrame(
+            {"debate": debate, "question": question, "round": 1, "agent": "juror", "vote": vote}
+        )
+        tables.append(table.assign(label="A", tokens=100, score_A=50 + k % 7, score_B=50))
+    return tables
+
+
+@pytest.mark.parametrize("shared_names", [0, 1, 20, 40])
+def test_one_debate_per_question_is_paired_by_question_whatever_debates_are_called(shared_names: int) -> None:
+    both = join_protocols(*_tables(40, shared_names=shared_names, shared_questions=40))
+    assert len(both) == 40
+    said = [note for note in both.notes if note.startswith("Debates were paired by")]
+    assert said == ["Debates were paired by question: 40 pairs of 40 debates and 40 debates."]
+    first, second = _tables(40, shared_names=shared_names, shared_questions=40)
+    right = [dict(zip(t["question"], t["vote"] == "A", strict=True)) for t in (first, second)]
+    for r in range(2):
+        joined = dict(zip(both.questions, both.verdicts()[:, r] == both.label, strict=True))
+        assert joined == right[r]
+
+
+def test_debates_of_one_name_about_other_questions_are_paired_by_question() -> None:
+    """Running numbers as names of debates say nothing; the questions do, and a warning says that they differ."""
+    first, second = _tables(40, shared_names=40, shared_questions=40)
+    second["question"] = [f"q{(k + 7) % 40}" for k in range(40)]
+    both = join_protocols(first, second)
+    right = dict(zip(second["question"], second["vote"] == "A", strict=True))
+    assert dict(zip(both.questions, both.verdicts()[:, 1] == both.label, strict=True)) == right
+    assert any(note.startswith("WARNING: question must be the same in both logs") for note in both.notes)
+
+
+@pytest.mark.parametrize("questions", [0, 1, 19, 20, 39])
+@pytest.mark.parametrize("names", [0, 1, 19, 20, 39])
+def test_half_of_the_shorter_log_must_be_paired(names: int, questions: int) -> None:
+    tables = _tables(40, shared_names=names, shared_questions=questions)
+    for table in tables:
+        if not questions:
+            del table["question"]
+    most = max(names, questions)
+    if most < 20:
+        with pytest.raises(
+            ValueError, match=r"share debates or questions|at least half of the debates"
+        ) as error:
+            join_protocols(*tables)
+        assert "name the question of each debate in both logs" in str(error.value)
+    elif names > questions and questions:
+        with pytest.raises(ValueError, match="question must be the same in both logs"):
+            join_protocols(*tables)  # one name, two questions
+    else:
+        both = join_protocols(*tables)
+        assert len(both) == most
+        assert re.search(f"{40 - most} debates? of the first protocol left out", " ".join(both.notes))
+
+
+def test_a_second_protocol_on_a_part_of_the_items_is_joined_with_a_warning() -> None:
+    both = join_protocols(*_tables(100, shared_names=0, shared_questions=100, second=30))
+    assert len(both) == 30
+    assert any(
+        "WARNING: more than half of the debates of one log are left out (70 of 100)" in n for n in both.notes
+    )
+
+
+def _decided(table: pd.DataFrame, decision: list[str | None]) -> pd.DataFrame:
+    return table.assign(closed=1, decision=decision, stop_reason="cap")
+
+
+@pytest.mark.parametrize("given", ["path", "log", "frame", "command"])
+def test_verdicts_are_the_decisions_that_a_log_records(given: str, tmp_path) -> None:
+    """Whatever the votes say, and however the log is given, the accuracies are those of the logged decisions."""
+    from d3stats import read_log
+
+    first, second = _tables(40, shared_names=0, shared_questions=40)
+    rng = np.random.default_rng(3)
+    decisions = [list(rng.choice(["A", "B"], 40, p=[p, 1 - p])) for p in (0.8, 0.9)]
+    tables = [_decided(t, d) for t, d in zip((first, second), decisions, strict=True)]
+    paths = [tmp_path / f"{name}.csv" for name in ("first", "second")]
+    for table, path in zip(tables, paths, strict=True):
+        table.to_csv(path, index=False)
+    right = [np.mean([d == "A" for d in decision]) for decision in decisions]
+    apart = [int((np.array(d) != t["vote"]).sum()) for d, t in zip(decisions, tables, strict=True)]
+    assert min(apart) > 0
+    asked = {"max_loss": 0.3, "n_boot": 5, "rng": 0}
+    if given == "command":
+        words = ["escalate", *map(str, paths), "--max-loss", "0.3", "--n-boot", "5", "--json"]
+        found = json.loads(CliRunner().invoke(app, words).stdout)
+        alone, notes = [row["accuracy"] for row in found["tables"]["alone"]], found["notes"]
+    else:
+        sources = {"path": paths, "frame": tables, "log": [read_log(path) for path in paths]}[given]
+        plan = plan_escalation(*sources, **asked)
+        alone, notes = plan.alone["accuracy"].tolist(), plan.notes
+    assert alone == pytest.approx(right)
+    for which, n in zip(("first", "second"), apart, strict=True):
+        said = f"Verdicts of the {which} protocol are the decisions in its log; {n} of 40 decisions differ"
+        assert sum(said in note for note in notes) == 1
+    assert not any("has every turn" in note for note in notes)
+
+
+def test_ties_are_decided_as_the_log_has_it_and_else_said() -> None:
+    """Two jurors tie; the judge's decision stands in the log. Without one, the lowest seat decides, with a note."""
+    first, second = _tables(40, shared_names=0, shared_questions=40)
+    other = first.assign(agent="second juror", vote="A", score_A=np.nan, score_B=np.nan, tokens=0)
+    tied = pd.concat([first, other], ignore_index=True)
+    votes = join_protocols(tied, second)
+    said = "8 of 40 debates end in a tie, which goes to the tied answer in the lowest seat"
+    assert any(said in note for note in votes.notes)
+    decided = tied.assign(closed=1, decision="A", stop_reason="cap")
+    both = join_protocols(decided, second)
+    assert (both.verdicts()[:, 0] == both.label).all()
+    assert both.seats == ("verdict",)
+    assert (both.verdicts()[:, 1] == both.label).mean() == (second["vote"] == "A").mean()
+    half = decided.assign(decision=[None if k % 4 == 0 else "A" for k in (*range(40), *range(40))])
+    both = join_protocols(half, second)
+    assert (both.votes[:, 0] == -1).sum() == 10
+    assert any("10 debates without one are left out of accuracies" in note for note in both.notes)
+
+
+def test_a_replay_of_a_file_or_a_table_says_where_decisions_are_not_the_plurality(tmp_path) -> None:
+    table = _decided(_tables(40, shared_names=0, shared_questions=40)[0], ["A"] * 40)
+    table.to_csv(tmp_path / "log.csv", index=False)
+    for source in (table, tmp_path / "log.csv"):
+        notes = replay(source, "fixed:1", n_boot=5, rng=1).notes
+        assert any("not the plurality of the last votes in 8 of 40 debates" in note for note in notes)
+    same = table.assign(decision=table["vote"])
+    assert not any("recorded decision" in note for note in replay(same, "fixed:1", n_boot=5, rng=1).notes)

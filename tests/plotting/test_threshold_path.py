@@ -99,13 +99,13 @@ def marks(ax: plt.Axes) -> dict[str, list[list[float]]]:
     return {
         str(found.get_label()): found.get_offsets().tolist()
         for found in ax.collections
-        if found.get_label() in ("chosen", "true optimum")
+        if found.get_label() in ("chosen", "true best threshold")
     }
 
 
 def test_a_choice_of_protocols_is_a_path_with_its_ends_its_choice_and_the_truth() -> None:
     ax = drawn(**choice())
-    assert marks(ax) == {"chosen": [[16e3, 0.85]], "true optimum": [[9e3, 0.82]]}
+    assert marks(ax) == {"chosen": [[16e3, 0.85]], "true best threshold": [[9e3, 0.82]]}
     (truth,) = (line for line in ax.lines if line.get_label() == "truth")
     assert list(truth.get_xdata()) == [5e3, 9e3, 16e3, 24e3, 28e3]
     assert list(truth.get_ydata()) == [0.78, 0.82, 0.86, 0.87, 0.87]
@@ -113,7 +113,7 @@ def test_a_choice_of_protocols_is_a_path_with_its_ends_its_choice_and_the_truth(
     assert points["first alone"] == [[5e3, 0.77]]
     assert points["second alone"] == [[22e3, 0.86]]
     said = {text.get_text() for text in ax.get_legend().get_texts()}
-    assert said == {"thresholds", "first alone", "second alone", "chosen", "truth", "true optimum"}
+    assert said == {"thresholds", "first alone", "second alone", "chosen", "truth", "true best threshold"}
     assert ax.get_xlabel() == "tokens per debate\nbars: 95 % over questions"
     assert "5" in [text.get_text() for text in ax.texts]
     assert "10,000" in [label.get_text() for label in ax.get_xticklabels()]

@@ -221,6 +221,31 @@ def test_a_section_that_the_data_do_not_carry_says_why(kind: str, tmp_path: Path
         assert words in page.sections[key], page.sections[key]
 
 
+def test_one_table_writes_all_p_values_in_one_form() -> None:
+    """No cell has an exponent beside others with digits after the point."""
+    from d3stats.inference import persona_effect
+    from d3stats.report.tables import audit_tables
+
+    rng = np.random.default_rng(2)
+    rows = [
+        (f"q{k}", who, "A" if rng.random() < right else "B", "A")
+        for k in range(300)
+        for who, right in (("none", 0.5), ("ethics", 0.9), ("law", 0.7), ("trade", 0.68))
+    ]
+    found = persona_effect(pd.DataFrame(rows, columns=["item", "persona", "vote", "label"]))
+    assert found.personas["p_value"].min() < 1e-5  # the frame has every digit
+    cells = [
+        cell
+        for _, heads, lines in audit_tables(found)
+        for line in lines
+        for head, cell in zip(heads, line, strict=True)
+        if head in ("p", "p (Holm)") and cell
+    ]
+    assert {"<0.001"} < set(cells)
+    assert all(cell == "<0.001" or re.fullmatch(r"[01]\.\d{3}", cell) for cell in cells)
+    assert not re.search(r"p = \S*e-", found.summary())
+
+
 def test_personas_of_a_run_are_shown_whatever_is_voted_for(tmp_path: Path) -> None:
     for answers in (("A", "B"), ("Paris", "Rome")):
         log = write_jsonl(tmp_path / "run.jsonl", rounds=1, answers=answers, first=True)

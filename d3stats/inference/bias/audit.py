@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted, verb
+from d3stats._words import counted, said_p, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.bias.verdicts import FIELDS, Judgments, Votes, as_judgments
 from d3stats.inference.comparison.strata import (
@@ -110,7 +110,7 @@ class Audit(Result):
 
     def summary(self) -> str:
         """Return the judge, one line per estimate with its p-value, the notes, and each estimate by stratum as text."""
-        tested = ("" if e.p_value is None else f", p = {e.p_value:.3g}" for e in self.estimates)
+        tested = ("" if e.p_value is None else f", {said_p(e.p_value)}" for e in self.estimates)
         lines = [f"  {e}{p}" for e, p in zip(self.estimates, tested, strict=True)]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join([f"{self.judge}:", *lines, *(part.summary() for part in self.strata)])

@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats._words import counted
+from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, by_kind, clustered_rate
 from d3stats.inference.bias.verdicts import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
@@ -102,7 +102,7 @@ class Heterogeneity:
     def __str__(self) -> str:
         if self.f is None or self.p_value is None:
             return f"do personas differ in accuracy: no test, because {self.why}"
-        return f"do personas differ in accuracy: F({self.df1}, {self.df2}) = {self.f:z.2f}, p = {self.p_value:.3g}"
+        return f"do personas differ in accuracy: F({self.df1}, {self.df2}) = {self.f:z.2f}, {said_p(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,7 +183,7 @@ class PersonaEffect(Audit):
         found = (*self.main_effects, *self.left_out, *self.changes)
         adjusted = self.personas["p_holm"].to_numpy(dtype=float, na_value=np.nan)
         for e, p in zip(found, adjusted.tolist(), strict=True):
-            lines.append(f"  {e}" + ("" if np.isnan(p) else f", p = {p:.3g} (Holm)"))
+            lines.append(f"  {e}" + ("" if np.isnan(p) else f", {said_p(p)} (Holm)"))
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:

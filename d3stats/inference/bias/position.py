@@ -173,7 +173,7 @@ def position_bias(
     >>> table = pd.DataFrame({"item": np.repeat(range(40), 2), "order": ["AB", "BA"] * 40, "vote": ["A", "A"] * 40})
     >>> print(position_bias(table, votes="slot"))
     judge:
-      first-slot excess: 0.500 [0.412, 0.500] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters), p = 1.82e-12
+      first-slot excess: 0.500 [0.412, 0.500] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters), p < 0.001
       swap consistency: 0.000 [0.000, 0.088] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       inconsistent pairs that favour the first slot: 1.000 [0.912, 1.000] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       consistency of a judge that ignores the answers: 0.000, no interval (a reference value: the judge's own shares of first, second and tie, the same for all items)

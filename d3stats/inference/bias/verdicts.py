@@ -17,7 +17,7 @@ from d3stats._words import setting
 from d3stats.inference.tables import Fields, place_of, read_source, unread_note
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import Columns, to_choose
-from d3stats.plausibility import judged, several_labels, warnings_of
+from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
@@ -321,7 +321,20 @@ def _coded(
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
-    doubts = warnings_of(judged(item, judge, vote, label, answers=answers))
+    doubts = warnings_of(
+        judged(
+            np.array(items, dtype=object)[item],
+            np.array(judges, dtype=object)[judge],
+            vote,
+            label,
+            answers=answers,
+        )
+    )
+    families = [table[name] for name in ("family_a", "family_b", "judge_family") if name in table]
+    alike = names_alike(
+        persona=table.get("persona", ()), family=[name for column in families for name in column.unique()]
+    )
+    doubts += [f"WARNING: {alike}"] if alike else []
     if "judge" not in table:
         alone = f"there is no column judge, so all verdicts belong to one judge, called {ONE_JUDGE!r}"
         taken = [*taken, alone]

@@ -25,18 +25,22 @@ from d3stats.inference.tables import (
 )
 from d3stats.log.column_names import Columns, to_choose
 from d3stats.log.contradictions import Told, told
-from d3stats.log.files import as_path
+from d3stats.log.files import as_frame, as_path, is_frame
+from d3stats.log.tables import read_table as read_log_table
 from d3stats.log.tables import truths, truths_note
-from d3stats.trajectories import MISSING, Missing, Trajectories, as_trajectories
-from d3stats.values import canonical, is_missing_word
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
+from d3stats.values import canonical, is_missing_word, missing_words
 
 if TYPE_CHECKING:
+    from d3stats.log.consistency import Checked
     from d3stats.log.problems import Problem
     from d3stats.log.reader import DebateLog
 
 __all__ = [
     "RecordedLog",
     "RunTable",
+    "as_recorded",
+    "decided_in",
     "fields_of",
     "from_frame",
     "from_path",
@@ -135,6 +139,44 @@ def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedL
     cast = log.turns["vote" if "vote" in log.turns.columns else "correct"].notna()
     voting = tuple(sorted(set(log.turns.loc[cast, "role"].dropna())))
     return RecordedLog(t, decision, voting, log.problems, told(log))
+
+
+def decided_in(checked: Checked, roles: Iterable[str] | None = None) -> RecordedLog:
+    """Return what :func:`recorded_of` does, from the columns of a log and without what it says of its questions."""
+    t = Trajectories._from_checked(checked, roles)
+    said = dict(
+        zip(
+            checked.verdicts.coded("debate").to_array(),
+            checked.verdicts.coded("decision").to_array(),
+            strict=True,
+        )
+    )
+    decision = np.array([said.get(name) for name in t.debates], dtype=object)
+    answers = checked.coding == "answers"
+    cast = checked.turns.coded("vote").codes >= 0 if answers else checked.turns.numbers("correct") >= 0
+    voting = checked.turns.coded("role")[cast].occurring()
+    return RecordedLog(t, decision, tuple(sorted(voting)), checked.problems)
+
+
+def as_recorded(source: LogSource | RecordedLog) -> RecordedLog:
+    """Read debates as :func:`d3stats.as_trajectories` does, with the decisions of a file, a table or a ``DebateLog``.
+
+    Arrays and ``Trajectories`` have none.
+    """
+    from d3stats.log.consistency import check
+    from d3stats.log.reader import read_checked
+
+    if isinstance(source, RecordedLog):
+        return source
+    paths = [source] if isinstance(source, (str, Path)) else source
+    if isinstance(paths, (list, tuple)) and paths and all(isinstance(one, (str, Path)) for one in paths):
+        return decided_in(read_checked([as_path(one) for one in paths]))
+    if is_frame(source):
+        return decided_in(check(read_log_table(as_frame(source), None), missing_words(None)).strictly())
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        return recorded_of(source)
+    t = as_trajectories(source)
+    return RecordedLog(t, np.full(len(t), None, dtype=object))
 
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
