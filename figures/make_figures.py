@@ -714,11 +714,10 @@ def protocol_choice() -> Figure:
 
 
 @figure(
-    "D3's three measures of rationales in five public logs (200 to 8,142 rationales on 40 to 200 questions), by round "
-    "where a log has several. They are who cites the debate, how alike rationales of one debate are, and how many "
-    "disagreements have an axis. Bars are 95 % intervals over questions. Agents of a first round have read no other; "
-    "a short line is the cosine across questions, or the share with an axis by chance. Most citations of the GSM8K "
-    'agents and of the small models are a phrase of the prompt ("other agents").',
+    "D3's three measures of rationales in five public logs (200 to 8,142 rationales on 40 to 200 questions), with 95 % "
+    "intervals over questions: who cites the debate, how alike its rationales are, and how many disagreements have an "
+    "axis. A short line is the cosine across questions, or the share with an axis by chance. Most citations of the "
+    'GSM8K agents and of the small models are a phrase of the prompt ("other agents").',
     "analysis/rationales/measures.csv",
     source="study analysis/rationales; goes with D3, section 5.8",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from d3stats.cli import completion
 from d3stats.cli.options import Encoding, Json, Latex, one_format, reading
 from d3stats.cli.output import print_json, print_text
 
@@ -34,8 +35,9 @@ def audit_table(
         list[str] | None,
         typer.Option(
             "--check",
-            metavar="d3stats.inference.printed_tables.table:CHECKS",
-            help="Run only this check; repeatable; default: all.",
+            metavar="CHECK",
+            autocompletion=completion.checks,
+            help="Run only this check (--checks lists them); repeatable; default: all.",
         ),
     ] = None,
     checks: Annotated[

@@ -531,7 +531,7 @@ def _scores(source: Source, settings: Settings) -> Part:
         return _absent(source, "The log has no scores.")
     read = t if source.log is None else source.log
     try:
-        found = describe_scores(read, strata=_categories(source), level=settings.level, rng=settings.seed)
+        found = describe_scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     tables = score_tables(found)

@@ -84,13 +84,16 @@ def test_latex_is_a_booktabs_table_with_the_judges_names(table: str) -> None:
     assert "K: swap consistency" in text
 
 
-def test_the_figure_is_written_twice_and_only_for_position(table: str, tmp_path: Path) -> None:
+def test_the_figure_is_written_twice_and_not_for_every_audit(table: str, tmp_path: Path) -> None:
     code, text = run(table, "--figure", str(tmp_path / "bias"))
     assert code == 0, text
     assert {p.name for p in tmp_path.iterdir()} == {"bias.pdf", "bias.png"}
-    code, text = run(table, "--audit", "persona", "--figure", str(tmp_path / "other"))
+    code, text = run(table, "--audit", "verbosity", "--figure", str(tmp_path / "other"))
     assert code == 1
     assert "--figure must come with --audit position" in text
+    code, text = run(table, "--audit", "persona", "--judge", "J", "--figure", str(tmp_path / "personas"))
+    assert code == 1
+    assert "a figure of personas must have main effects or changes of the majority; got neither" in text
 
 
 def test_a_debate_log_with_orders_in_its_agents_names_is_audited(tmp_path: Path) -> None:
@@ -136,12 +139,12 @@ def test_what_makes_one_doubt_the_table_stands_above_the_numbers(tmp_path: Path)
     assert "every vote says A" not in run(str(path), "--votes", "slot")[1]
 
 
-def test_one_persona_is_one_and_the_figure_is_said_to_be_of_the_position_audit(table: str) -> None:
+def test_one_persona_is_one_and_the_help_says_which_audits_have_a_figure(table: str) -> None:
     code, text = run(table, "--audit", "persona", "--judge", "J")
     assert code == 0, text
     assert "1 persona of J" in text
     assert "1 personas" not in text
-    assert "For --audit position: also write the figure" in " ".join(
+    assert "For --audit position, --audit persona and --strata: also write the figure" in " ".join(
         run("--help")[1].replace("│", " ").split()
     )
 
