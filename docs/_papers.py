@@ -130,7 +130,7 @@ def pages() -> dict[str, str]:
                 if item.readings:
                     where = dict.fromkeys(reading.partition(": ")[0] for reading in item.readings)
                     lines.append(
-                        "- How it is read: " + ", ".join(f"{{doc}}`methods/{page}`" for page in where)
+                        "- How it is read: " + ", ".join(f"{{doc}}`../methods/{page}`" for page in where)
                     )
                 if item.code:
                     lines.append("- Code: " + ", ".join(map(link, item.code)))

@@ -226,6 +226,7 @@ TAKES: dict[str, list[str]] = {
     "agreement": ["agreement", "IN"],
     "bias": ["bias", "IN"],
     "rationales": ["rationales", "IN"],
+    "scores": ["scores", "IN"],
     "cites": ["rationales", "good.csv", "--cites", "IN"],
     "plan": ["plan", "IN"],
     "prices": ["plan", "good.csv", "--prices", "IN"],

@@ -91,20 +91,20 @@ ONE_LOG = {
     "replay": "replay {one} --n-boot 20",
     "plan": "plan {one} --max-loss 0.2",
     "fit": "fit {one} --n-boot 5",
-    "agreement": "agreement {one} --n-boot 20",
-    "agreement --jury": "agreement {one} --jury --n-boot 20",
+    "agreement": "agreement {one}",
+    "agreement --jury": "agreement {one} --jury",
     "bias": "bias {one}",
     "report": "report {one} -o {page} --n-boot 20 --transcripts 0",
-    "compare": "compare {one} {sound} --n-boot 20",
-    "compare --by debate": "compare {one} {sound} --n-boot 20 --by debate",
+    "compare": "compare {one} {sound}",
+    "compare --by debate": "compare {one} {sound} --by debate",
     "escalate": "escalate {one} {sound} --n-boot 20 --max-loss 0.5",
 }
 """Every command whose numbers depend on labels, with the log that contradicts itself as {one}."""
 
 TWO_LOGS = {
-    "compare": "compare {one} {two} --n-boot 20",
-    "compare --by debate": "compare {one} {two} --n-boot 20 --by debate",
-    "compare --items": "compare {one} {two} --n-boot 20 --items intersection",
+    "compare": "compare {one} {two}",
+    "compare --by debate": "compare {one} {two} --by debate",
+    "compare --items": "compare {one} {two} --items intersection",
     "report": "report {one} {two} -o {page} --n-boot 20 --transcripts 0",
     "escalate": "escalate {one} {two} --n-boot 20 --max-loss 0.5",
     "rationales": "rationales {one} {two} --name one --name two",
@@ -296,10 +296,10 @@ def test_debates_of_one_name_in_several_files_are_said(files: Path, tmp_path: Pa
 
 
 STRATA = {
-    "compare": "compare {one} {two} --n-boot 20 --strata category",
-    "compare --by debate": "compare {one} {two} --n-boot 20 --strata category --by debate",
+    "compare": "compare {one} {two} --strata category",
+    "compare --by debate": "compare {one} {two} --strata category --by debate",
     "replay": "replay {one} --n-boot 20 --strata category",
-    "agreement": "agreement {one} --n-boot 20 --strata category",
+    "agreement": "agreement {one} --strata category",
     "bias": "bias {one} --strata category",
     "report": "report {one} -o {page} --n-boot 20 --transcripts 0",
     "doctor": "doctor {one}",

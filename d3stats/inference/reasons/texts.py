@@ -3,7 +3,7 @@
 A rationale is what an agent wrote beside its vote, in one round of each debate. Advocates, judges beside a jury and
 others who never vote write no rationales; what they said is what a rationale may refer to.
 
-The protocol decides who speaks before whom within a round. Where it is known, :data:`SPEAKING` has its stages;
+The protocol decides who speaks before whom within a round. Where it is known, ``SPEAKING`` has its stages;
 parameters of a run are in the journal beside its log. Where it is not known, those of a round that vote are taken to
 speak at the same time, after those that never vote.
 """

@@ -313,7 +313,7 @@ class MixtureFit(Result):
         ----------
         level : float
         kind : {"auto", "questions", "wald", "bootstrap"}
-            Percentiles of refits to resampled questions, for a fit that has :attr:`questions`. Or, with debates taken
+            Percentiles of refits to resampled questions, for a fit that has ``questions``. Or, with debates taken
             as independent, the delta method (on the logit or log scale), or percentiles of a parametric bootstrap.
             "auto" resamples questions where there are some; otherwise it takes the delta method for interior fits and
             the parametric bootstrap on the boundary.
