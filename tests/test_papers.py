@@ -139,6 +139,7 @@ NO_READING = {
     "The paper's temperature is 0": "as the paper has it",
     "A table of items with the columns `question`": "a form of input",
     "There is no decision and no vote": "follows from what is scored",
+    "The journal beside a log says the scale": "a check of what was scored",
     "The log has marks as scores": "how it is logged",
     "If the moderator's call fails": "failed calls, of which no paper speaks",
     "Liang et al. have a moderator": "the comparison is followed, which has one judge",

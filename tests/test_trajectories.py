@@ -297,9 +297,9 @@ def test_tokens_of_a_round_add_up_and_one_gap_makes_the_total_unknown() -> None:
     assert np.isnan(tokens[0, 1])
 
 
-def test_scores_add_criteria_and_average_the_agents_that_gave_any() -> None:
+def test_scores_add_criteria_and_average_the_agents_that_scored_every_side() -> None:
     scores = [
-        {"pro": {"logic": 3.0, "style": 2.0}, "con": {"logic": 1.0}},
+        {"pro": {"logic": 3.0, "style": 2.0}, "con": {"logic": 1.0, "style": 2.0}},
         {"pro": {"logic": 1.0, "style": 0.0}},
         None,
         {"con": {"logic": 4.0}},
@@ -307,7 +307,8 @@ def test_scores_add_criteria_and_average_the_agents_that_gave_any() -> None:
     t = Trajectories.from_frame(one_debate(scores=scores))
     assert t.sides == ("con", "pro")
     assert t.scores is not None
-    np.testing.assert_array_equal(t.scores, [[[1.0, 3.0], [4.0, np.nan]]])
+    np.testing.assert_array_equal(t.scores, [[[3.0, 5.0], [4.0, np.nan]]])
+    assert any("1 of 3 turns with scores has only a part of them" in note for note in t.notes)
 
 
 def test_a_debate_of_items_without_turns_is_kept_with_no_rounds() -> None:

@@ -19,7 +19,6 @@ import pandas as pd
 from d3stats import import_log
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference import Rationales, rationales
-from d3stats.inference.reasons.evidence import FEWEST_HITS
 from d3stats.inference.reasons.rationales import (
     ACROSS,
     AXIS,
@@ -41,6 +40,8 @@ sys.path.insert(0, str(HERE.parents[1] / "simulations"))
 from findings_tables import run_on_data  # noqa: E402  # studies are no package
 
 SEED = 20261
+FEWEST_HITS = 10
+"""Rationales with a phrase, below which it is not shown; the note of ``rationales`` has the same limit."""
 GSM = "nilgeoutim__CS546_MajorityErrorDebate"
 
 

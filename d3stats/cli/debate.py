@@ -451,8 +451,8 @@ class _Said:
         print_json(
             {
                 "warnings": [
-                    *filter(is_warning, notes),
                     *([] if report is None else report.warnings),
+                    *filter(is_warning, notes),
                 ],
                 **({} if error is None else {"error": error}),
                 "forecast": self.forecast,

@@ -137,6 +137,8 @@ def power(
         refuse_unused(
             context, "must come with --goal difference, because a margin is tested one-sided", "--one-sided"
         )
+    if repeats == 1:
+        refuse_unused(context, "must come with --repeats of 2 or more", "--repeat-icc")
     common: dict[str, Any] = {"goal": goal, "alpha": alpha}
     common["alternative"] = "one-sided" if one_sided else "two-sided"
     noise: dict[str, Any] = dict(

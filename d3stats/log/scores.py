@@ -209,7 +209,10 @@ def _of_a_role(items: Any, turns: Any, at: Ints) -> tuple[NDArray[np.bool_], lis
     notes: dict[str, int] = {}
     for one in np.unique(group[several]):
         here = group[row] == one
-        names = [role.values[code - 1] if code else None for code in np.unique(who[here]).tolist()]
+        names = sorted(
+            (role.values[code - 1] if code else None for code in np.unique(who[here]).tolist()),
+            key=lambda name: name or "",
+        )
         best = next((name for name in SCORING_ROLES if name in names), None)
         counts = here & (who == (role.values.index(best) + 1 if best is not None else -1))
         kept &= ~here | counts

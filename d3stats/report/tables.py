@@ -58,7 +58,7 @@ def round_tables(report: RoundsReport) -> list[Table]:
         f"{len(t.cluster_names)} questions",
         ["round", *[str(c) for c in counts.columns], "missing votes"],
         [
-            [str(r), *[str(v) for v in row], f"{missing:,} of {asked[r]:,.0f}"]
+            [str(r), *[str(v) for v in row], f"{missing:,} of {int(asked[r]):,}"]
             for (r, row), missing in zip(
                 counts.T.to_dict("list").items(), table["missing_votes"], strict=True
             )

@@ -136,6 +136,7 @@ CHANGES: dict[str, list[str]] = {
         *("--output-share 0.9", "--name mine", "--prices prices.toml --model mine"),
     ],
     "rationales": [
+        *("--ignore depth", "--order turns", "--order rounds"),
         *(
             "--round 1",
             "--words 2",

@@ -198,10 +198,10 @@ def test_a_log_without_an_order_is_refused_with_what_it_lacks(tmp_path: Path) ->
 
 
 def test_jurors_are_the_raters_of_a_log_of_debates(logs: dict[str, str]) -> None:
-    shown = said("agreement", logs["samre"], "--n-boot", "50")
+    shown = said("agreement", logs["samre"])
     assert f"{2 * N} items in {N} clusters, 5 agents, 0 votes missing" in shown
     assert "advocate" not in shown
-    jury = said("agreement", logs["samre"], "--jury", "--n-boot", "50")
+    jury = said("agreement", logs["samre"], "--jury")
     assert "plurality of 5 jurors" in jury
 
 

@@ -393,10 +393,10 @@ def test_a_parquet_in_which_an_agent_is_absent_from_a_round_is_read_with_a_warni
 
 def test_a_column_that_nobody_knows_is_named_and_not_read(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("debate,round,agent,vote,label,temperature\nd,1,a,A,A,0.7\n")
+    path.write_text("debate,round,agent,vote,label,humidity\nd,1,a,A,A,0.7\n")
     log = read_log(path)
     assert log.problems == ()
-    assert any("temperature" in note for note in log.notes)
+    assert any("humidity" in note for note in log.notes)
 
 
 # ---------------------------------------------------------------- nothing is lost

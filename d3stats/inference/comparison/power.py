@@ -208,10 +208,6 @@ class Design:
             got = "got one item per question, run once"
             raise ValueError(f"icc must come with cluster_size > 1 or repeats > 1; {got}")
         again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
-        if r == 1 and repeat_icc:
-            raise ValueError(
-                f"repeat_icc must come with repeats > 1; got repeat_icc={repeat_icc} and one run per item"
-            )
         if r > 1 and m > 1 and again < between:
             why = "because repeats of an item belong to one question"
             raise ValueError(f"repeat_icc must be >= icc, {why}; got {again} < {between}")
