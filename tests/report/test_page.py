@@ -549,13 +549,10 @@ def _large(path: Path, n: int, agents: int = 3, rounds: int = 2, scores: bool = 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("agents", "rounds", "scores", "seconds"), [(3, 2, False, 20), (5, 3, False, 20), (5, 3, True, 30)]
-)
+@pytest.mark.parametrize(("agents", "rounds", "scores"), [(3, 2, False), (5, 3, False), (5, 3, True)])
 def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
-    agents: int, rounds: int, scores: bool, seconds: int, tmp_path: Path
+    agents: int, rounds: int, scores: bool, tmp_path: Path
 ) -> None:
-    """More with the scores of every turn: 3 million numbers, and a section of their own."""
     log = _large(tmp_path / "large.jsonl", 100_000, agents, rounds, scores)
     d3stats.analyse("slm7", n_boot=20).to_html()  # compiled code is loaded once
     began = time.process_time()
@@ -563,7 +560,7 @@ def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
     took = time.process_time() - began
     assert len(page.encode()) < 5e6
     print(f"{took:.1f} s")
-    assert took < seconds, f"{took:.1f} s"
+    assert took < 20, f"{took:.1f} s"
 
 
 @pytest.mark.parametrize("roles", [None, ("a0", "a1")])
