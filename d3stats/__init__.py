@@ -58,8 +58,9 @@ if TYPE_CHECKING:
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import sweep
     from d3stats.report.analysis import analyse
+    from d3stats.sources import as_trajectories
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
-    from d3stats.trajectories import Trajectories, as_trajectories
+    from d3stats.trajectories import Trajectories
     from d3stats.worlds.draw import simulate
 
 __version__ = "0.1.0"
@@ -91,7 +92,9 @@ _HOMES = {
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.reader",
     "Trajectories": "d3stats.trajectories",
-    "as_trajectories": "d3stats.trajectories",
+    "as_trajectories": "d3stats.sources.opened",
+    "open": "d3stats.sources.opened",
+    "Opened": "d3stats.sources.opened",
     "BetaBinomialMixture": "d3stats.models.mixtures.law",
     "fit_beta_binomial": "d3stats.models.mixtures.fit",
     "fit_beta_binomial_mixture_batch": "d3stats.models.mixtures.fit",

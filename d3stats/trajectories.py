@@ -5,7 +5,7 @@ A simulated, an imported and a live debate look the same here. The value is immu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,6 @@ from d3stats.log.arrays import (
     seat_names,
     tally_rounds,
 )
-from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
 from d3stats.values import missing_words, shared_spelling
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from d3stats.log.column_names import Columns
     from d3stats.log.consistency import Checked
 
-__all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories", "tally_rounds"]
+__all__ = ["MISSING", "Missing", "Trajectories", "tally_rounds"]
 
 Missing = Literal["exclude", "wrong"]
 """The ways to count a missing vote: leave it out (trials vary) or count it as not correct."""
@@ -710,155 +709,3 @@ def _by_side(part: Trajectories, sides: tuple[str, ...], n_rounds: int) -> NDArr
     if part.scores is not None:
         wide[:, : part.n_rounds, [sides.index(side) for side in part.sides]] = part.scores
     return wide
-
-
-LogSource = Any
-"""Any source of debates that :func:`as_trajectories` reads."""
-
-
-def as_trajectories(
-    source: LogSource,
-    *,
-    columns: Columns = None,
-    missing_values: Iterable[str] | None = None,
-    encoding: str | None = None,
-    roles: Iterable[str] | None = None,
-    strict: bool = True,
-) -> Trajectories:
-    """Read debates from any supported source.
-
-    Every function that analyses a log reads its argument this way.
-
-    Parameters
-    ----------
-    source : Trajectories, DebateLog, DataFrame, path, list of these, array or mapping of arrays
-        A DataFrame of pandas, polars or Arrow has one row per turn, see :meth:`Trajectories.from_frame`, or is wide,
-        with a column of votes per agent or round. A path or glob is read by :func:`d3stats.read_log` (JSON lines, CSV,
-        TSV, XLSX, Parquet), or is the name of a bundled log ("slm7"). An array holds votes, shape
-        (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`. A list of tables
-        with the same columns, or of rows as mappings, is one table; of several paths, one log; of Trajectories, see
-        :meth:`Trajectories.concat`.
-    columns, missing_values, encoding, strict
-        As in :func:`d3stats.read_log`, of tables and files.
-    roles : iterable of str, optional
-        Only the turns of these roles.
-
-    Returns
-    -------
-    Trajectories
-
-    Raises
-    ------
-    FileNotFoundError
-        When a text is no file, no glob and no bundled log; the message names the nearest.
-    ValueError
-        When the debates cannot be read, or an argument does not apply to what was given.
-    TypeError
-        When the source is of another kind.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"qid": ["q"] * 4, "round": [1, 1, 2, 2], "agent": ["x", "y"] * 2, "vote": list("ABAA")})
-    >>> as_trajectories(table, columns={"debate": "qid"}).unanimous().tolist()
-    [[False, True]]
-    >>> as_trajectories("slm7")
-    Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
-    """
-    of_text: dict[str, Any] = {"encoding": encoding}
-    of_records: dict[str, Any] = of_text | {"strict": None if strict else strict}
-    of_tables: dict[str, Any] = {"columns": columns, "missing_values": missing_values}
-    if isinstance(source, Trajectories):
-        _leave_out("Trajectories", of_tables | of_records | {"roles": roles})
-        return source
-    if isinstance(source, (str, Path)):
-        source = [source]
-    several = isinstance(source, (list, tuple)) and len(source) > 0
-    if several and all(map(is_frame, source)):
-        source = _one_table(source)
-    elif several and all(isinstance(one, Mapping) for one in source):
-        source = pd.DataFrame(list(source))
-    if is_frame(source):
-        _leave_out("a DataFrame", of_text)
-        return Trajectories.from_frame(source, roles=roles, strict=strict, **of_tables)
-    if several and all(isinstance(one, (str, Path)) for one in source):
-        return Trajectories.from_log(
-            *map(as_path, source), strict=strict, roles=roles, **of_tables, encoding=encoding
-        )
-    if isinstance(source, Mapping) and "votes" in source:
-        _leave_out("arrays", of_records | {"columns": columns, "roles": roles})
-        return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
-    from d3stats.log.reader import DebateLog
-
-    if several and all(isinstance(one, (Trajectories, DebateLog)) for one in source):
-        _leave_out("several logs", of_tables | of_records)
-        roles = None if roles is None else tuple(roles)
-        return Trajectories.concat(*(as_trajectories(one, roles=roles) for one in source))
-    if isinstance(source, (list, tuple, np.ndarray)):
-        _leave_out("an array", of_records | {"columns": columns, "roles": roles})
-        strange = _no_votes(source)
-        if strange is not None:
-            raise TypeError(
-                "a list must hold paths, tables, Trajectories or DebateLogs, all of one kind, rows as mappings, or "
-                f"votes by debate, round and seat; got a list with a {strange} in it"
-            )
-        return Trajectories.from_arrays(source, missing_values=missing_values)
-
-    if isinstance(source, DebateLog):
-        _leave_out("a DebateLog", of_tables | of_records)
-        return Trajectories._from_checked(source.to_checked(), roles)
-    raise TypeError(
-        "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "
-        f"votes; got {type(source).__name__}"
-    )
-
-
-def _one_table(tables: Sequence[Any]) -> pd.DataFrame:
-    """Put the rows of tables with the same columns together."""
-    frames = [as_frame(table) for table in tables]
-    first = [str(name) for name in frames[0].columns]
-    for frame in frames[1:]:
-        names = [str(name) for name in frame.columns]
-        if sorted(names) != sorted(first):
-            differ = sorted(set(names) ^ set(first))
-            raise ValueError(
-                "tables in a list must have the same columns, to be read as one table; "
-                f"got {', '.join(map(repr, differ[:8]))} in some of them only; give them the same names, "
-                "and join them with pd.concat"
-            )
-    return pd.concat(frames, ignore_index=True)
-
-
-def _no_votes(array: Any) -> str | None:
-    """Name the kind of something in a list of debates that is neither a list nor a vote; None where there is none."""
-    outer = list(array) if isinstance(array, (list, tuple)) or array.dtype == object else []
-    for one in [*outer, *(two for each in outer if isinstance(each, (list, tuple)) for two in each)]:
-        kind = type(one)
-        if not isinstance(one, (list, tuple, np.ndarray)) and (
-            is_frame(one)
-            or isinstance(one, (Mapping, set, Trajectories, Path, pd.Series))
-            or hasattr(one, "verdicts")
-        ):
-            return kind.__name__
-    return None
-
-
-def log_or_array(source: Any) -> Any:
-    """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
-    if is_frame(source):
-        table = as_frame(source)
-        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
-        return table if numbers else as_trajectories(table)
-    several = isinstance(source, (list, tuple)) and len(source) > 0
-    named = isinstance(source, (str, Path)) or (
-        several
-        and any(isinstance(one, (str, Path, Mapping, Trajectories)) or is_frame(one) for one in source)
-    )
-    read = isinstance(source, Mapping) or (hasattr(source, "verdicts") and hasattr(source, "turns"))
-    return as_trajectories(source) if named or read else source
-
-
-def _leave_out(what: str, given: Mapping[str, Any]) -> None:
-    """Refuse arguments that would do nothing."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")

@@ -213,7 +213,7 @@ def test_an_argument_that_would_do_nothing_is_refused(forms: dict[str, Any]) -> 
         ("Trajectories", {"columns": {"debate": "qid"}}),
         ("DebateLog", {"missing_values": ["none"]}),
         ("pandas", {"encoding": "latin-1"}),
-        ("DebateLog", {"strict": False}),
+        ("DebateLog", {"lenient": True}),
     ):
         with pytest.raises(ValueError, match="must be left out"):
             as_trajectories(forms[form], **argument)
@@ -226,7 +226,7 @@ def test_a_table_is_read_leniently_in_memory_as_in_a_file(tmp_path: Path) -> Non
     for source in (spoiled, pl.DataFrame(spoiled.to_dict("list")), tmp_path / "spoiled.csv"):
         with pytest.raises(ValueError, match="an agent must speak once per round"):
             as_trajectories(source)
-        assert as_trajectories(source, strict=False).votes.tolist() == as_trajectories(table).votes.tolist()
+        assert as_trajectories(source, lenient=True).votes.tolist() == as_trajectories(table).votes.tolist()
 
 
 def test_a_name_that_is_no_file_names_the_nearest(tmp_path: Path) -> None:

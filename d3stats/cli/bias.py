@@ -107,6 +107,7 @@ def bias(
     from d3stats.inference.bias import as_judgments
     from d3stats.inference.bias.verdicts import FIELDS
     from d3stats.inference.item_strata import item_strata
+    from d3stats.sources import open
 
     one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)
@@ -118,13 +119,13 @@ def bias(
         if audit != its:
             refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
     how = reading(missing_values, columns, encoding)
-    kinds = None if strata is None else item_strata(file, strata, FIELDS, **how)
+    opened = open(file, **how)
+    kinds = None if strata is None else item_strata(opened, strata, FIELDS)
     data = as_judgments(
-        file if kinds is None or kinds.log is None else kinds.log,
+        opened.aside(strata),
         votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
         decisions=audit == "position",
         personas=audit == "persona",
-        **how,
     )
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},

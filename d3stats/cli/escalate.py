@@ -21,7 +21,6 @@ from d3stats.cli.options import (
     Seed,
     left_out,
     one_format,
-    paths_of,
     reading,
 )
 from d3stats.cli.output import (
@@ -81,21 +80,20 @@ def escalate(
     as_latex: Latex = False,
 ) -> None:
     """Choose between two protocols debate by debate: play the second one where the first leaves a narrow gap."""
-    from d3stats.inference.comparison.run_tables import read_recorded
     from d3stats.planning.escalation import THRESHOLDS, plan_escalation
+    from d3stats.sources import open_all
 
     one_format(as_json, as_latex)
     how = reading(missing_values, columns, encoding)
-    logs = [
-        read_recorded(*paths_of([path]), strict=not lenient, roles=roles, **how) for path in (first, second)
-    ]
+    opened = open_all((first, second), lenient=lenient, roles=roles, **how)
+    logs = [each.recorded() for each in opened]
     cheap, dear = (log.trajectories for log in logs)
     passed_over = [line for log in logs for line in left_out(log.problems)]
     # Where roles are chosen, their votes decide.
     decided = [note for log in logs if roles and (note := log.note()) is not None]
     with working("planning"):
         found = plan_escalation(
-            *((cheap, dear) if roles else logs),
+            *((cheap, dear) if roles else opened),
             max_loss=max_loss,
             confidence=confidence,
             thresholds=threshold or THRESHOLDS,

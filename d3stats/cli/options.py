@@ -209,7 +209,7 @@ def read_trajectories(
 ) -> tuple[Trajectories, list[str]]:
     """Read logs; return them with one line per omitted record."""
     from d3stats.log.reader import read_log
-    from d3stats.trajectories import as_trajectories
+    from d3stats.sources import as_trajectories
 
     log = read_log(*paths_of(logs), strict=not lenient, **how)
     return as_trajectories(log, roles=roles), left_out(log.problems)

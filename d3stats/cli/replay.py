@@ -24,7 +24,6 @@ from d3stats.cli.options import (
     Strata,
     left_out,
     one_format,
-    paths_of,
     reading,
 )
 from d3stats.cli.output import (
@@ -80,19 +79,17 @@ def replay(
     as_latex: Latex = False,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
-    from d3stats.inference.comparison.run_tables import read_recorded, recorded_of
     from d3stats.inference.comparison.strata import strata_tables
-    from d3stats.inference.item_strata import item_strata, read_besides
+    from d3stats.inference.item_strata import item_strata
     from d3stats.planning.replay import replay as replay_rules
+    from d3stats.sources import open
 
     one_format(as_json, as_latex)
     with working("replaying"):
         how = reading(missing_values, columns, encoding)
-        kinds = None if strata is None else item_strata(paths_of(logs), strata, strict=not lenient, **how)
-        if kinds is None or kinds.log is None:
-            log = read_recorded(*paths_of(logs), strict=not lenient, roles=roles, **how)
-        else:
-            log = recorded_of(kinds.log, roles)
+        opened = open(logs, lenient=lenient, roles=roles, **how)
+        kinds = None if strata is None else item_strata(opened, strata)
+        log = opened.aside(strata).recorded()
         passed_over = left_out(log.problems)
         result = replay_rules(
             log.trajectories,
@@ -130,10 +127,10 @@ def replay(
     if as_latex:
         print_latex(tables)
         return
-    print_notes(read_besides(log.trajectories.remarks(), strata or ""))
+    print_notes(log.trajectories.remarks())
     for table in tables:
         print_table(*table)
-    notes = without_warnings(notes, read_besides(log.trajectories.notes, strata or ""))
+    notes = without_warnings(notes, log.trajectories.notes)
     print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
 
 

@@ -22,7 +22,6 @@ from d3stats.cli.options import (
     Strata,
     left_out,
     one_format,
-    paths_of,
     reading,
 )
 from d3stats.cli.output import (
@@ -66,31 +65,17 @@ def scores(
 ) -> None:
     """Show mean scores and gaps by round, aspects of single responses, and ranks of three or more candidates."""
     one_format(as_json, as_latex)
-    from dataclasses import replace
-
-    from d3stats.inference.item_strata import item_strata
-    from d3stats.log.reader import read_log
     from d3stats.planning import describe_scores
+    from d3stats.sources import open
 
     how = reading(missing_values, columns, encoding)
     people = None if human is None else _human(human)
     with working("reading scores"):
-        kinds = (
-            None if strata is None else item_strata(paths_of(logs), strata, None, strict=not lenient, **how)
-        )
-        log = kinds.log if kinds is not None and kinds.log is not None else None
-        if log is None:
-            log = read_log(*paths_of(logs), strict=not lenient, **how)
-        if roles:
-            kept = log.turns["role"].isin(roles)
-            if not kept.any():
-                raise ValueError(f"--role must be a role of the log; got {', '.join(roles)}")
-            log = replace(log, turns=log.turns[kept].reset_index(drop=True))
-        by = None if kinds is None else replace(kinds, log=None)
-        found = describe_scores(log, strata=by, human=people, level=level, rng=seed)
+        opened = open(logs, lenient=lenient, roles=roles, **how)
+        found = describe_scores(opened, strata=strata, human=people, level=level, rng=seed)
     if figure is not None:
         save_figure(found.plot, figure)
-    omitted = [f"left out: {line}" for line in left_out(log.problems)]
+    omitted = [f"left out: {line}" for line in left_out(opened.checked().problems)]
     if as_json:
         print_json(found.to_dict() | {"left_out": omitted})
         return
@@ -106,7 +91,8 @@ def scores(
 
 def _human(path: Path) -> pd.DataFrame:
     """Read a table of people's scores; cells that are words for missing are missing."""
-    from d3stats.inference.tables import Fields, is_table, read_table
+    from d3stats.sources import open
+    from d3stats.sources.tables import Fields
 
     class People(Fields):
         """A table of responses, whatever columns it has besides: a column 'debate' makes no log of it."""
@@ -116,11 +102,10 @@ def _human(path: Path) -> pd.DataFrame:
 
     if not path.is_file():
         raise ValueError(f"--human must be a table of scores; got no file {str(path)!r}")
-    read = (
-        read_table(path, People((), ()), texts=("question", "debate", "cluster")) if is_table(path) else None
-    )
-    if read is None:
+    opened = open(path)
+    if opened.kind != "table":
         raise ValueError(f"--human must be a table (CSV, TSV, XLSX or Parquet); got {str(path)!r}")
+    read = opened.items(People((), ()), texts=("question", "debate", "cluster"))
     if "question" not in read.frame.columns:
         raise ValueError(
             f"--human must have the column 'question'; got {', '.join(map(str, read.frame.columns))}"

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import pandas as pd
 
 from d3stats._check import meant
 from d3stats._words import counted
 from d3stats.inference.comparison.strata import Labels
-from d3stats.inference.tables import Fields, is_table, read_table
-from d3stats.log.column_names import TABLE_COLUMNS, Columns, MissingColumn, choice_of, plain
-from d3stats.log.files import as_frame, as_path, find_files, is_frame
+from d3stats.log.column_names import TABLE_COLUMNS, MissingColumn, plain
 from d3stats.log.problems import LogError, Problem
+from d3stats.sources import Opened, Reading, open
+from d3stats.sources.tables import Fields
 from d3stats.values import canonical, name_text
-
-if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
 
 __all__ = [
     "ItemStrata",
@@ -27,10 +23,8 @@ __all__ = [
     "NoSuchStrata",
     "StrataOf",
     "item_strata",
-    "read_besides",
     "strata_of_runs",
     "strata_or_none",
-    "without_strata",
 ]
 
 StrataOf: TypeAlias = "str | Mapping[Any, Any] | pd.Series | ItemStrata | None"
@@ -44,7 +38,6 @@ _TAKEN = frozenset(TABLE_COLUMNS) - {"category", "protocol", "log", "persona", "
     "judge",
 }
 """Fields that a reader needs for something else."""
-_UNREAD = "columns that were not read: "
 
 
 Level = Literal["item", "debate", "question", "cluster"]
@@ -62,9 +55,6 @@ class ItemStrata:
     of : dict of str to dict of str to set of str
         By level ("item", or "debate", "question" and "cluster" of a log) and name the strata: one, unless rows
         contradict each other; none where the value is missing.
-    log : DebateLog or None
-        The log of a path or a table, read with the column as the debates' category, so that no other field is made of
-        it (a column "task" would be the question). Analyse this one.
     of_questions : bool
         Whether strata are the categories of questions, so that debates of one question have the same. Another column,
         such as the protocol, may differ between them.
@@ -78,7 +68,6 @@ class ItemStrata:
 
     column: str
     of: Mapping[str, Mapping[str, frozenset[str]]]
-    log: DebateLog | None = None
     of_questions: bool = False
 
     @property
@@ -143,25 +132,23 @@ def item_strata(
     source: Any,
     strata: StrataOf,
     fields: Fields | None = None,
-    *,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
-    strict: bool = True,
+    **reading: Unpack[Reading],
 ) -> ItemStrata:
-    """Read the stratum of every item from one source, or from several (a list of paths).
+    """Read the stratum of every item.
+
+    Analyse ``open(source).aside(strata)``, in which the column is the debates' category and nothing else.
 
     Parameters
     ----------
-    source : path, DataFrame, DebateLog or list of paths
+    source : what :func:`d3stats.open` takes
         A log, or a table of items that `fields` tells from a log.
     strata : str, mapping or Series
         The name of a column: of a table, any; of a log of records ``category``, ``protocol`` or ``log``. Or the stratum
         of each item by its name, and then `source` is not looked at.
     fields : Fields, optional
         Columns of a table of items; without them the source is a log.
-    missing_values, columns, encoding, strict
-        As the source is read otherwise.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -181,6 +168,7 @@ def item_strata(
     """
     if isinstance(strata, ItemStrata):
         return strata
+    missing_values = reading.get("missing_values")
     if isinstance(strata, pd.Series):
         return _given(
             dict(zip(strata.index, strata, strict=True)), str(strata.name or "stratum"), missing_values
@@ -191,30 +179,15 @@ def item_strata(
         raise TypeError(
             f"strata must be the name of a column, or a mapping of item to stratum; got {strata!r}"
         )
-    reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns}
-    if isinstance(source, (str, Path)):
-        path = as_path(source)
-        if fields is not None and is_table(path):
-            read = read_table(path, fields, columns=columns, encoding=encoding)
-            if read is not None:
-                return _of_table(read.frame, strata, missing_values, read.notes)
-        return _of_files([path], strata, encoding=encoding, strict=strict, **reading)
-    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
-        return _of_files(
-            [as_path(one) for one in source], strata, encoding=encoding, strict=strict, **reading
-        )
-    if is_frame(source):
-        frame = as_frame(source)
-        if fields is None or fields.is_log(frame.columns, columns):
-            log = _log_of_frame(frame, strata, **reading)
-            return replace(_of_log(log, strata, choosable=True), log=log)
-        frame, taken = fields.named(frame, columns)
-        return _of_table(frame, strata, missing_values, taken)
-    if hasattr(source, "verdicts") and hasattr(source, "turns") and hasattr(source, "items"):
-        return _of_log(source, strata)
+    opened = open(source, **reading)
+    if fields is not None and opened.kind == "table" and not opened.is_log(fields):
+        read = opened.items(fields)
+        return _of_table(read.frame, strata, opened.reading.get("missing_values"), read.notes)
+    if opened.has_records:
+        return _of_log(opened, strata)
     raise NoSuchStrata(
         "strata must be a mapping of item to stratum where the source has no columns of items; got "
-        f"{strata!r} for {type(source).__name__}; or give the log's path or read_log(path)"
+        f"{strata!r} for {opened.name}; or give the log's path"
     )
 
 
@@ -280,27 +253,22 @@ def _column(strata: str, names: Sequence[str], taken: Sequence[str] = ()) -> str
     )
 
 
-def _of_files(
-    paths: Sequence[str],
-    strata: str,
-    *,
-    missing_values: Iterable[str] | None,
-    columns: Columns,
-    encoding: str | None,
-    strict: bool,
-) -> ItemStrata:
-    from d3stats.log.reader import is_flat, read_log
+def _refuse_problems(problems: Iterable[Problem], strata: str) -> None:
+    """Refuse a debate whose rows contradict each other; other defects are for whoever reads the votes."""
+    wrong = next((problem for problem in problems if problem.field == "category"), None)
+    if wrong is not None:
+        raise ValueError(f"{strata} must be one per debate; {wrong}")
 
-    records = [file for file in find_files(paths) if file.format == "jsonl" and not is_flat(file)]
-    if records and plain(strata) not in map(plain, _OF_LOG):
-        raise NoSuchStrata(
-            f"strata must be one of {', '.join(_OF_LOG)} in a log of records; got {strata!r}{meant(strata, _OF_LOG)}; "
-            "a mapping of question to stratum is possible too"
+
+def _of_log(opened: Opened, strata: str) -> ItemStrata:
+    """Return strata by debate, question and cluster; a column of a table is read as the debates' category."""
+    if plain(strata) in {plain(name) for name in _TAKEN}:
+        raise ValueError(
+            f"strata must be a column that says the kind of a question; got {strata!r}, read as such"
         )
-    chosen = columns if records else _with_category(columns, strata)
+    field = _field_of_log(opened, strata)
     try:
-        reading: dict[str, Any] = {"missing_values": missing_values, "columns": chosen, "encoding": encoding}
-        log = read_log(*paths, strict=strict, **reading)
+        log = opened.aside(strata).log()
     except MissingColumn as error:
         if error.field != "category":
             raise
@@ -309,60 +277,6 @@ def _of_files(
         _refuse_problems([error.problem], strata)
         raise
     _refuse_problems(log.problems, strata)
-    return replace(_of_log(log, strata, choosable=not records), log=log)
-
-
-def _log_of_frame(
-    frame: pd.DataFrame, strata: str, *, missing_values: Iterable[str] | None, columns: Columns
-) -> DebateLog:
-    from d3stats.log.consistency import check
-    from d3stats.log.reader import log_of
-    from d3stats.log.tables import read_table as read_turns
-    from d3stats.values import missing_words
-
-    try:
-        records = read_turns(frame, columns=_with_category(columns, strata))
-    except MissingColumn as error:
-        if error.field != "category":
-            raise
-        raise NoSuchStrata(str(error)) from None
-    checked = check(records, missing_words(missing_values))
-    _refuse_problems(checked.problems, strata)
-    return log_of(checked.strictly())
-
-
-def _refuse_problems(problems: Iterable[Problem], strata: str) -> None:
-    """Refuse a debate whose rows contradict each other; other defects are for whoever reads the votes."""
-    wrong = next((problem for problem in problems if problem.field == "category"), None)
-    if wrong is not None:
-        raise ValueError(f"{strata} must be one per debate; {wrong}")
-
-
-def _with_category(columns: Columns, strata: str) -> Columns:
-    """Return the choice of columns with the strata in place of the category."""
-    if plain(strata) in {plain(name) for name in _TAKEN}:
-        raise ValueError(
-            f"strata must be a column that says the kind of a question; got {strata!r}, read as such"
-        )
-    if plain(strata) == "log":
-        return columns
-    return {**choice_of(columns), "category": strata}
-
-
-def _of_log(log: DebateLog, strata: str, *, choosable: bool = False) -> ItemStrata:
-    """Return strata by debate, question and cluster; of a table that was read for it, they are in the category."""
-    if plain(strata) == "log":
-        field = "log"
-    elif choosable:
-        field = "category"
-    else:
-        possible = [name for name in _OF_LOG if name in log.items.columns]
-        if strata not in possible:
-            raise NoSuchStrata(
-                f"strata must be one of {', '.join(possible)} in a log; got {strata!r}{meant(strata, possible)}; "
-                f"read another column of a table with read_log(path, columns={{'category': {strata!r}}})"
-            )
-        field = strata
     items = log.items
     cluster = items["cluster"].where(items["cluster"].notna(), items["question"])
     names = {name: items[name].tolist() for name in ("debate", "question")} | {"cluster": cluster.tolist()}
@@ -371,44 +285,17 @@ def _of_log(log: DebateLog, strata: str, *, choosable: bool = False) -> ItemStra
     )
 
 
-def without_strata(
-    source: Any, strata: StrataOf, fields: Fields, *, columns: Columns = None, encoding: str | None = None
-) -> tuple[Any, Columns, list[str]]:
-    """Return a table of items without its column of strata, which may look like ratings, and how it was read.
-
-    A log and a source without such a column come back as they are, with the choice of columns.
-    """
-    if not isinstance(strata, str):
-        return source, columns, []
-    frame, notes = None, []
-    if isinstance(source, (str, Path)):
-        path = as_path(source)
-        read = read_table(path, fields, columns=columns, encoding=encoding) if is_table(path) else None
-        frame, notes = (None, []) if read is None else (read.frame, read.notes)
-    elif is_frame(source) and not fields.is_log(as_frame(source).columns, columns):
-        frame, notes = fields.named(as_frame(source), columns)
-    if frame is None:
-        return source, columns, []
-    return frame.drop(columns=[name for name in frame.columns if plain(name) == plain(strata)]), None, notes
-
-
-def read_besides(notes: Iterable[str], column: str) -> list[str]:
-    """Return notes of a reader without the column of strata among those that were not read.
-
-    Examples
-    --------
-    >>> read_besides(["columns that were not read: task, seed", "columns that were not read: task"], "task")
-    ['columns that were not read: seed']
-    """
-    kept = []
-    for note in notes:
-        head, found, listed = note.partition(_UNREAD)
-        if not found:
-            kept.append(note)
-            continue
-        left = [name for name in listed.split(", ") if name != column]
-        kept += [f"{head}{_UNREAD}{', '.join(left)}"] if left else []
-    return kept
+def _field_of_log(opened: Opened, strata: str) -> str:
+    if plain(strata) == "log":
+        return "log"
+    if opened.kind == "table":
+        return "category"
+    if plain(strata) not in map(plain, _OF_LOG):
+        raise NoSuchStrata(
+            f"strata must be one of {', '.join(_OF_LOG)} in a log of records; got {strata!r}{meant(strata, _OF_LOG)}; "
+            "a mapping of question to stratum is possible too"
+        )
+    return plain(strata)
 
 
 def strata_of_runs(
@@ -445,12 +332,10 @@ def strata_of_runs(
     return ItemStrata(column, {"item": _sets(items, texts)}).labels(list(items), unit=unit)
 
 
-def strata_or_none(
-    source: Any, strata: StrataOf, fields: Fields, **reading: Any
-) -> ItemStrata | NoSuchStrata:
+def strata_or_none(source: Opened, strata: StrataOf, fields: Fields) -> ItemStrata | NoSuchStrata:
     """Return the strata of a run, or why it has none; other runs may have the column."""
     try:
-        return item_strata(source, strata, fields, **reading)
+        return item_strata(source, strata, fields)
     except NoSuchStrata as error:
         return error
 

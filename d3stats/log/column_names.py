@@ -335,13 +335,6 @@ class Resolved:
         ]
 
 
-def unread_note(unread: Sequence[str]) -> list[str]:
-    """Name the columns that were not read."""
-    listed = ", ".join(name or "(unnamed)" for name in unread[:8])
-    more = f" and {len(unread) - 8} more" if len(unread) > 8 else ""
-    return [f"columns that were not read: {listed}{more}"] if unread else []
-
-
 def resolve(
     names: Iterable[Any],
     wanted: Sequence[str],

@@ -16,7 +16,7 @@ import numpy as np
 from d3stats._words import counted
 
 if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.consistency import Checked
 
 __all__ = ["Contradiction", "Told", "contradictions", "refuse", "told", "warned"]
 
@@ -89,7 +89,7 @@ def told(source: Any, name: str = "") -> Told:
 
     Parameters
     ----------
-    source : DebateLog or Trajectories
+    source : DebateLog, Trajectories, or the columns of a log
     name : str
         What to call it.
 
@@ -103,7 +103,9 @@ def told(source: Any, name: str = "") -> Told:
     >>> told(Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"]), "one").of("label")
     {'d': frozenset({'A'})}
     """
-    if hasattr(source, "items") and hasattr(source, "turns"):
+    if hasattr(source, "to_checked"):
+        source = source.to_checked()
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
         return _told_by_log(source, name)
     t: Any = source
     words = np.array([*t.answers, None], dtype=object)
@@ -117,20 +119,18 @@ def told(source: Any, name: str = "") -> Told:
     )
 
 
-def _told_by_log(log: DebateLog, name: str) -> Told:
-    items = log.items
-    asked = items["question"].where(items["question"].notna(), items["debate"])
-    label, category = (
-        tuple(word if isinstance(word, str) else None for word in items[column])
-        for column in ("label", "category")
+def _told_by_log(checked: Checked, name: str) -> Told:
+    items = checked.items
+    debate, question, label, category = (
+        items.coded(column).to_array() for column in ("debate", "question", "label", "category")
     )
     return Told(
         name,
-        tuple(items["debate"]),
-        tuple(asked),
-        label if log.coding == "answers" else (),
-        category,
-        frozenset(log.turns["agent"].dropna().unique()),
+        tuple(debate),
+        tuple(asked or own for asked, own in zip(question, debate, strict=True)),
+        tuple(label) if checked.coding == "answers" else (),
+        tuple(category),
+        frozenset(checked.turns.coded("agent").occurring()),
     )
 
 

@@ -721,9 +721,9 @@ def read_log(
     return replace(log_of(checked), files=tuple(file.path for file in find_files(paths)))
 
 
-def log_of(checked: Checked) -> DebateLog:
-    """Return what remains of a log as tables."""
-    return _log_of(in_order(checked))
+def log_of(checked: Checked, *, parsed: bool = True) -> DebateLog:
+    """Return what remains of a log as tables, without `parsed` with scores as JSON."""
+    return _log_of(in_order(checked), parsed=parsed)
 
 
 def _log_of(checked: Checked, *, parsed: bool = True) -> DebateLog:

@@ -30,7 +30,6 @@ from d3stats.log.column_names import (
     plain,
     resolve,
     to_type,
-    unread_note,
 )
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
@@ -40,6 +39,7 @@ from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defec
 from d3stats.log.scores import UNREAD_SCORES
 from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
 from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
+from d3stats.note import unread
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
@@ -436,7 +436,7 @@ def records_of_sheet(
         notes.append("there is no column for the vote, so the table holds scores alone")
     if "round" not in cells:
         notes.append("there is no column for the round, so all rows belong to round 1")
-    notes += unread_note(found.unread) + _few_questions(cells, found)
+    notes += unread(found.unread) + _few_questions(cells, found)
     rows = _Rows(sheet.name, sheet.line, cells, from_zero)
     records = replace(
         rows.records(has_items=items is None),
@@ -661,7 +661,7 @@ def _item_records(sheet: Sheet, turns: Resolved) -> Records:
         raise ColumnError("debate", f"items must have a column debate; got {', '.join(sheet.names)}")
     rows = _Rows(sheet.name, sheet.line, {name: sheet.get(c[0]) for name, c in found.columns.items()})
     records = replace(rows.records(has_items=True), problems=rows.problems, n_records=sheet.n_records)
-    records.notes = [*found.taken_note(), *unread_note(found.unread)]
+    records.notes = [*found.taken_note(), *unread(found.unread)]
     return records
 
 

@@ -7,7 +7,7 @@ questions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,8 @@ import pandas as pd
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
+from d3stats.sources import LogSource, Reading, as_trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -192,6 +193,7 @@ def describe_rounds(
     level: float = 0.95,
     n_boot: int = 500,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> RoundsReport:
     """Fit the mixture in each round and say how accurate each round's verdict is and how far it moved.
 
@@ -209,6 +211,8 @@ def describe_rounds(
         Bootstrap replicates; each is refitted.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -228,7 +232,7 @@ def describe_rounds(
     """
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)
-    trajectories, absent = with_turns(as_trajectories(trajectories))
+    trajectories, absent = with_turns(as_trajectories(trajectories, **reading))
     if len(np.unique(trajectories.cluster)) < 2:
         raise ValueError(
             "trajectories must hold at least 2 questions, because intervals resample questions; got "

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
-from d3stats.inference.comparison.run_tables import RecordedLog, as_recorded
 from d3stats.log.contradictions import contradictions, refuse, told, warned
 from d3stats.planning.costs import tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
+from d3stats.sources import LogSource, Reading, open, open_all
+from d3stats.sources.recorded import RecordedLog
 from d3stats.stopping import WideGap
-from d3stats.trajectories import MISSING, LogSource, Trajectories
+from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ THRESHOLDS = (60.0, 50.0, 40.0, 35.0, 30.0, 25.0, 20.0, 17.5, 15.0, 12.5, 10.0, 
 """Thresholds that are tried by default, in points of a total of 6 to 120, from late to early stopping."""
 
 
-def join_protocols(first: LogSource | RecordedLog, second: LogSource | RecordedLog) -> Trajectories:
+def join_protocols(first: LogSource, second: LogSource, **reading: Unpack[Reading]) -> Trajectories:
     """Join the logs of two protocols on the same items into one log of two rounds, question by question.
 
     Round 1 holds the votes, scores and tokens of the first protocol's last round and all its tokens; round 2 those of
@@ -62,6 +63,8 @@ def join_protocols(first: LogSource | RecordedLog, second: LogSource | RecordedL
     ----------
     first, second : Trajectories, or what :func:`d3stats.as_trajectories` takes
         One debate per item in each. Debates that only one log has are left out, and a note says how many.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def join_protocols(first: LogSource | RecordedLog, second: LogSource | RecordedL
     >>> join_protocols(more, samre)
     Trajectories(50 debates x 2 rounds x 5 seats, 50 questions, coding='answers')
     """
-    recorded = [as_recorded(log) for log in (first, second)]
+    recorded = [each.recorded() for each in open_all((first, second), **reading)]
     logs = [each.trajectories for each in recorded]
     if logs[0].coding != logs[1].coding:
         raise ValueError(
@@ -466,8 +469,8 @@ class Escalation(Result):
 
 
 def plan_escalation(
-    first: LogSource | RecordedLog,
-    second: LogSource | RecordedLog | None = None,
+    first: LogSource,
+    second: LogSource | None = None,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
@@ -475,6 +478,7 @@ def plan_escalation(
     level: float = 0.95,
     n_boot: int = 2000,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> Escalation:
     """Choose the gap below which a second protocol is played, by learn-then-test on a pilot that played both.
 
@@ -494,6 +498,8 @@ def plan_escalation(
         Points, fixed before the pilot is looked at. They are tested from the widest on, up to the first that fails.
     level, n_boot, rng
         Level, number of replicates and random numbers of the intervals; see :func:`~d3stats.planning.replay`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -538,11 +544,11 @@ def plan_escalation(
     tried = np.unique([number("thresholds", t, minimum=0) for t in np.atleast_1d(thresholds).tolist()])[::-1]
     said: tuple[str, ...] = ()
     if second is None:
-        alone = as_recorded(first)
+        alone = open(first, **reading).recorded()
         pilot, note = alone.trajectories, alone.note()
         said = () if note is None else (note,)
     else:
-        pilot = join_protocols(first, second)
+        pilot = join_protocols(first, second, **reading)
     _refuse(pilot)
     pilot = _tokens_of_both(pilot)
     rng = as_rng(rng)

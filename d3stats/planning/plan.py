@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,7 @@ from d3stats.planning.ladders import (
     thresholds_of,
 )
 from d3stats.planning.prices import Price, dollars_by_round
+from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (
     FixedRounds,
     FullDepth,
@@ -61,7 +62,7 @@ from d3stats.stopping import (
     StoppingRule,
     Unanimity,
 )
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -688,6 +689,7 @@ def plan(
     limit: bool = True,
     n_draws: int = 300,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> Plan:
     """Plan the next debates from a pilot that was played to full depth.
 
@@ -724,6 +726,8 @@ def plan(
         Parameter draws.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -743,7 +747,7 @@ def plan(
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)
     """
-    pilot = as_trajectories(pilot)
+    pilot = as_trajectories(pilot, **reading)
     loss = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
     at = probability("level", level, open_interval=True)

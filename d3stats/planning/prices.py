@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant, nonnegative, number, probability
-from d3stats.trajectories import LogSource, Trajectories, as_trajectories
+from d3stats.sources import LogSource, Reading, as_trajectories
+from d3stats.trajectories import Trajectories
 from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
 __all__ = ["Price", "RoundDollars", "check_models", "dollars_by_round", "price_turns", "spending"]
@@ -29,7 +31,7 @@ ASSUMED_OUTPUT_SHARE = 0.15
 """Completion tokens as a share of all, where neither the log nor the user says it."""
 
 
-def dollars_by_round(log: LogSource, price: Price) -> Floats:
+def dollars_by_round(log: LogSource, price: Price, **reading: Unpack[Reading]) -> Floats:
     """Price the tokens of every round of every debate.
 
     Parameters
@@ -37,6 +39,8 @@ def dollars_by_round(log: LogSource, price: Price) -> Floats:
     log : Trajectories, or what :func:`d3stats.as_trajectories` takes
     price : float or (float, float)
         Dollars per million tokens: one price for all, or those of prompt and of completion tokens.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def dollars_by_round(log: LogSource, price: Price) -> Floats:
     >>> dollars_by_round(log, (1.0, 10.0)).tolist()
     [[0.0006, 0.0014]]
     """
-    log = as_trajectories(log)
+    log = as_trajectories(log, **reading)
     if isinstance(price, (tuple, list, np.ndarray)):
         asked, answered = nonnegative("price", price, size=2)
         if log.tokens_in is None or log.tokens_out is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats.estimate import Estimate
-from d3stats.inference.comparison.run_tables import as_recorded
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels
-from d3stats.inference.item_strata import StrataOf, item_strata, read_besides
+from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.planning.costs import (
     PER_POINT,
     BootstrapSettings,
@@ -43,8 +42,9 @@ from d3stats.planning.costs import (
     written,
 )
 from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
+from d3stats.sources import LogSource, Reading, open
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -361,6 +361,7 @@ def replay(
     n_boot: int = 2000,
     rng: RngLike = None,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> Replay:
     """Replay stopping rules over a log and say what each would have cost and lost.
 
@@ -388,6 +389,8 @@ def replay(
         The column that says a debate's kind (category, task, difficulty), or the kind of each debate by its name. The
         accuracy of every rule and the rounds that it saves against unanimity are then also estimated by stratum, with
         cluster Wilson and cluster t intervals; see :mod:`d3stats.inference.comparison.strata`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -413,10 +416,9 @@ def replay(
     """
     choice("missing", missing, ("exclude", "wrong"))
     settings = BootstrapSettings(level, interval, n_boot)
-    kinds = None if strata is None else item_strata(trajectories, strata)
-    opened = kinds is not None and kinds.log is not None and not isinstance(trajectories, Trajectories)
-    source = kinds.log if opened and kinds is not None else trajectories
-    recorded = as_recorded(source)
+    opened = open(trajectories, **reading)
+    kinds = None if strata is None else item_strata(opened, strata)
+    recorded = opened.aside(strata).recorded()
     decided = recorded.note()
     trajectories, absent = with_turns(recorded.trajectories)
     n_clusters = len(np.unique(trajectories.cluster))
@@ -475,11 +477,7 @@ def replay(
         notes=tuple(
             dict.fromkeys(
                 (
-                    *(
-                        trajectories.remarks()
-                        if kinds is None
-                        else read_besides(trajectories.remarks(), kinds.column)
-                    ),
+                    *trajectories.remarks(),
                     *([decided] if decided else []),
                     *early_notes(trajectories, absent, every, ended, baseline),
                     *repeated,

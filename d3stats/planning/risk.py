@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,9 @@ from scipy import special
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
+from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import FullDepth, Rule, StoppingRule
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = [
     "METHODS",
@@ -413,6 +414,7 @@ def risk_controlled(
     per_question: PerQuestion = "mean",
     unit: Unit = "question",
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> RiskControlled:
     """Choose the cheapest rule of a family whose loss against full depth is at most `max_loss`.
 
@@ -447,6 +449,8 @@ def risk_controlled(
         and is the only one for batch rules.
     rng : Generator, int or None
         For ``order="split"`` and ``per_question="one"``.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -482,7 +486,7 @@ def risk_controlled(
     choice("method", method, ("auto", *METHODS))
     choice("order", order, ("given", "split", "none"))
     every, repeated = as_rules(rules)
-    trajectories, absent = with_turns(as_trajectories(trajectories))
+    trajectories, absent = with_turns(as_trajectories(trajectories, **reading))
     _refuse_what_ended_early(trajectories)
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, per_question, unit, random)

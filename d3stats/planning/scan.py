@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from d3stats.planning.costs import (
     undecided,
     with_turns,
 )
+from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (
     After,
     Both,
@@ -38,7 +39,7 @@ from d3stats.stopping import (
 )
 from d3stats.stopping.rule import first_firing
 from d3stats.stopping.votes import CampRule
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = ["StopFinder", "scan"]
 
@@ -234,6 +235,7 @@ def scan(
     *,
     missing: Missing = "exclude",
     threads: int | None = None,
+    **reading: Unpack[Reading],
 ) -> pd.DataFrame:
     """Replay very many stopping rules and say what each would have cost and lost.
 
@@ -250,6 +252,8 @@ def scan(
         and agreement, or counts as not correct and as differing from any verdict.
     threads : int, optional
         Threads to share the rules out to; by default one per core, at most 8. The table does not depend on it.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -287,7 +291,7 @@ def scan(
     """
     choice("missing", missing, ("exclude", "wrong"))
     at_once = min(os.cpu_count() or 1, 8) if threads is None else integer("threads", threads, minimum=1)
-    played, absent = with_turns(as_trajectories(trajectories))
+    played, absent = with_turns(as_trajectories(trajectories, **reading))
     every, repeated = as_rules(rules)
     baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
     finder = StopFinder(played, [*every, baseline])

@@ -7,7 +7,7 @@ D3, appendix G.4 and figure 5 (gap trajectories by category of MT-Bench).
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from d3stats._words import counted
 from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.log.scores import UNREAD_SCORES
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.sources import LogSource, Reading, open
+from d3stats.trajectories import MISSING
 
 __all__ = ["Gap", "score_gaps"]
 
@@ -26,7 +27,12 @@ Gap = Literal["absolute", "label"]
 
 
 def score_gaps(
-    source: LogSource, strata: StrataOf = "category", *, gap: Gap = "absolute", level: float = 0.95
+    source: LogSource,
+    strata: StrataOf = "category",
+    *,
+    gap: Gap = "absolute",
+    level: float = 0.95,
+    **reading: Unpack[Reading],
 ) -> pd.DataFrame:
     """Compute the mean gap between the scores of two answers by stratum and round, with cluster t intervals.
 
@@ -43,6 +49,8 @@ def score_gaps(
         labels that are names of sides.
     level : float
         Level of the intervals.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -70,12 +78,9 @@ def score_gaps(
     """
     level = probability("level", level, open_interval=True)
     choice("gap", gap, get_args(Gap))
-    kinds = item_strata(source, strata)
-    t = (
-        source
-        if isinstance(source, Trajectories)
-        else as_trajectories(source if kinds.log is None else kinds.log)
-    )
+    opened = open(source, **reading)
+    kinds = item_strata(opened, strata)
+    t = opened.aside(strata).trajectories()
     if t.scores is None or len(t.sides) != 2:
         why = "".join(f" ({note})" for note in t.notes if note.startswith(UNREAD_SCORES))
         raise ValueError(f"scores must be of two sides to have a gap; got sides {list(t.sides)}{why}")

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,13 +20,13 @@ from d3stats.agent import RESPONSE
 from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
 from d3stats.inference.judges.ranking import borda_count
-from d3stats.log.files import as_path
-from d3stats.log.reader import DebateLog, read_log
+from d3stats.log.reader import DebateLog
 from d3stats.log.scores import scored_turns
 from d3stats.planning.score_gaps import score_gaps
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
-from d3stats.trajectories import LogSource, Trajectories, as_trajectories
+from d3stats.sources import LogSource, Reading, open
+from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,6 +122,7 @@ def describe_scores(
     human: pd.DataFrame | None = None,
     level: float = 0.95,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> ScoreReport:
     """Collect mean scores and gaps by round, the aspects of single responses, and ranks of three or more candidates.
 
@@ -138,6 +138,8 @@ def describe_scores(
         Level of the intervals.
     rng : int or Generator, optional
         For intervals of correlations that need a bootstrap.
+    **reading : Reading
+        How the log is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -158,14 +160,11 @@ def describe_scores(
     [[1.0, 8.8, 60.0], [2.0, 9.3, 60.0], [3.0, 9.4, 60.0]]
     """
     level = probability("level", level, open_interval=True)
-    kinds = None if strata is None else item_strata(source, strata)
-    read: DebateLog | Trajectories
-    if kinds is not None and kinds.log is not None:
-        read = kinds.log
-    else:
-        read = read_log(as_path(source)) if isinstance(source, (str, Path)) else source
-        read = read if isinstance(read, (DebateLog, Trajectories)) else as_trajectories(read)
-    t = read if isinstance(read, Trajectories) else as_trajectories(read)
+    opened = open(source, **reading)
+    kinds = None if strata is None else item_strata(opened, strata)
+    opened = opened.aside(strata)
+    t = opened.trajectories()
+    read = opened.log() if opened.has_records else None
     if t.scores is None or not np.isfinite(t.scores).any():
         why = "; ".join(note for note in t.notes if "scores" in note)
         raise ValueError(f"log must hold scores; got none in {t!r}" + (f" ({why})" if why else ""))
@@ -186,7 +185,7 @@ def describe_scores(
     gaps, said = (None, ()) if len(t.sides) != 2 else _gaps(t, groups, level)
     notes += [note for note in said if note not in notes]
     aspects = correlations = ranks = None
-    if RESPONSE in t.sides and isinstance(read, DebateLog):
+    if RESPONSE in t.sides and read is not None:
         table = direct_scores(read)
         notes += [note for note in table.attrs["notes"] if note not in notes]
         aspects = _aspects(table, t, groups, level)
@@ -197,7 +196,7 @@ def describe_scores(
         raise ValueError(
             f"human must come with a log of single responses ({RESPONSE!r}); got scores of {', '.join(t.sides[:5])}"
         )
-    if len(t.sides) > 2 and isinstance(read, DebateLog):
+    if len(t.sides) > 2 and read is not None:
         ranks, told = _ranks(read)
         notes += told
     return ScoreReport(

@@ -16,7 +16,8 @@ from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
 from d3stats.report.source import read_sources, with_dollars
 from d3stats.result import Result
-from d3stats.trajectories import LogSource, Missing
+from d3stats.sources import LogSource
+from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
     from d3stats.log.column_names import Columns

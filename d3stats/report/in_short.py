@@ -104,7 +104,7 @@ def _right(source: Source, level: float, missing: Missing) -> _Known:
         return _Known(KeyFigure(label, "unknown", "The log has no right answers (labels)."))
     recorded = source.recorded
     try:
-        run = as_run(t if recorded is None else recorded, by="debate", missing=missing)
+        run = as_run(source.opened, by="debate", missing=missing)
         known = ~np.isnan(run.value)
         right = run.value[known].astype(np.int64)
         cluster = np.asarray(run.cluster, dtype=object)[known]

@@ -735,7 +735,7 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     unlabelled = [s.name for s in sources if not (s.trajectories.label != MISSING).any()]
     if unlabelled:
         return Part(absent=f"Logs without right answers cannot be compared: {', '.join(unlabelled)}.")
-    runs: list[Any] = [s.trajectories if s.recorded is None else s.recorded for s in sources]
+    runs: list[Any] = [s.opened for s in sources]
     how: dict[str, Any] = {"names": [s.name for s in sources], "missing": settings.missing}
     how |= {"level": settings.level, "rng": settings.seed}
     try:

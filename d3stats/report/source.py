@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d3stats.log.contradictions import Told, told
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.sources import LogSource, Opened, applies, open
+from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
-    from d3stats.inference.comparison.run_tables import RecordedLog
     from d3stats.log.doctor import DoctorReport
     from d3stats.log.reader import DebateLog
     from d3stats.planning.prices import RoundDollars
+    from d3stats.sources.recorded import RecordedLog
     from d3stats.worlds.tokens import PriceTable
 
 __all__ = ["Source", "read_sources", "with_dollars"]
@@ -32,6 +33,8 @@ class Source:
         What the page calls it.
     given : str
         What was given: the path, or the kind of object.
+    opened : Opened
+        What was given, opened once.
     trajectories : Trajectories
     path : str or None
         Where the files are; None for a log that was given as an object.
@@ -49,6 +52,7 @@ class Source:
 
     name: str
     given: str
+    opened: Opened
     trajectories: Trajectories
     path: str | None = None
     log: DebateLog | None = None
@@ -107,37 +111,29 @@ def read_sources(
     return tuple(_read(log, name, roles, dict(reading or {})) for log, name in zip(logs, called, strict=True))
 
 
-def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: dict[str, Any]) -> Source:
-    from d3stats.inference.comparison.run_tables import decided_in, recorded_of
+def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: Mapping[str, Any]) -> Source:
     from d3stats.log.column_names import command_on
     from d3stats.log.doctor import examined
-    from d3stats.log.files import as_path, find_files
-    from d3stats.log.reader import DebateLog, read_both
 
-    if isinstance(log, (str, Path)):
-        path = as_path(log)
-        read, checked = read_both([path], **reading)
+    how: Any = {"roles": roles, "lenient": applies(log, "lenient"), **reading}
+    opened = open(log, **how)
+    kind = f"an object of type {opened.name}" if opened.kind == "values" else opened.name
+    if not opened.has_records:
+        return Source(name, kind, opened, opened.trajectories(), roles=roles)
+    read = opened.log(parsed=False)
+    said = None
+    if opened.paths:
+        path = " ".join(opened.paths)
         if not len(read.items):
             raise ValueError(
                 f"a log must hold at least one debate that can be read; got none in {path}; "
                 f"{command_on('doctor', path, **reading)} gives the reasons"
             )
-        said = examined(find_files([path]), [path], read, checked, **reading)
-        recorded = decided_in(checked, roles)
-        own = _of_roles(read, roles)
-        return Source(name, str(log), recorded.trajectories, path, own, recorded, said, roles)
-    if isinstance(log, DebateLog):
-        recorded = recorded_of(log, roles)
-        own = _of_roles(log, roles)
-        return Source(name, "a DebateLog", recorded.trajectories, None, own, recorded, roles=roles)
-    how = reading | ({} if roles is None else {"roles": roles})
-    how = {key: value for key, value in how.items() if value is not None}
-    kind = f"an object of type {type(log).__name__}"
-    return Source(name, kind, as_trajectories(log, **how), roles=roles)
-
-
-def _of_roles(log: DebateLog, roles: tuple[str, ...] | None) -> DebateLog:
-    return log if roles is None else replace(log, turns=log.turns[log.turns["role"].isin(roles)])
+        whole = opened.log(parsed=False, every_role=True)
+        said = examined(opened.files, opened.paths, whole, opened.checked(), **reading)
+    recorded = opened.recorded()
+    path_of = opened.paths[0] if len(opened.paths) == 1 else None
+    return Source(name, kind, opened, recorded.trajectories, path_of, read, recorded, said, roles)
 
 
 def with_dollars(

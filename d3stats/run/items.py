@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from d3stats._check import choice, integer
 from d3stats._words import storable
 from d3stats.agent import Case
-from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type, unread_note
+from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
 from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, iter_records
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.note import unread
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ class Items(list[DebateItem]):
     @property
     def notes(self) -> list[str]:
         """Which column was taken for what, which were not read, and how many items have no label."""
-        return [*self.read, *unread_note(self.unread), *_label_notes(self, self.unread)]
+        return [*self.read, *unread(self.unread), *_label_notes(self, self.unread)]
 
 
 def notes_of(items: Iterable[DebateItem]) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from d3stats._check import NonNegativeFloat, NonNegativeInt, OpenProbability, PositiveInt, integer, number
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
+from d3stats.sources import LogSource, as_trajectories
 from d3stats.stopping.rule import (
     CONTINUE,
     BatchRound,
@@ -28,7 +29,7 @@ from d3stats.stopping.rule import (
     batch_rounds,
 )
 from d3stats.stopping.votes import Unanimity
-from d3stats.trajectories import MISSING, LogSource, Missing, as_trajectories
+from d3stats.trajectories import MISSING, Missing
 
 __all__ = ["KSStability", "NoiseAwareKS", "stop_round_of_series"]
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import PositiveInt, choice, integer
 from d3stats._named import Value, written
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories, tally_rounds
+from d3stats.sources import LogSource, as_trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories, tally_rounds
 
 __all__ = [
     "CONTINUE",

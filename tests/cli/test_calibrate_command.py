@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 from d3stats.cli import app
 from d3stats.planning import calibrate, run_sweep
 from d3stats.planning.study import read_study
-from d3stats.trajectories import Trajectories, as_trajectories
+from d3stats.sources import as_trajectories
+from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, simulate
 
 WORLD = Conformity(panel=5, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], stubbornness=0.3)

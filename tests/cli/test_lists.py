@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 from d3stats.cli import app
 from d3stats.cli.example import example_table
 from d3stats.protocols import protocol_from_text
+from d3stats.sources import as_trajectories
 from d3stats.stopping import from_text
-from d3stats.trajectories import as_trajectories
 from d3stats.worlds import from_table
 
 LISTS = ("rules", "worlds", "protocols", "formats")

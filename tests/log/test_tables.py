@@ -23,7 +23,7 @@ from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import LogError
 from d3stats.log.reader import read_file, read_log
 from d3stats.log.tables import parquet_blocks, read_table
-from d3stats.trajectories import as_trajectories
+from d3stats.sources import as_trajectories
 
 # ---------------------------------------------------------------- what records say
 

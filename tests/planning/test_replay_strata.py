@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from d3stats.planning.replay import ACCURACY, SAVED, replay
-from d3stats.trajectories import as_trajectories
+from d3stats.sources import as_trajectories
 
 
 def log(n: int = 36) -> pd.DataFrame:

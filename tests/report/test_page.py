@@ -565,9 +565,9 @@ def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
 
 @pytest.mark.parametrize("roles", [None, ("a0", "a1")])
 def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | None, tmp_path: Path) -> None:
-    from d3stats.inference.comparison.run_tables import recorded_of
     from d3stats.log import examine, read_log
     from d3stats.report.source import read_sources
+    from d3stats.sources import open as open_source
 
     lines = _large(tmp_path / "log.jsonl", 60, scores=True).read_text().splitlines()
     said = [
@@ -578,7 +578,7 @@ def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | Non
     path = tmp_path / "roles.jsonl"
     path.write_text("\n".join([*said[:1], *said[:0:-1]]) + "\n")
     (source,) = read_sources([path], roles=roles)
-    alone = recorded_of(read_log(path, strict=False), roles)
+    alone = open_source(read_log(path, strict=False), roles=roles).recorded()
     assert source.recorded is not None
     assert len(source.trajectories) == 60
     assert source.recorded.decision.tolist() == alone.decision.tolist()

@@ -21,10 +21,12 @@ from d3stats.inference.comparison.strata import (
     plot_panels,
     strata_tables,
 )
-from d3stats.inference.item_strata import ItemStrata, StrataOf, item_strata, read_besides
+from d3stats.inference.item_strata import ItemStrata, StrataOf, item_strata
+from d3stats.note import without_column
 from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
 from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result, json_value
+from d3stats.sources import open
 
 __all__ = [
     "Audit",
@@ -329,10 +331,14 @@ def by_kind(
 
     `again` tells the settings of the strata from the audit of the whole.
     """
-    kinds = None if isinstance(source, Judgments) else item_strata(source, strata, FIELDS)
-    source = source if kinds is None or kinds.log is None else kinds.log
-    data = as_judgments(source, votes=votes, **(reading or {}))
-    kinds = _kinds_of(data, strata) if kinds is None else kinds
+    if isinstance(source, Judgments):
+        data = source
+        kinds = _kinds_of(data, strata)
+        data = replace(data, notes=tuple(without_column(data.notes, kinds.column)))
+    else:
+        opened = open(source)
+        kinds = item_strata(opened, strata, FIELDS)
+        data = as_judgments(opened.aside(strata), votes=votes, **(reading or {}))
     if kinds.is_log:
         labels = kinds.labels(list(data.table.index), "debate", unit="debate")
     else:
@@ -349,7 +355,7 @@ def by_kind(
 
         mine = labels if name is None else _of_judge(labels, data, name)
         parts = by_stratum(mine, data.cluster, measure, unit="cluster", names=data.clusters)
-        return replace(whole, strata=parts, notes=tuple(read_besides(whole.notes, labels.column)))
+        return replace(whole, strata=parts)
 
     if not isinstance(found, Audits):
         return told(found, judge)

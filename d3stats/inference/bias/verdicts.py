@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats._words import setting
-from d3stats.inference.tables import Fields, place_of, read_source, unread_note
 from d3stats.log.arrays import RIGHT, WRONG
-from d3stats.log.column_names import Columns, to_choose
+from d3stats.log.column_names import to_choose
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
+from d3stats.sources import Reading, is_cube, open
+from d3stats.sources.tables import Fields, place_of, unread_note
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
@@ -204,16 +204,14 @@ def as_judgments(
     votes: Votes = "answer",
     decisions: bool = False,
     personas: bool = False,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Judgments:
     """Read verdicts on pairs of answers, or any votes of personas, from a table, a log or trajectories.
 
     Parameters
     ----------
-    source : Judgments, DataFrame, Trajectories, DebateLog, str or Path
-        A table (or a CSV or Parquet file of one) has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
+    source : Judgments, or what :func:`d3stats.open` takes
+        A table of verdicts has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
         read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
         ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
         length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
@@ -227,8 +225,8 @@ def as_judgments(
     personas : bool
         Whether personas are compared: votes may then be for any answers, of one coding with the labels, and the jurors
         of a log that records personas go by these (a juror without one has none).
-    missing_values, columns, encoding
-        As for :func:`~d3stats.inference.as_ratings`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -253,28 +251,30 @@ def as_judgments(
                 f"votes must be for A, B or tie in an audit of pairs; got votes for {list(source.answers[:5])}"
             )
         return source
-    path = source if isinstance(source, (str, Path)) else None
-    reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-    source, taken = read_source(source, FIELDS, **reading)
-    if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        asked = (list(source.items["question"]), source.items["label"])
-        doubt = several_labels(*asked) if source.coding == "answers" else ""
-        taken = [*([f"WARNING: {doubt}"] if doubt else []), *taken]
-        source = _from_log(source, decisions=decisions, personas=personas)
-    elif isinstance(source, Trajectories):
-        several = [f for f in source.findings() if f.kind == "questions with several labels"]
-        taken = [*warnings_of(several), *taken]
-        source = _from_trajectories(source, personas=personas)
-    elif isinstance(source, pd.DataFrame):
-        source = source.reset_index(drop=True)
-    if path is not None and isinstance(source, pd.DataFrame) and not {"item", "vote"} & set(source.columns):
-        raise ValueError(
-            f"{path} must have the columns item and vote, or those of a log; "
-            f"got {', '.join(map(str, source.columns[:20]))}{to_choose('item', 'vote')}"
-        )
-    if not isinstance(source, pd.DataFrame):
-        raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {type(source).__name__}")
-    return _coded(source, votes, missing_values, taken, personas)
+    opened = open(source, **reading)
+    missing_values = opened.reading.get("missing_values")
+    if opened.kind == "table" and not opened.is_log(FIELDS):
+        read = opened.items(FIELDS)
+        table, taken = read.frame.reset_index(drop=True), list(read.notes)
+        if opened.paths and not {"item", "vote"} & set(table.columns):
+            raise ValueError(
+                f"{opened.name} must have the columns item and vote, or those of a log; "
+                f"got {', '.join(map(str, table.columns[:20]))}{to_choose('item', 'vote')}"
+            )
+    elif opened.has_records:
+        log = opened.log()
+        asked = (list(log.items["question"]), log.items["label"])
+        doubt = several_labels(*asked) if log.coding == "answers" else ""
+        taken = [*([f"WARNING: {doubt}"] if doubt else []), *log.notes]
+        table = _from_log(log, decisions=decisions, personas=personas)
+    elif opened.kind == "arrays" or is_cube(opened.value):
+        t = opened.trajectories()
+        several = [f for f in t.findings() if f.kind == "questions with several labels"]
+        taken = [*warnings_of(several), *t.notes]
+        table = _from_trajectories(t, personas=personas)
+    else:
+        raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {opened.name}")
+    return _coded(table, votes, missing_values, taken, personas)
 
 
 def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:

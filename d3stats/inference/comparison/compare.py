@@ -6,12 +6,11 @@ The unit is the item, the unit of resampling the cluster (the question).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -32,12 +31,11 @@ from d3stats.inference.item_strata import (
     ItemStrata,
     NoSuchStrata,
     StrataOf,
-    read_besides,
     strata_of_runs,
     strata_or_none,
 )
-from d3stats.log.column_names import Columns
 from d3stats.result import Result, json_value
+from d3stats.sources import Reading, open_all
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
@@ -277,9 +275,6 @@ def compare(
     by: Literal["question", "debate"] = "question",
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
     weights: Weights = "item",
     strata: StrataOf = None,
     margin: float | None = None,
@@ -290,6 +285,7 @@ def compare(
     baseline: str | None = None,
     n_boot: int = 10_000,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> Comparison:
     """Estimate the differences of two or more runs over the same items, with clustered paired t intervals.
 
@@ -303,7 +299,7 @@ def compare(
         One per run; by default the runs' own, or letters.
     items : {"same", "intersection"}
         Refuse runs over different items, or compare on the items that all have.
-    value, by, missing, missing_values, columns, encoding
+    value, by, missing
         How runs are read, as for :func:`~d3stats.inference.comparison.runs.as_run`: `value` names a table's column of
         values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
     round_number : int or sequence of int or None, optional
@@ -368,23 +364,19 @@ def compare(
     choice("family", family, FAMILIES)
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
-    reading: dict[str, Any] = {"value": value, "by": by, "missing": missing, "missing_values": missing_values}
-    reading |= {"encoding": encoding}
     sources = (a, b, *more)
-    # A file is called what it is called, also "run".
-    files = [isinstance(source, (str, Path)) for source in sources]
+    opened = open_all(sources, **reading)
     kinds: list[ItemStrata | NoSuchStrata] = []
     if strata is not None:
-        of_tables: dict[str, Any] = {
-            "missing_values": missing_values,
-            "columns": columns,
-            "encoding": encoding,
-        }
-        kinds = [strata_or_none(source, strata, fields_of(value), **of_tables) for source in sources]
-    runs = as_runs(_opened(sources, kinds), _rounds(round_number, len(sources)), columns=columns, **reading)
-    if kinds:
-        pairs_of = zip(runs, sources, files, strict=True)
-        runs = [replace(run, name=_name_of(source)) if file else run for run, source, file in pairs_of]
+        kinds = [strata_or_none(one, strata, fields_of(value)) for one in opened]
+        opened = [
+            one.aside(strata) if isinstance(kind_of, ItemStrata) else one
+            for one, kind_of in zip(opened, kinds, strict=True)
+        ]
+    each_round = _rounds(round_number, len(sources))
+    runs = as_runs(opened, each_round, value=value, by=by, missing=missing)
+    # A file is called what it is called, also "run".
+    files = [one.stem is not None for one in opened]
     runs = _named(runs, names, files)
     choice("weights", weights, get_args(Weights))
     paired = pair(runs, items=items)
@@ -395,7 +387,6 @@ def compare(
         labels = strata_of_runs(kinds, paired.items, level=level_of, unit=unit)
         if weights == "question":
             labels = _of_clusters(labels, paired)
-        paired = replace(paired, notes=tuple(read_besides(paired.notes, labels.column)))
     if weights == "question":
         paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
@@ -439,16 +430,6 @@ def compare(
         unscored=paired.unscored,
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _opened(sources: Sequence[Any], kinds: Sequence[ItemStrata | NoSuchStrata]) -> list[Any]:
-    """Return the logs that were read with their strata, and the other sources."""
-    logs = [getattr(one, "log", None) for one in kinds] or [None] * len(sources)
-    return [source if log is None else log for source, log in zip(sources, logs, strict=True)]
-
-
-def _name_of(path: str | Path) -> str:
-    return Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
 def _of_clusters(labels: Labels, paired: PairedRuns) -> Labels:

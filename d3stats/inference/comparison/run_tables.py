@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,169 +11,16 @@ from numpy.typing import NDArray
 
 from d3stats._check import meant
 from d3stats._words import setting
-from d3stats.inference.tables import (
-    Fields,
-    TableFile,
-    is_table,
-    place_of,
-    question_clusters,
-    read_table,
-    unread_note,
-)
-from d3stats.log.column_names import Columns, to_choose
+from d3stats.log.column_names import to_choose
 from d3stats.log.contradictions import Told, told
-from d3stats.log.files import as_frame, as_path, is_frame
-from d3stats.log.tables import read_table as read_log_table
 from d3stats.log.tables import truths, truths_note
-from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
-from d3stats.values import canonical, is_missing_word, missing_words
+from d3stats.sources import Opened
+from d3stats.sources.recorded import RecordedLog
+from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note
+from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.values import canonical, is_missing_word
 
-if TYPE_CHECKING:
-    from d3stats.log.consistency import Checked
-    from d3stats.log.problems import Problem
-    from d3stats.log.reader import DebateLog
-
-__all__ = [
-    "RecordedLog",
-    "RunTable",
-    "as_recorded",
-    "decided_in",
-    "fields_of",
-    "from_frame",
-    "from_path",
-    "from_trajectories",
-    "read_recorded",
-    "recorded_of",
-]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RecordedLog:
-    """A log as arrays, with the decision that each debate recorded.
-
-    Attributes
-    ----------
-    decision : ndarray of object, shape (debates,)
-        What each debate's verdict record says; None where it has none, or says nothing.
-    roles : tuple of str
-        The roles that vote somewhere in the log.
-    problems : tuple of Problem
-        What is wrong with the files; empty when they were read strictly.
-    told : Told or None
-        What the log says of its questions, to be held against other logs.
-    """
-
-    trajectories: Trajectories
-    decision: NDArray[np.object_]
-    roles: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    told: Told | None = None
-
-    def __repr__(self) -> str:
-        return f"RecordedLog({self.trajectories!r}, {int(self.known.sum())} decisions)"
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Which debates have a recorded decision, shape (debates,)."""
-        return np.array([d is not None for d in self.decision], dtype=np.bool_)
-
-    @cached_property
-    def differs(self) -> NDArray[np.bool_]:
-        """Which decisions are another answer than the plurality of the debate's last round, shape (debates,)."""
-        t = self.trajectories
-        if t.n_rounds == 0:
-            return np.zeros(len(t), dtype=np.bool_)
-        last = t.verdicts()[np.arange(len(t)), np.maximum(t.depth, 1) - 1]
-        plurality = np.array([*t.answers, None], dtype=object)[last]  # MISSING, -1, is the last
-        other: NDArray[np.bool_] = self.known & (last != MISSING) & (plurality != self.decision)
-        return other
-
-    @cached_property
-    def usable(self) -> bool:
-        """Whether there are decisions, and they can be held against labels: votes are not just right or wrong."""
-        return self.trajectories.coding == "answers" and bool(self.known.any())
-
-    def note(self) -> str | None:
-        """Say in how many debates votes and decisions part, for readers of votes; None where nowhere."""
-        other = int(self.differs.sum()) if self.usable else 0
-        if not other:
-            return None
-        said = f" (here: {', '.join(self.roles)})" if self.roles else ""
-        return (
-            f"The recorded decision is not the plurality of the last votes in {other} of {len(self.decision)} "
-            "debates, so results from votes may differ from the decisions. Select the voting agents by "
-            f"role{said}."
-        )
-
-    def right(self) -> NDArray[np.float64]:
-        """Return 1 where the decision is the label, 0 where it is not, NaN where either is unknown."""
-        t = self.trajectories
-        label = np.array([*t.answers, None], dtype=object)[t.label]
-        unknown = ~self.known | (t.label == MISSING)
-        return np.where(unknown, np.nan, (self.decision == label).astype(float))
-
-
-def read_recorded(
-    *paths: str | Path,
-    strict: bool = True,
-    roles: Iterable[str] | None = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
-) -> RecordedLog:
-    """Read log files with their decisions; the parameters are those of :meth:`Trajectories.from_log`."""
-    from d3stats.log.reader import read_log
-
-    log = read_log(*paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding)
-    return recorded_of(log, roles)
-
-
-def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedLog:
-    """Return a log that was read as arrays, with its decisions."""
-    t = as_trajectories(log, roles=roles)
-    said: dict[Any, Any] = dict(zip(log.verdicts["debate"], log.verdicts["decision"], strict=True))
-    decision = np.array([said.get(name) for name in t.debates], dtype=object)
-    cast = log.turns["vote" if "vote" in log.turns.columns else "correct"].notna()
-    voting = tuple(sorted(set(log.turns.loc[cast, "role"].dropna())))
-    return RecordedLog(t, decision, voting, log.problems, told(log))
-
-
-def decided_in(checked: Checked, roles: Iterable[str] | None = None) -> RecordedLog:
-    """Return what :func:`recorded_of` does, from the columns of a log and without what it says of its questions."""
-    t = Trajectories._from_checked(checked, roles)
-    said = dict(
-        zip(
-            checked.verdicts.coded("debate").to_array(),
-            checked.verdicts.coded("decision").to_array(),
-            strict=True,
-        )
-    )
-    decision = np.array([said.get(name) for name in t.debates], dtype=object)
-    answers = checked.coding == "answers"
-    cast = checked.turns.coded("vote").codes >= 0 if answers else checked.turns.numbers("correct") >= 0
-    voting = checked.turns.coded("role")[cast].occurring()
-    return RecordedLog(t, decision, tuple(sorted(voting)), checked.problems)
-
-
-def as_recorded(source: LogSource | RecordedLog) -> RecordedLog:
-    """Read debates as :func:`d3stats.as_trajectories` does, with the decisions of a file, a table or a ``DebateLog``.
-
-    Arrays and ``Trajectories`` have none.
-    """
-    from d3stats.log.consistency import check
-    from d3stats.log.reader import read_checked
-
-    if isinstance(source, RecordedLog):
-        return source
-    paths = [source] if isinstance(source, (str, Path)) else source
-    if isinstance(paths, (list, tuple)) and paths and all(isinstance(one, (str, Path)) for one in paths):
-        return decided_in(read_checked([as_path(one) for one in paths]))
-    if is_frame(source):
-        return decided_in(check(read_log_table(as_frame(source), None), missing_words(None)).strictly())
-    if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        return recorded_of(source)
-    t = as_trajectories(source)
-    return RecordedLog(t, np.full(len(t), None, dtype=object))
+__all__ = ["RunTable", "fields_of", "from_frame", "from_trajectories", "items_of"]
 
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
@@ -206,23 +50,11 @@ def fields_of(value: str | None) -> Fields:
     return Fields(wanted, ("item",), ("question", *values), one_round=True)
 
 
-def from_path(
-    path: str | Path,
-    value: str | None = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
-) -> TableFile | RecordedLog:
-    """Read a debate log where the file has columns of one, else a tidy table."""
-    text = as_path(path)
-    reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
-    if not is_table(text):
-        return read_recorded(text, missing_values=missing_values, **reading)
-    read = read_table(text, fields_of(value), texts=_TEXTS, **reading)
-    if read is None:
-        return read_recorded(text, missing_values=missing_values, **reading)
-    if "item" not in read.frame.columns:
-        raise ValueError(f"{text} {_needs_columns(read.frame)}")
+def items_of(opened: Opened, value: str | None = None) -> TableFile:
+    """Return a table of items, one row per try, with the standard names of its columns."""
+    read = opened.items(fields_of(value), texts=_TEXTS)
+    if opened.paths and "item" not in read.frame.columns:
+        raise ValueError(f"{', '.join(opened.paths)} {_needs_columns(read.frame)}")
     return read
 
 

@@ -6,10 +6,9 @@ out has to be asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -18,21 +17,19 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats._words import counted, setting
 from d3stats.inference.comparison.run_tables import (
-    RecordedLog,
     RunTable,
     fields_of,
     from_frame,
-    from_path,
     from_trajectories,
+    items_of,
     missing_as_wrong,
-    recorded_of,
 )
-from d3stats.inference.tables import TableFile, blank_clusters, place_of
-from d3stats.log.column_names import Columns, MissingColumn, choice_of
 from d3stats.log.contradictions import Contradiction, Told, contradictions, refuse, renamed, warned
-from d3stats.log.files import as_frame, is_frame
 from d3stats.plausibility import MUCH_MISSING, warnings_of
-from d3stats.trajectories import Missing, Trajectories, as_trajectories
+from d3stats.sources import Reading, open, open_all
+from d3stats.sources.recorded import RecordedLog
+from d3stats.sources.tables import blank_clusters, place_of
+from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "as_runs", "pair"]
@@ -366,21 +363,19 @@ def as_run(
     by: ItemIs = "question",
     round_number: int | None = None,
     missing: Missing = "exclude",
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Run:
     """Return a run, one value per item, from a log, a table, a Series or an array.
 
     Parameters
     ----------
-    source : Run, Trajectories, RecordedLog, DebateLog, DataFrame, Series, array, str or Path
-        A path is read as a DataFrame is, or as a debate log. A log or ``Trajectories`` gives 1 where the verdict is the
-        label. A DataFrame has a column ``item`` and one of ``correct`` (0/1), ``score``, or the column that `value`
-        names, or ``vote`` and ``label`` (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or
-        else a ``question`` that several items share. In a CSV empty cells and words such as NA are missing. A DataFrame
-        with a column ``debate`` and no ``item`` is a log; columns may have the field's other names. A Series has items
-        as its index, an array of shape (items,) numbers them; an array of shape (debates, rounds, seats) holds votes.
+    source : Run, Series, or what :func:`d3stats.open` takes
+        A log or ``Trajectories`` gives 1 where the verdict is the label. A table of items has a column ``item`` and one
+        of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label`` (in one written
+        form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that several items share. In a
+        file empty cells and words such as NA are missing. A table with a column ``debate`` and no ``item`` is a log;
+        columns may have the field's other names. A Series has items as its index, an array of shape (items,) numbers
+        them; an array of shape (debates, rounds, seats) holds votes.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
@@ -395,12 +390,8 @@ def as_run(
         The round of a log that is taken, or a debate's last where it ended before; by default each debate's last.
     missing : {"exclude", "wrong"}
         Whether a value that could not be read is missing or counts 0, which right/wrong values alone can.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    columns : mapping of str to str, optional
-        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
-    encoding : str, optional
-        Encoding of a text file; UTF-8 by default.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -420,21 +411,20 @@ def as_run(
     """
     choice("missing", missing, ("exclude", "wrong"))
     choice("by", by, ("question", "debate"))
-    default: str | None = None
     cells: dict[str, str] = {}
     taken: list[str] = []
     recorded: RecordedLog | None = None
-    if isinstance(source, (str, Path)):
-        default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
-        source = from_path(source, value, missing_values, columns, encoding)
-        if isinstance(source, TableFile):
-            source, cells, taken = source.frame, source.cells, source.notes
-        elif isinstance(source, RecordedLog):
-            source, recorded = source.trajectories, source
-    elif isinstance(source, RecordedLog):
-        source, recorded = source.trajectories, source
-    elif not isinstance(source, (Run, Trajectories, pd.Series)):
-        source, recorded, taken = _in_memory(source, value, columns, missing_values)
+    opened = open(source, **reading)
+    default = opened.stem
+    source = opened.value if opened.kind == "values" else opened
+    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
+        source = pd.Series(source)
+    if opened.kind == "table" and not opened.is_log(fields_of(value)):
+        table_file = items_of(opened, value)
+        source, cells, taken = table_file.frame, table_file.cells, table_file.notes
+    elif opened.kind != "values" or isinstance(source, (np.ndarray, Mapping)):
+        recorded = opened.recorded()
+        source = recorded.trajectories
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
         got = f"got {round_number} for a table"
         raise ValueError(f"round_number must be left out where a run has no rounds; {got}")
@@ -452,7 +442,7 @@ def as_run(
         rows = pd.DataFrame({"item": items, "value": source.to_numpy(), "labelled": True})
         table = RunTable(rows, None if source.name is None else str(source.name))
     elif isinstance(source, pd.DataFrame):
-        table = from_frame(source, value, name or default or UNNAMED, missing_values)
+        table = from_frame(source, value, name or default or UNNAMED, opened.reading.get("missing_values"))
         table.notes[:0] = taken
         table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
     else:
@@ -466,8 +456,6 @@ def as_run(
 def as_runs(
     sources: Sequence[Any],
     round_numbers: Sequence[int | None] | None = None,
-    *,
-    columns: Columns = None,
     **reading: Any,
 ) -> list[Run]:
     """Return several runs, as :func:`as_run` does each, with one choice of columns and a round for each.
@@ -480,10 +468,8 @@ def as_runs(
         Runs, as :func:`as_run` reads them.
     round_numbers : sequence of int or None, optional
         The round of each log that is taken; by default each debate's last.
-    columns : mapping of str to str, optional
-        Own names of the tables' columns by their standard names.
     **reading
-        Further settings of :func:`as_run`.
+        Settings of :func:`as_run`, ``columns`` among them.
 
     Returns
     -------
@@ -495,48 +481,12 @@ def as_runs(
     >>> [run.value.tolist() for run in as_runs([[1, 0, 1], [0.5, 0.25, 1.0]])]
     [[1.0, 0.0, 1.0], [0.5, 0.25, 1.0]]
     """
-    runs: list[Run] = []
-    lacking: list[dict[str, MissingColumn]] = []
     rounds = [None] * len(sources) if round_numbers is None else round_numbers
-    for source, round_number in zip(sources, rounds, strict=True):
-        own, missing = choice_of(columns), {}
-        while True:
-            try:
-                runs.append(as_run(source, round_number=round_number, columns=own or None, **reading))
-                break
-            except MissingColumn as error:
-                # A log calls an item a debate.
-                field = next(name for name in own if name == error.field or error.field == "debate")
-                del own[field]
-                missing[field] = error
-            except ValueError:
-                if missing:
-                    raise next(iter(missing.values())) from None
-                raise
-        lacking.append(missing)
-    for field, told in lacking[0].items():
-        if all(field in missing for missing in lacking):
-            raise told
-    return runs
-
-
-def _in_memory(
-    source: Any, value: str | None, columns: Columns, missing_values: Iterable[str] | None
-) -> tuple[Any, RecordedLog | None, list[str]]:
-    """Return a table, a Series or Trajectories of what was handed over, the decisions of a log, and other names."""
-    if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        recorded = recorded_of(source)
-        return recorded.trajectories, recorded, []
-    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
-        return pd.Series(source), None, []
-    if is_frame(source):
-        table, fields = as_frame(source), fields_of(value)
-        if fields.is_log(table.columns, columns):
-            return as_trajectories(table, missing_values=missing_values, columns=columns), None, []
-        named, taken = fields.named(table, columns)
-        return named, None, taken
-    known = isinstance(source, (np.ndarray, Mapping))
-    return (as_trajectories(source, missing_values=missing_values) if known else source), None, []
+    how: Reading = {name: reading.pop(name) for name in get_type_hints(Reading) if name in reading}
+    return [
+        as_run(source if isinstance(source, Run) else opened, round_number=round_number, **reading)
+        for source, opened, round_number in zip(sources, open_all(sources, **how), rounds, strict=True)
+    ]
 
 
 def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:

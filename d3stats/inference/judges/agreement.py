@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, named_notes
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
-from d3stats.inference.item_strata import StrataOf, item_strata, read_besides, without_strata
+from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.inference.judges.coefficients import (
     PANEL,
     Coefficient,
@@ -28,8 +28,8 @@ from d3stats.inference.judges.coefficients import (
     need_pairs,
 )
 from d3stats.inference.judges.ratings import FIELDS, Ratings, Repeats, as_ratings
-from d3stats.log.column_names import Columns
 from d3stats.result import EstimatesResult, json_value
+from d3stats.sources import Reading, open
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -164,14 +164,12 @@ def agreement(
     categories: Sequence[Any] | None = None,
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
     kind: Kind = "cluster t",
     level: float = 0.95,
     n_boot: int = 10_000,
     rng: RngLike = None,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> AgreementTable:
     """Compute coefficients of agreement of all raters and Cohen's kappa of every pair, with intervals over clusters.
 
@@ -187,7 +185,7 @@ def agreement(
         Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Metric of alpha; by default "nominal", or "interval" with weights.
-    round_number, categories, repeats, by, missing_values, columns, encoding
+    round_number, categories, repeats, by
         As for :func:`as_ratings`.
     kind, level, n_boot, rng
         As for :func:`cohen_kappa`.
@@ -220,14 +218,15 @@ def agreement(
         metric = "nominal" if plain else "interval"
     How(kind, level, n_boot, None)
     kinds = None
-    unread: list[str] = []
-    if strata is not None:
-        reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
-        kinds = item_strata(source, strata, FIELDS, missing_values=missing_values, **reading)
-        source, columns, unread = without_strata(source, strata, FIELDS, **reading)
-        source = source if kinds.log is None else kinds.log
-    read = as_ratings(source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by,
-                      missing_values=missing_values, columns=columns, encoding=encoding)  # fmt: skip
+    if not isinstance(source, Ratings):
+        source = open(source, **reading)
+        kinds = None if strata is None else item_strata(source, strata, FIELDS)
+        source = source.aside(strata)
+    elif strata is not None:
+        kinds = item_strata(source, strata, FIELDS)
+    read = as_ratings(
+        source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by
+    )
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
     need_pairs(read, "agreement")
@@ -264,7 +263,6 @@ def agreement(
     # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
     estimates = [one.estimate for one in (*panel, *pairs)]
     few = named_notes([(e.name, [e.note] if e.note else []) for e in estimates], "coefficients")
-    seen = list(notes) if kinds is None else read_besides(notes, kinds.column)
     missing = int(np.sum(read.codes == MISSING))
     parts: tuple[Strata, ...] = ()
     if kinds is not None:
@@ -283,7 +281,7 @@ def agreement(
         refused = whole
     return AgreementTable(panel=tuple(panel), pairs=tuple(pairs), refused=refused, raters=read.raters,
                           categories=read.categories, n_items=read.n_items, n_clusters=read.n_clusters,
-                          n_missing=missing, notes=(*unread, *seen, *few), strata=parts)  # fmt: skip
+                          n_missing=missing, notes=(*notes, *few), strata=parts)  # fmt: skip
 
 
 def _pair_title(pair: tuple[str, str]) -> str:

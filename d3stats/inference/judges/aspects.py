@@ -6,11 +6,11 @@ groundedness and prints, for each aspect, Spearman's and Kendall's correlation w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,10 @@ from d3stats.agent import RESPONSE
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.judges.correlation import CorrelationKind, Method, correlation
 from d3stats.log.doctor import scales_beside
-from d3stats.log.reader import DebateLog, read_log
+from d3stats.log.reader import DebateLog
 from d3stats.log.scores import scored_turns
 from d3stats.result import EstimatesResult
+from d3stats.sources import Reading, open
 from d3stats.values import canonical
 
 __all__ = ["AspectCorrelations", "aspect_correlations", "direct_scores"]
@@ -36,17 +37,18 @@ _ABOUT = ("debate", "question", "cluster")
 
 
 def direct_scores(
-    log: str | Path | DebateLog | Iterable[str | Path],
+    log: Any,
     *,
     round: int | None = None,
     scale: Scale | None = None,
     side: str = RESPONSE,
+    **reading: Unpack[Reading],
 ) -> pd.DataFrame:
     """Average the scores that single responses were given, aspect by aspect, over the agents of one round.
 
     Parameters
     ----------
-    log : path, several paths or DebateLog
+    log : what :func:`d3stats.open` takes
         A log in which responses were scored, as ``chateval`` writes it for items with one candidate.
     round : int, optional
         From 1; by default the last round of each debate in which the response was to be scored.
@@ -55,6 +57,8 @@ def direct_scores(
         agents were given, where the journal beside the log's file tells it.
     side : str
         What was scored, by its name in the log's scores.
+    **reading : Reading
+        How the log is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def direct_scores(
     >>> direct_scores(path).columns.tolist()
     ['debate', 'question', 'cluster', 'agents', 'coherence', 'naturalness']
     """
-    single = _SingleScores.of(log, side, round)
+    single = _SingleScores.of(open(log, **reading).log(), side, round)
     return single.averaged(checked=single.check(scale))
 
 
@@ -99,11 +103,7 @@ class _SingleScores:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, log: str | Path | DebateLog | Iterable[str | Path], side: str, round: int | None
-    ) -> _SingleScores:
-        if not isinstance(log, DebateLog):
-            log = read_log(log) if isinstance(log, (str, Path)) else read_log(*log)
+    def of(cls, log: DebateLog, side: str, round: int | None) -> _SingleScores:
         scales = scales_beside(log.files)
         if round is not None:
             round = integer("round", round, minimum=1)
@@ -282,7 +282,7 @@ def aspect_correlations(
     if isinstance(scores, pd.DataFrame):
         table = scores
     else:
-        single = _SingleScores.of(scores, RESPONSE, None)
+        single = _SingleScores.of(open(scores).log(), RESPONSE, None)
         table = single.averaged(checked=single.check(scale) if scale is None else True)
     of_table = tuple(table.attrs.get("notes", ()))
     wanted: list[Method] = list(methods)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import integer
-from d3stats.trajectories import LogSource, as_trajectories
+from d3stats.sources import LogSource, as_trajectories
 
 __all__ = ["disputed_debates"]
 

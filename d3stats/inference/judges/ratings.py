@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,17 +15,11 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats._words import counted, setting
-from d3stats.inference.tables import (
-    Fields,
-    blank_clusters,
-    place_of,
-    question_clusters,
-    read_source,
-    unread_note,
-)
-from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
+from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_type
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, several_labels, warnings_of
+from d3stats.sources import Opened, Reading, is_cube, open
+from d3stats.sources.tables import Fields, blank_clusters, place_of, question_clusters, unread_note
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
@@ -221,15 +214,13 @@ def as_ratings(
     raters: Sequence[str] | None = None,
     repeats: Repeats = "refuse",
     by: ItemIs = "debate",
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Ratings:
     """Read ratings, one category per item and rater, from a table, a log or trajectories.
 
     Parameters
     ----------
-    source : Ratings, Trajectories, DebateLog, DataFrame, str or Path
+    source : Ratings, or what :func:`d3stats.open` takes
         A long table has the columns ``item, rater, vote`` and optionally ``label, cluster, round``. Any other
         DataFrame is wide: a row per item (named by a column ``item``, else by the index), a column per rater,
         and optionally ``label`` and ``cluster``. Without ``cluster``, items that share a ``question`` form a
@@ -248,12 +239,8 @@ def as_ratings(
     by : {"debate", "question"}
         What an item is in a log. By "question", votes of several runs meet: a rater is then "RUN: AGENT" where
         there are several runs.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    columns : mapping of str to str, optional
-        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
-    encoding : str, optional
-        Encoding of a text file; UTF-8 by default.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -280,7 +267,7 @@ def as_ratings(
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
         ratings = source if categories is None else _recoded(source, categories)
     else:
-        table = _long_table(source, round_number, repeats, by, missing_values, columns, encoding)
+        table = _long_table(open(source, **reading), round_number, repeats, by)
         ratings = _from_table(*table, categories)
     return ratings if raters is None else ratings.of(raters)
 
@@ -367,32 +354,29 @@ def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
 
 
 def _long_table(
-    source: Any,
-    round_number: int | None,
-    repeats: Repeats,
-    by: str,
-    missing_values: Iterable[str] | None,
-    columns: Columns,
-    encoding: str | None,
+    opened: Opened, round_number: int | None, repeats: Repeats, by: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
-    named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
-    reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-    source, notes = read_source(source, FIELDS, **reading)
-    if not isinstance(source, pd.DataFrame):
-        missing_values = ()  # words that are left in a log are answers
-    if isinstance(source, Trajectories):
-        table = _of_trajectories(source, round_number, by, notes)
-    elif isinstance(source, pd.DataFrame):
-        table = _of_frame(source, round_number, notes, named)
-    elif hasattr(source, "turns") and hasattr(source, "verdicts"):
-        table = _of_log(source, round_number, by, notes)
+    missing_values: Iterable[str] | None = ()  # words that are left in a log are answers
+    attrs: Mapping[Any, Any] = {}
+    if opened.kind == "table" and not opened.is_log(FIELDS):
+        read_table, missing_values = opened.items(FIELDS), opened.reading.get("missing_values")
+        notes, attrs = list(read_table.notes), read_table.frame.attrs
+        named = opened.name if opened.paths else "a table of ratings"
+        table = _of_frame(read_table.frame, round_number, notes, named)
+    elif opened.has_records:
+        log = opened.log()
+        notes = list(log.notes)
+        table = _of_log(log, round_number, by, notes)
+    elif opened.kind == "arrays" or is_cube(opened.value):
+        notes = list(opened.trajectories().notes)
+        table = _of_trajectories(opened.trajectories(), round_number, by, notes)
     else:
         kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
-        raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
+        raise TypeError(f"ratings must be {kinds}; got {opened.name}")
     if table.empty:
         raise ValueError("ratings must have at least one item and one rater; got none")
-    read_from, attrs = table.index, source.attrs if isinstance(source, pd.DataFrame) else {}
+    read_from = table.index
     table = table.reset_index(drop=True)
     names = {}
     for column in ("item", "rater"):

@@ -38,10 +38,10 @@ from d3stats.inference.printed_tables.significance import (
     implied_df,
     t_range,
 )
-from d3stats.inference.tables import read_cells
 from d3stats.log.column_names import Columns, resolve, to_choose
-from d3stats.log.files import as_path
 from d3stats.result import Result
+from d3stats.sources import open
+from d3stats.sources.tables import cells_of
 
 __all__ = [
     "CHECKS",
@@ -870,7 +870,8 @@ def _own_names(heads: Iterable[object], columns: Columns) -> dict[object, str]:
 def _of_file(path: str | Path, n: int | None, columns: Columns, encoding: str | None) -> UserTable:
     """Read a table of a file as text, for 0.60 says more than 0.6; say where the file's format does not keep it."""
     try:
-        frame, sheet = read_cells(as_path(path), encoding)
+        sheet = open(path, encoding=encoding).sheet()
+        frame = cells_of(sheet)
     except ValueError as error:
         commas = "a row must have" in str(error)
         raise ValueError(f"{error}; put a number that holds a comma in quotes" if commas else error) from None

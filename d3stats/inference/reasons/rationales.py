@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,6 @@ from d3stats.inference.reasons.evidence import (
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
 from d3stats.inference.reasons.texts import Order, Texts, as_texts
-from d3stats.log.column_names import Columns
 from d3stats.log.contradictions import contradictions, renamed, warned
 from d3stats.resampling import (
     FEW_CLUSTERS,
@@ -59,6 +58,7 @@ from d3stats.resampling import (
 )
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
 from d3stats.result import EstimatesResult
+from d3stats.sources import Opened, Reading, open, open_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -283,9 +283,7 @@ def rationales(
     family: Family = "holm",
     level: float = 0.95,
     rng: RngLike = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Rationales:
     """Measure rationales: how many cite the debate, how alike they are, and which reasons go with dissent.
 
@@ -325,8 +323,8 @@ def rationales(
         Level of the intervals, in (0, 1).
     rng : Generator, int or None
         Used only in disputed debates with more than 2,000 ways to deal out the dissenting votes.
-    missing_values, columns, encoding
-        As in :func:`d3stats.read_log`.
+    **reading : Reading
+        How a log is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -363,7 +361,7 @@ def rationales(
     >>> round(rationales(table, ignore="argued", repeated_words=None)[CITES].value, 3)
     0.333
     """
-    said = as_texts(log, role, round_number, missing_values, columns, encoding, order)
+    said = as_texts(open(log, **reading), role, round_number, order)
     vectors, why = _vectors([said], embed)
     chosen = _Chosen(cites, ignore, repeated_words, reasons, family, level, rng)
     return _measured(said, vectors[0], chosen, why)
@@ -497,9 +495,7 @@ def compare_rationales(
     family: Family = "holm",
     level: float = 0.95,
     rng: RngLike = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> RationaleComparison:
     """Compare the rationales of two logs, measure by measure, paired by question where they share questions.
 
@@ -516,8 +512,8 @@ def compare_rationales(
         As for :func:`rationales`; one array per log, with a row for every rationale of the log.
     role, round_number, order, cites, ignore, repeated_words, reasons, family, level, rng
         As for :func:`rationales`.
-    missing_values, columns, encoding
-        As in :func:`d3stats.read_log`.
+    **reading : Reading
+        How a log is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -537,9 +533,9 @@ def compare_rationales(
     >>> next(e for e in found.differences if e.name.startswith("mean cosine")).name
     'mean cosine within a debate, generic - personas'
     """
-    chosen_texts = (role, round_number, missing_values, columns, encoding, order)
-    both = [as_texts(log, *chosen_texts) for log in (first, second)]
-    called = _names(names, first, second)
+    opened = open_all((first, second), **reading)
+    both = [as_texts(log, role, round_number, order) for log in opened]
+    called = _names(names, *opened)
     apart = warned(contradictions(renamed([each.told for each in both], called)))
     generator = as_rng(rng)
     if embed is not None and not callable(embed):
@@ -850,12 +846,12 @@ def _few(estimates: Iterable[Estimate]) -> list[str]:
 # ------------------------------------------------------------------------------------------------ two logs
 
 
-def _names(given: tuple[str, str] | None, first: Any, second: Any) -> tuple[str, str]:
+def _names(given: tuple[str, str] | None, first: Opened, second: Opened) -> tuple[str, str]:
     if given is not None:
         if len(given) != 2 or len(set(given)) < 2:
             raise ValueError(f"names must be two different names; got {given!r}")
         return str(given[0]), str(given[1])
-    paths = [Path(one).name if isinstance(one, (str, Path)) else "" for one in (first, second)]
+    paths = [Path(one.name).name if len(one.paths) == 1 else "" for one in (first, second)]
     if all(paths) and paths[0] != paths[1]:
         return paths[0], paths[1]
     return "first", "second"

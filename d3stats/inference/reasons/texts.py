@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,14 +23,11 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant
 from d3stats._words import counted, cut, setting, verb, visible
-from d3stats.log.column_names import Columns, to_type
-from d3stats.log.consistency import check
+from d3stats.log.column_names import to_type
 from d3stats.log.contradictions import Told, told
-from d3stats.log.files import as_frame, as_path, find_files, is_frame, journal_path
-from d3stats.log.reader import DebateLog, in_order, log_of, read_checked, seated
-from d3stats.log.tables import read_table
-from d3stats.trajectories import Trajectories
-from d3stats.values import missing_words
+from d3stats.log.files import LogFile, journal_path
+from d3stats.log.reader import DebateLog, in_order, seated
+from d3stats.sources import Opened, Reading, open
 
 __all__ = ["SAID", "SPEAKING", "Order", "Speaking", "Texts", "as_texts", "rationale_texts", "stages_of"]
 
@@ -190,9 +186,7 @@ def rationale_texts(
     *,
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pd.DataFrame:
     """Return the rationales of a log, one row each, sorted by debate and agent.
 
@@ -200,8 +194,10 @@ def rationale_texts(
 
     Parameters
     ----------
-    log, role, round_number, missing_values, columns, encoding
+    log, role, round_number
         As for :func:`rationales`.
+    **reading : Reading
+        How the log is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -219,23 +215,20 @@ def rationale_texts(
     >>> rationale_texts(pd.DataFrame(said | {"rationale": ["A is right.", "B is clearer."]}))["text"].tolist()
     ['A is right.', 'B is clearer.']
     """
-    return as_texts(log, role, round_number, missing_values, columns, encoding).table
+    return as_texts(open(log, **reading), role, round_number).table
 
 
 def as_texts(
-    source: Any,
+    opened: Opened,
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
     order: Order | None = None,
 ) -> Texts:
     """Read the texts of a log and choose the rationales; arguments as for :func:`rationales`."""
     if order is not None:
         choice("order", order, get_args(Order))
-    words = set(missing_words(missing_values))
-    log, named, rows, journals = _log_with_texts(source, missing_values, columns, encoding)
+    words = set(opened.missing_words)
+    log, named, rows, journals = _log_with_texts(opened)
     turns = log.turns
     text = _texts(turns["text"], words) if "text" in turns.columns else np.full(len(turns), None)
     has_text = np.array([one is not None for one in text], dtype=np.bool_)
@@ -283,46 +276,28 @@ def as_texts(
 
 
 def _log_with_texts(
-    source: Any, missing_values: Iterable[str] | None, columns: Columns, encoding: str | None
+    opened: Opened,
 ) -> tuple[DebateLog, str, NDArray[np.int64] | None, dict[str, str]]:
     """Return a log read with its texts, what it is called, the row of each turn, and the protocols of its journals."""
-    reading: dict[str, Any] = {"columns": columns, "encoding": encoding, "texts": True}
-    several = isinstance(source, (list, tuple)) and bool(source)
-    if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
-        paths = [as_path(one) for one in ([source] if isinstance(source, (str, Path)) else source)]
-        checked = read_checked(paths, missing_values=missing_values, **reading)
-        rows, names = in_order(checked).turns.row, [source] if not several else list(source)
-        log = log_of(checked)
-        return log, ", ".join(map(str, names[:3])), rows, _journals(paths, log.items["log"])
-    if is_frame(source):
-        if encoding is not None:
-            raise ValueError(f"encoding must be left out for a DataFrame; got encoding={encoding!r}")
-        records = read_table(as_frame(source), columns=columns, texts=True)
-        checked = check(records, missing_words(missing_values)).strictly()
-        return log_of(checked), "the table", in_order(checked).turns.row, {}
-    if isinstance(source, DebateLog):
-        given = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-        for name, value in given.items():
-            if value is not None:
-                raise ValueError(f"{name} must be left out for a DebateLog; got {name}={value!r}")
-        if "text" not in source.turns.columns:
+    if not opened.has_records:
+        raise TypeError(
+            f"log must hold what was said; got {opened.name}, which holds votes alone: give the path or the table that "
+            "they were read from"
+        )
+    log = opened.log(texts=True)
+    if opened.kind == "log":
+        if "text" not in log.turns.columns:
             raise ValueError(
                 "log must hold what was said; got a DebateLog without texts: read it with read_log(..., texts=True)"
             )
-        return source, "the log", None, {}
-    if isinstance(source, Trajectories):
-        raise TypeError(
-            "log must hold what was said; got Trajectories, which hold votes alone: give the path or the table that "
-            "they were read from"
-        )
-    raise TypeError(
-        f"log must be a path, a list of paths, a DataFrame or a DebateLog; got {type(source).__name__}"
-    )
+        return log, "the log", None, {}
+    rows = in_order(opened.checked(texts=True)).turns.row
+    return log, opened.name, rows, _journals(opened.files, log.items["log"])
 
 
-def _journals(paths: Iterable[str | Path], runs: pd.Series) -> dict[str, str]:
+def _journals(logs: Sequence[LogFile], runs: pd.Series) -> dict[str, str]:
     """Return the protocol with its parameters of each run that has a journal beside its log."""
-    files = [file.path for file in find_files(paths)]
+    files = [file.path for file in logs]
     known = [str(run) for run in pd.unique(runs.dropna())]
     found = {}
     for path in files:

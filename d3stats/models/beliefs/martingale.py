@@ -37,7 +37,7 @@ from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
 from d3stats.result import Result
-from d3stats.trajectories import LogSource, log_or_array
+from d3stats.sources import LogSource, log_or_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from d3stats.models.gaps.posterior import (
     signed_gaps,
     variance,
 )
-from d3stats.trajectories import LogSource
+from d3stats.sources import LogSource
 
 __all__ = ["BetaGap", "contraction_table", "gap_posterior"]
 

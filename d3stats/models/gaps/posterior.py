@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
-from d3stats.trajectories import LogSource, log_or_array
+from d3stats.sources import LogSource, log_or_array
 
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]

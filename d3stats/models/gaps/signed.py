@@ -17,7 +17,7 @@ from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.models.gaps.posterior import KINDS, Floats, Kind, floats, posterior_table, prior, signed_gaps
-from d3stats.trajectories import LogSource
+from d3stats.sources import LogSource
 
 __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number, refuse_first
 from d3stats.models.gaps.posterior import BetaPosterior, Floats, floats, prior
-from d3stats.trajectories import LogSource, as_trajectories
+from d3stats.sources import LogSource, as_trajectories
 
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
 

@@ -25,7 +25,8 @@ from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _lat
 from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, question_kind, refit
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 from d3stats.result import Result
-from d3stats.trajectories import LogSource, Trajectories, log_or_array
+from d3stats.sources import LogSource, log_or_array
+from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,9 @@ from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space,
 from d3stats.planning.calibration.path_likelihood import fit_likelihood, is_exact
 from d3stats.planning.study import Study
 from d3stats.result import Result
+from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import StoppingRule
-from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import World
 from d3stats.worlds.base import to_toml, world_types
 
@@ -435,6 +436,7 @@ def calibrate(
     n_starts: int = 3,
     n_rep: int = 400,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> Calibration:
     """Fit the free parameters of a world to a pilot log.
 
@@ -460,6 +462,8 @@ def calibrate(
         Replicated pilots of the checks.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -494,7 +498,7 @@ def calibrate(
     integer("n_sim", n_sim, minimum=100)
     integer("n_starts", n_starts, minimum=1)
     integer("n_rep", n_rep, minimum=20)
-    pilot = as_trajectories(pilot)
+    pilot = as_trajectories(pilot, **reading)
     stream = as_rng(rng)
     template = _template(world, pilot)
     space = Space(template, default_free(template) if free is None else free)

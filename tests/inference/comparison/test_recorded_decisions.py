@@ -10,9 +10,9 @@ import pytest
 from d3stats import Trajectories
 from d3stats.inference import agreement, as_ratings, as_run, compare, jury_curve
 from d3stats.inference.bias import as_judgments, persona_effect, position_bias
-from d3stats.inference.comparison.run_tables import read_recorded
 from d3stats.log import Item, LogWriter, Turn, Verdict
 from d3stats.models.mixtures.rounds import rounds_drift
+from d3stats.sources import open as open_source
 
 PAIR = ("A", "B")
 SEATS = {"moderator": "moderator", "debater, affirmative": "affirmative", "debater, negative": "negative"}
@@ -142,7 +142,7 @@ def test_decisions_in_another_spelling_than_the_labels_are_told_of(tmp_path: Pat
 
 
 def test_what_differs_is_counted_by_roles(path: Path) -> None:
-    everybody, one = read_recorded(path), read_recorded(path, roles=["moderator"])
+    everybody, one = open_source(path).recorded(), open_source(path, roles=["moderator"]).recorded()
     assert everybody.differs.tolist() == [True, False, True, False, False]
     said = everybody.note()
     assert said is not None

@@ -1,13 +1,12 @@
-"""Tables of runs and of ratings as files: columns of text as they are written, and columns of numbers."""
+"""Tables of items: which columns tell them from a log, and their cells as texts or numbers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from d3stats._words import counted
@@ -22,37 +21,44 @@ from d3stats.log.column_names import (
     renamed,
     resolve,
 )
-from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
+from d3stats.log.files import as_frame
 from d3stats.log.problems import Problem
-from d3stats.log.reader import flat_rows, is_flat
-from d3stats.log.sheets import Sheet, mapping_sheet, open_sheet
-from d3stats.trajectories import as_trajectories
+from d3stats.log.sheets import Sheet
+from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
 
 __all__ = [
     "Fields",
+    "Lines",
     "TableFile",
     "blank_clusters",
-    "is_table",
+    "cells_of",
+    "one_frame",
     "place_of",
     "question_clusters",
-    "read_cells",
-    "read_source",
-    "read_table",
+    "sound",
+    "table_of_sheet",
     "unread_note",
 ]
 
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx")
-_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
-_PARQUET = (".parquet", ".pq")
 _BOOLEANS = {"true": "1", "false": "0"}
 
 
 class Lines:
-    """The line of each row of a table in its file; a frame keeps it in its ``attrs``."""
+    """The file and line of each row of a table; a frame keeps it in its ``attrs``."""
 
-    def __init__(self, file: str, line: Any) -> None:
-        self.file, self.line = file, line
+    def __init__(self, files: Sequence[str], file: Any, line: Any) -> None:
+        self.files, self.file, self.line = files, file, line
+
+    @classmethod
+    def of(cls, sheets: Sequence[Sheet]) -> Lines:
+        """Return the places of the rows of sheets, one below the other."""
+        sizes = [len(sheet.line) for sheet in sheets]
+        return cls(
+            [sheet.name for sheet in sheets],
+            np.repeat(np.arange(len(sheets)), sizes),
+            np.concatenate([sheet.line for sheet in sheets]),
+        )
 
     def __deepcopy__(self, memo: object) -> Lines:
         return self  # pandas copies attrs with every frame
@@ -73,7 +79,8 @@ def place_of(frame: pd.DataFrame, row: int | str) -> str:
     lines = frame.attrs.get("lines")
     if lines is None:
         return f"at row {row + 1} (counted from 1)"
-    return "in " + Problem(lines.file, int(lines.line[row]), None, "", "wrong field").place
+    file = lines.files[int(lines.file[row])]
+    return "in " + Problem(file, int(lines.line[row]), None, "", "wrong field").place
 
 
 @dataclass(frozen=True)
@@ -132,64 +139,36 @@ class TableFile:
     cells: dict[str, str] = field(default_factory=dict)
 
 
-def is_table(path: str | Path) -> bool:
-    """Say whether this is a CSV, TSV, Excel or Parquet file that exists, or one of JSON lines without types.
-
-    A name in brackets may be one.
-    """
-    if not Path(path).is_file():
-        return False
-    name = str(path).lower()
-    return name.endswith((*_TEXT, *_PARQUET)) or (name.endswith(_LINES) and is_flat(*find_files([path])))
-
-
-def read_table(
-    path: str | Path,
+def table_of_sheet(
+    sheets: Sequence[Sheet],
     fields: Fields,
     *,
     texts: Collection[str] | None = None,
     columns: Columns = None,
-    encoding: str | None = None,
-) -> TableFile | None:
-    """Read a CSV, TSV, Excel or Parquet table, or JSON lines without types; None where it is a log of debates.
+) -> TableFile:
+    """Return the rows of sheets with the same columns as one table of items.
 
     Parameters
     ----------
-    path : str or Path
+    sheets : sequence of Sheet
     fields : Fields
     texts : collection of str, optional
         Columns that stay text as it was written, to be read later by :mod:`d3stats.values`; by default
         all. Others become numbers where all their cells are, and words for missing are missing.
     columns : mapping, optional
         Own names of columns by their standard names.
-    encoding : str, optional
-        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------
     ValueError
-        When the file is empty or no table.
+        When a column occurs twice, or the sheets have different columns.
     """
-    if str(path).lower().endswith(_PARQUET):
-        frame = _parquet(str(path))
-        if fields.is_log(frame.columns, columns):
-            return None
-        frame, taken = fields.named(frame, columns)
-        frame.attrs["lines"] = Lines(str(path), range(1, len(frame) + 1))
-        return TableFile(frame, taken)
-    opened = _opened(path, encoding)
-    if not isinstance(opened, Problem) and fields.is_log(opened.names, columns):
-        return None
-    sheet = _sound(opened)
-    twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{path} must name each column once; got {twice!r} twice")
-    cells_of = {
-        name: pd.Series(column.to_array(), dtype=object)
-        for name, column in zip(sheet.names, sheet.columns, strict=True)
-    }
-    frame, taken = fields.named(pd.DataFrame(cells_of, columns=list(cells_of)), columns)
-    frame.attrs["lines"] = Lines(sheet.name, sheet.line)
+    for sheet in sheets:
+        twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{sheet.name} must name each column once; got {twice!r} twice")
+    frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
+    frame.attrs["lines"] = Lines.of(sheets)
     said = {}
     for column in frame.columns:
         cells = frame[column].astype(object)
@@ -202,45 +181,48 @@ def read_table(
                 )
             cells = _numbers(cells.mask(words, None))
         frame[column] = cells
-    return TableFile(frame, [*taken, *sheet.notes], said)
+    return TableFile(frame, [*taken, *(note for sheet in sheets for note in sheet.notes)], said)
 
 
-def read_cells(path: str | Path, encoding: str | None = None) -> tuple[pd.DataFrame, Sheet]:
-    """Read any table as texts, with the names of its columns as they are written; empty cells are "".
+def _cells_of(sheet: Sheet) -> pd.DataFrame:
+    cells = {
+        name: pd.Series(column.to_array(), dtype=object)
+        for name, column in zip(sheet.names, sheet.columns, strict=True)
+    }
+    return pd.DataFrame(cells, columns=list(cells))
 
-    Parameters
-    ----------
-    path : str or Path
-        CSV, TSV, Excel, Parquet, or JSON lines.
-    encoding : str, optional
-        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
-    Returns
-    -------
-    frame : DataFrame
-        Rows in which no cell is filled are left out.
-    sheet : Sheet
-        The table as it was read: its name, its notes, and which columns hold numbers of the format's own.
+def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
+    """Put the rows of tables with the same columns together."""
+    frames = [as_frame(table) for table in tables]
+    if len(frames) == 1:
+        return frames[0]
+    first = [str(name) for name in frames[0].columns]
+    for frame in frames[1:]:
+        names = [str(name) for name in frame.columns]
+        if sorted(names) != sorted(first):
+            differ = sorted(set(names) ^ set(first))
+            raise ValueError(
+                "tables in a list must have the same columns, to be read as one table; "
+                f"got {', '.join(map(repr, differ[:8]))} in some of them only; give them the same names, "
+                "and join them with pd.concat"
+            )
+    return pd.concat(frames, ignore_index=True)
 
-    Raises
-    ------
-    ValueError
-        When the file is empty or no table.
+
+def cells_of(sheet: Sheet) -> pd.DataFrame:
+    """Return a table as texts, with the names of its columns as they are written; empty cells are "".
+
+    Rows in which no cell is filled are left out.
     """
-    sheet = _sound(_opened(path, encoding))
     cells = {k: pd.Series(column.to_array(), dtype=object) for k, column in enumerate(sheet.columns)}
     frame = pd.DataFrame(cells, columns=list(cells)).fillna("")
     frame.columns = pd.Index(sheet.names, dtype=object)
     filled = frame.map(lambda cell: bool(str(cell).strip())).any(axis=1).to_numpy(dtype=bool)
-    return frame[filled].reset_index(drop=True), sheet
+    return frame[filled].reset_index(drop=True)
 
 
-def _opened(path: str | Path, encoding: str | None) -> Sheet | Problem:
-    (file,) = find_files([path])
-    return _lines_sheet(file) if file.format == "jsonl" else open_sheet(file, encoding)
-
-
-def _sound(sheet: Sheet | Problem) -> Sheet:
+def sound(sheet: Sheet | Problem) -> Sheet:
     """Return a table without problems; refuse any other."""
     problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
     if isinstance(sheet, Problem) or problems:
@@ -250,25 +232,6 @@ def _sound(sheet: Sheet | Problem) -> Sheet:
     if not sheet.names:
         raise ValueError(f"{sheet.name} must be a table with a line of column names; got none")
     return sheet
-
-
-def _lines_sheet(file: LogFile) -> Sheet | Problem:
-    whole = unusable(file)
-    rows, problems = ([], [whole]) if whole else flat_rows(file)
-    return problems[0] if problems else mapping_sheet(file.name, rows)
-
-
-def _parquet(path: str) -> pd.DataFrame:
-    import duckdb
-
-    # A pattern to DuckDB, so signs of patterns are put in brackets.
-    literal = re.sub(r"([*?[])", r"[\1]", path)
-    try:
-        with duckdb.connect() as connection:
-            frame: pd.DataFrame = connection.read_parquet(literal).df()
-    except duckdb.Error as error:
-        raise ValueError(f"{path} must be a Parquet file; got: {str(error).splitlines()[0]}") from None
-    return frame
 
 
 def _numbers(cells: pd.Series) -> pd.Series:
@@ -281,44 +244,9 @@ def _numbers(cells: pd.Series) -> pd.Series:
         return cells
 
 
-def read_source(
-    source: Any,
-    fields: Fields,
-    *,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
-) -> tuple[Any, list[str]]:
-    """Return a table of items, a debate log or trajectories, and notes on how it was read.
-
-    Parameters
-    ----------
-    source : str, Path, DataFrame, DebateLog or Trajectories
-        A path or frame with the columns of a log is read as one; anything else comes back as it is.
-    fields : Fields
-        What tells the table from a log.
-    """
-    from d3stats.log.reader import read_log
-
-    if isinstance(source, (str, Path)):
-        path = as_path(source)
-        read = read_table(path, fields, columns=columns, encoding=encoding) if is_table(path) else None
-        if read is not None:
-            return read.frame, read.notes
-        source = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
-    elif is_frame(source):
-        source = as_frame(source)
-        if not fields.is_log(source.columns, columns):
-            return fields.named(source, columns)
-        source = as_trajectories(source, missing_values=missing_values, columns=columns)
-    return source, list(getattr(source, "notes", ()))
-
-
-def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[str]:
+def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[Note]:
     """Return a note on the columns of a table that were not read, since one of them may be the cluster."""
-    unread = [str(column) for column in frame.columns if column not in read]
-    more = f" and {len(unread) - 8} more" if len(unread) > 8 else ""
-    return [f"columns that were not read: {', '.join(unread[:8])}{more}"] if unread else []
+    return unread(str(column) for column in frame.columns if column not in read)
 
 
 def question_clusters(frame: pd.DataFrame) -> str:

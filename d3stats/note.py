@@ -1,0 +1,118 @@
+"""What was noticed while a source was read or a number computed: a sentence for people, with values for code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+__all__ = ["Note", "severity_of", "unread", "without_column"]
+
+Severity = Literal["note", "warning"]
+
+
+class Note(str):
+    """A sentence that carries what it is about, so that no code has to read the sentence.
+
+    Parameters
+    ----------
+    text : str
+        The sentence; that of a warning begins with ``WARNING:`` when it is printed.
+    kind : str
+        What kind of thing was noticed, "unread columns" and so on.
+    severity : {"note", "warning"}
+        Whether numbers above may be wrong.
+    about : str
+        The log, column, rule or persona; "" for all.
+    count : int, optional
+        How many records or values.
+    examples : iterable of str
+        Some of them.
+
+    Examples
+    --------
+    >>> note = Note("3 of 20 votes equal no answer", kind="strange votes", severity="warning", count=3)
+    >>> print(note)
+    WARNING: 3 of 20 votes equal no answer
+    >>> note.kind, note.count
+    ('strange votes', 3)
+    """
+
+    kind: str
+    severity: Severity
+    about: str
+    count: int | None
+    examples: tuple[str, ...]
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        kind: str = "",
+        severity: Severity = "note",
+        about: str = "",
+        count: int | None = None,
+        examples: Iterable[str] = (),
+    ) -> Note:
+        self = super().__new__(cls, f"WARNING: {text}" if severity == "warning" else text)
+        self.kind, self.severity, self.about = kind, severity, about
+        self.count, self.examples = count, tuple(examples)
+        return self
+
+    @property
+    def sentence(self) -> str:
+        """The text without the word of its severity."""
+        return self.removeprefix("WARNING: ")
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        values = {"kind": self.kind, "severity": self.severity, "about": self.about}
+        return (self.sentence,), values | {"count": self.count, "examples": self.examples}
+
+
+def severity_of(note: str) -> Severity:
+    """Return the severity of a note; that of a plain text is "note".
+
+    Examples
+    --------
+    >>> severity_of(Note("no vote equals any label", severity="warning")), severity_of("few clusters")
+    ('warning', 'note')
+    """
+    return note.severity if isinstance(note, Note) else "note"
+
+
+UNREAD = "unread columns"
+_SHOWN = 8
+
+
+def unread(columns: Iterable[str]) -> list[Note]:
+    """Return a note that names the columns that were not read, since one of them may be the cluster.
+
+    Examples
+    --------
+    >>> print(*unread(["task", "seed"]))
+    columns that were not read: task, seed
+    >>> unread([])
+    []
+    """
+    names = [name or "(unnamed)" for name in columns]
+    if not names:
+        return []
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    text = f"columns that were not read: {', '.join(names[:_SHOWN])}{more}"
+    return [Note(text, kind=UNREAD, count=len(names), examples=names)]
+
+
+def without_column(notes: Iterable[str], column: str) -> list[str]:
+    """Return notes without a column among those that were not read, because it was read after all.
+
+    Examples
+    --------
+    >>> without_column([*unread(["task", "seed"]), "few clusters"], "task")
+    ['columns that were not read: seed', 'few clusters']
+    """
+    kept: list[str] = []
+    for note in notes:
+        if isinstance(note, Note) and note.kind == UNREAD:
+            kept += unread(name for name in note.examples if name != column)
+        else:
+            kept.append(note)
+    return kept

@@ -1,0 +1,585 @@
+"""Open a source of debates or of items once: the only place that asks what a source is.
+
+A path, a glob, the name of a bundled log, a data frame, rows, a list of any of these, a log in memory and arrays all
+become one :class:`Opened`. It reads a file once and remembers what was read, so that several questions to one file
+(its debates, its items, its strata) open it one time, and any function takes it in place of the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, cast
+
+import numpy as np
+import pandas as pd
+
+from d3stats.log.column_names import Columns, choice_of, plain
+from d3stats.log.columns import Records
+from d3stats.log.consistency import Checked, check
+from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
+from d3stats.log.problems import Problem
+from d3stats.log.reader import DebateLog, flat_rows, is_flat, log_of, read_lines, together
+from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.tables import FRAME, nothing, records_of_sheet
+from d3stats.sources.recorded import RecordedLog, recorded_of
+from d3stats.sources.tables import Fields, TableFile, one_frame, sound, table_of_sheet
+from d3stats.trajectories import Trajectories
+from d3stats.values import missing_words
+
+__all__ = [
+    "LogSource",
+    "Opened",
+    "Reading",
+    "applies",
+    "as_trajectories",
+    "is_cube",
+    "log_or_array",
+    "open",
+    "open_all",
+]
+
+LogSource = Any
+"""Any source of debates that :func:`open` opens."""
+
+Kind = Literal["records", "table", "log", "arrays", "values"]
+
+
+class Reading(TypedDict, total=False):
+    """How a source is read; every function that takes one has these as keywords.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Own names of a table's columns by their standard names, ``{"debate": "qid"}``.
+    missing_values : iterable of str
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps every word.
+    encoding : str
+        Encoding of text files; UTF-8, and UTF-16 with its mark, need none.
+    roles : iterable of str
+        Only the turns of these roles.
+    lenient : bool
+        Leave out defective records and list them; by default the first is an error.
+
+    Examples
+    --------
+    >>> how: Reading = {"columns": {"debate": "qid"}, "missing_values": ["ERROR"]}
+    >>> sorted(how)
+    ['columns', 'missing_values']
+    """
+
+    columns: Columns
+    missing_values: Iterable[str] | None
+    encoding: str | None
+    roles: Iterable[str] | None
+    lenient: bool
+
+
+_APPLY = {
+    "records": ("missing_values", "columns", "encoding", "roles", "lenient"),
+    "table": ("missing_values", "columns", "roles", "lenient"),
+    "log": ("roles",),
+    "arrays": ("missing_values",),
+}
+"""What of a reading can be applied to each kind of source; files take all."""
+
+
+@dataclass(eq=False, repr=False)
+class Opened:
+    """A source that was opened once; every function that takes a source takes it in place of the path.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: the paths, or the kind of object.
+    kind : {"records", "table", "log", "arrays", "values"}
+        Files of records; tables (files, frames, rows); logs in memory; arrays of votes; other values, such as one
+        number per item.
+    paths : tuple of str
+        The files or globs, where there are any.
+    reading : Reading
+        How it is read.
+
+    Examples
+    --------
+    >>> import d3stats
+    >>> log = d3stats.open("slm7")
+    >>> log
+    Opened('slm7', table of 3,360 rows)
+    >>> log.trajectories()
+    Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
+    """
+
+    name: str
+    kind: Kind
+    value: Any = None
+    paths: tuple[str, ...] = ()
+    reading: Reading = field(default_factory=lambda: Reading())
+    _aside: str | None = None
+    _checked: dict[bool, Checked] = field(default_factory=dict)
+    _logs: dict[tuple[bool, bool], DebateLog] = field(default_factory=dict)
+    _recorded: RecordedLog | None = None
+
+    def __repr__(self) -> str:
+        rows = f" of {sum(len(s.line) for s in self._sound_sheets):,} rows" if self.kind == "table" else ""
+        return f"Opened({self.name!r}, {self.kind}{rows})"
+
+    # ------------------------------------------------------------------------------------------------ what was written
+
+    @cached_property
+    def files(self) -> tuple[LogFile, ...]:
+        """The files, each once."""
+        return find_files(self.paths) if self.paths else ()
+
+    @cached_property
+    def frame(self) -> pd.DataFrame | None:
+        """The data frame that was given; None for files."""
+        return self.value if isinstance(self.value, pd.DataFrame) else None
+
+    @cached_property
+    def _sheets(self) -> tuple[Sheet | Problem | None, ...]:
+        """The tables as they were written; None for a file of records, a problem for one that is no table."""
+        if self.frame is not None:
+            return (frame_sheet(self.frame, FRAME),)
+        return tuple(_sheet_of(file, self.reading.get("encoding")) for file in self.files)
+
+    @property
+    def _sound_sheets(self) -> list[Sheet]:
+        return [sheet for sheet in self._sheets if isinstance(sheet, Sheet)]
+
+    @property
+    def columns(self) -> Columns:
+        """The choice of columns."""
+        return self.reading.get("columns")
+
+    @property
+    def stem(self) -> str | None:
+        """The name of a single file without folder and ending; None for anything else."""
+        if len(self.paths) != 1:
+            return None
+        file = Path(self.paths[0]).name
+        return file.removesuffix(".gz").rsplit(".", 1)[0] or file
+
+    def lacking(self) -> set[str]:
+        """Return the fields for which a column was chosen that no table here has."""
+        if self.kind != "table":
+            return set(choice_of(self.columns))
+        there = {plain(str(name)) for sheet in self._sound_sheets for name in sheet.names}
+        chosen = choice_of(self.columns)
+        listed = {field: [name] if isinstance(name, str) else name for field, name in chosen.items()}
+        return {field for field, names in listed.items() if not there >= set(map(plain, names))}
+
+    def choosing(self, columns: Columns) -> Opened:
+        """Return the same source read with another choice of columns."""
+        other = self.aside(self._aside or "")
+        other._aside = self._aside
+        other.reading = {**self.reading, "columns": columns}
+        return other
+
+    def aside(self, column: Any) -> Opened:
+        """Return the same source with a column set aside for strata.
+
+        It is the category of a log of debates, and no column of a table of items unless a function needs it for
+        something else too. Strata that are no column leave the source as it is.
+        """
+        if not isinstance(column, str):
+            return self
+        if self.kind == "table":
+            _ = self._sheets  # read once, for both
+        other = copy(self)
+        other._aside = plain(column) if plain(column) == "log" else column
+        other._checked, other._logs, other._recorded = {}, {}, None
+        return other
+
+    # ------------------------------------------------------------------------------------------------ as items
+
+    def is_log(self, fields: Fields) -> bool:
+        """Whether the columns are those of a log of debates rather than of a table of items; records always are."""
+        if self.frame is not None:
+            return fields.is_log(self.frame.columns, self.columns)
+        if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
+            return self.kind != "table"
+        return all(fields.is_log(sheet.names, self.columns) for sheet in self._sound_sheets)
+
+    def items(self, fields: Fields, *, texts: Collection[str] | None = None) -> TableFile:
+        """Return the rows of a table of items, with the standard names of its columns.
+
+        Parameters
+        ----------
+        fields : Fields
+            The columns of such a table.
+        texts : collection of str, optional
+            Columns of a file that stay text; by default all.
+
+        Raises
+        ------
+        ValueError
+            When a file is empty or no table, or a column occurs twice.
+        """
+        if self.frame is not None:
+            table = TableFile(*fields.named(self.frame, self.columns))
+        elif self.kind == "table":
+            sheets = [sound(sheet) for sheet in self._sheets if sheet is not None]
+            table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
+        else:
+            raise TypeError(f"a table of items must have rows; got {self!r}")
+        if self._aside is None:
+            return table
+        known = {*fields.wanted, *fields.choosable}
+        left = [
+            name
+            for name in table.frame.columns
+            if plain(str(name)) == plain(self._aside) and name not in known
+        ]
+        return replace(table, frame=table.frame.drop(columns=left))
+
+    def sheet(self) -> Sheet:
+        """Return the one table as it was written.
+
+        Raises
+        ------
+        ValueError
+            When there are several files, or the file is empty or no table.
+        """
+        if self.kind != "table" or len(self._sheets) != 1:
+            raise ValueError(f"there must be one table; got {self!r}")
+        (only,) = self._sheets
+        assert only is not None
+        return sound(only)
+
+    # ------------------------------------------------------------------------------------------------ as a log
+
+    @property
+    def missing_words(self) -> frozenset[str]:
+        """The words that mean missing."""
+        return missing_words(self.reading.get("missing_values"))
+
+    @property
+    def _category(self) -> str | None:
+        """The column that is the category of a table's debates, where one was set aside for strata."""
+        return None if self.kind != "table" or self._aside == "log" else self._aside
+
+    def checked(self, *, texts: bool = False) -> Checked:
+        """Return the log as columns, all roles."""
+        if self.kind == "log":
+            return self.value.to_checked()
+        if not self.has_records:
+            raise TypeError(f"a log of records is needed; got {self.name}, which holds votes alone")
+        if texts not in self._checked:
+            columns = self.columns
+            if self._category is not None:
+                columns = {**choice_of(columns), "category": self._category}
+            parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
+            whole = parts[0] if self.frame is not None else together(self.files, parts)
+            found = check(whole, self.missing_words)
+            self._checked[texts] = found.warned() if self.reading.get("lenient") else found.strictly()
+        return self._checked[texts]
+
+    def _records(self, k: int, columns: Columns, texts: bool) -> Records:
+        sheet = self._sheets[k]
+        if sheet is None:
+            return read_lines(self.files[k], columns=columns, texts=texts)
+        if isinstance(sheet, Problem):
+            return nothing(self.files[k].name, [sheet])
+        return records_of_sheet(sheet, columns, texts=texts)
+
+    def log(self, *, texts: bool = False, parsed: bool = True, every_role: bool = False) -> DebateLog:
+        """Return the log as tables of items, turns and verdicts.
+
+        Parameters
+        ----------
+        texts : bool
+            With the texts of the turns.
+        parsed : bool
+            With scores as dicts, and not as JSON, which takes far less time and memory.
+        every_role : bool
+            With all turns, and not only those of the chosen roles.
+        """
+        key = texts, parsed
+        if key not in self._logs:
+            log = self.value
+            if self.kind != "log":
+                log = log_of(self.checked(texts=texts), parsed=parsed)
+                log = replace(log, files=tuple(file.path for file in self.files))
+            self._logs[key] = log
+        log = self._logs[key]
+        if self._roles is None or every_role:
+            return log
+        return replace(log, turns=log.turns[log.turns["role"].isin(self._roles)])
+
+    @property
+    def _roles(self) -> tuple[str, ...] | None:
+        roles = self.reading.get("roles")
+        return None if roles is None else tuple(roles)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there are records of turns, and not arrays of votes alone."""
+        return self.kind in ("records", "table", "log")
+
+    def recorded(self) -> RecordedLog:
+        """Return the array view with the decision that each debate recorded; arrays have none.
+
+        Raises
+        ------
+        ValueError
+            When the debates cannot be read.
+        TypeError
+            When the values are no debates.
+        """
+        if self._recorded is None:
+            if self.has_records:
+                self._recorded = recorded_of(self.checked(), self._roles)
+            else:
+                arrays = self.kind == "arrays"
+                t = self.value if arrays else _arrays_of(self.value, self.reading.get("missing_values"))
+                self._recorded = RecordedLog(t, np.full(len(t), None, dtype=object))
+        return self._recorded
+
+    def trajectories(self) -> Trajectories:
+        """Return the array view of the debates, see :meth:`recorded`."""
+        return self.recorded().trajectories
+
+
+def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
+    """Open a source once, for any function that takes one.
+
+    Parameters
+    ----------
+    source : path, glob, name, DataFrame, rows, DebateLog, Trajectories, array, list of these, or Opened
+        Files are JSON lines, CSV, TSV, XLSX or Parquet; a name is that of a bundled log. A DataFrame of pandas, polars
+        or Arrow has a row per turn or per item, or is wide. Rows are mappings. A list of paths is one log or one table,
+        and so is a list of tables with the same columns. A list of logs, see :meth:`Trajectories.concat`. An array
+        holds votes, shape (debates, rounds, seats); a mapping holds the arguments of
+        :meth:`Trajectories.from_arrays`.
+    **reading : Reading
+        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+
+    Returns
+    -------
+    Opened
+
+    Raises
+    ------
+    FileNotFoundError
+        When a text is no file, no glob and no bundled log; the message names the nearest.
+    ValueError
+        When an argument does not apply to what was given.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> import d3stats
+    >>> log = d3stats.open("slm7")
+    >>> round(d3stats.agreement(log).to_frame().query("name == 'Fleiss kappa'")["value"].item(), 2)
+    0.82
+    """
+    what, apply = _taken(source)
+    for name, value in _given(reading).items():
+        if name not in apply:
+            raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")
+    if isinstance(source, Opened):
+        return source
+    several = isinstance(source, (list, tuple)) and len(source) > 0
+    if isinstance(source, (str, Path)):
+        return _files([source], str(source), reading)
+    if several and all(isinstance(one, (str, Path)) for one in source):
+        named = ", ".join(map(str, source[:3])) + (f" and {len(source) - 3} more" if len(source) > 3 else "")
+        return _files(source, named, reading)
+    if several and all(map(is_frame, source)):
+        source = one_frame(source)
+    elif several and all(isinstance(one, Mapping) for one in source):
+        source = pd.DataFrame(list(source))
+    if is_frame(source):
+        return Opened("the table", "table", as_frame(source), reading=reading)
+    if isinstance(source, DebateLog):
+        return Opened("a DebateLog", "log", source, reading=reading)
+    if several and all(isinstance(one, _LOGS) for one in source):
+        roles = reading.get("roles")
+        of_roles: Reading = {} if roles is None else {"roles": tuple(roles)}
+        each = (open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source)
+        source = Trajectories.concat(*(one.trajectories() for one in each))
+        return Opened(f"{len(source)} debates of several logs", "arrays", source)
+    kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
+    return Opened(type(source).__name__, kind, source, reading=reading)
+
+
+def open_all(sources: Sequence[LogSource], **reading: Unpack[Reading]) -> list[Opened]:
+    """Open several sources in one way, each as far as it applies to it.
+
+    An argument must apply to one source at least. A chosen column that a table lacks is looked for there under its
+    usual names; it is refused when all tables lack it.
+
+    Examples
+    --------
+    >>> [one.kind for one in open_all(["slm7", [1, 0, 1]], missing_values=["ERROR"])]
+    ['table', 'values']
+    """
+    taken = [_taken(source) for source in sources]
+    for name, value in _given(reading).items():
+        if taken and not any(name in apply for _, apply in taken):
+            raise ValueError(
+                f"{name} must be left out for {taken[0][0]}, to which it does not apply; got {value!r}"
+            )
+    opened = [
+        open(source, **cast(Reading, {name: value for name, value in reading.items() if name in apply}))
+        for source, (_, apply) in zip(sources, taken, strict=True)
+    ]
+    lacking = [one.lacking() for one in opened]
+    everywhere = set.intersection(*lacking) if lacking else set()
+    return [
+        one.choosing({k: v for k, v in choice_of(one.columns).items() if k not in lacks - everywhere})
+        if lacks - everywhere
+        else one
+        for one, lacks in zip(opened, lacking, strict=True)
+    ]
+
+
+_LOGS = (Trajectories, DebateLog, Opened)
+"""What a list of logs holds."""
+
+
+def _given(reading: Reading) -> dict[str, Any]:
+    for name in reading:
+        if name not in Reading.__annotations__:
+            known = ", ".join(Reading.__annotations__)
+            raise TypeError(f"a source is read with {known}; got the unknown argument {name!r}")
+    return {name: value for name, value in reading.items() if value is not None and value is not False}
+
+
+def applies(source: LogSource, argument: str) -> bool:
+    """Whether an argument of a reading can be applied to a source."""
+    return argument in _taken(source)[1]
+
+
+def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
+    """Return what a source is, and which arguments of a reading apply to it."""
+    several = isinstance(source, (list, tuple)) and len(source) > 0
+    if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
+        return "files", _APPLY["records"]
+    if is_frame(source) or (
+        several and (all(map(is_frame, source)) or all(isinstance(one, Mapping) for one in source))
+    ):
+        return "a DataFrame" if is_frame(source) else "tables", _APPLY["table"]
+    if isinstance(source, Opened):
+        return "a source that is open already (give it to open())", ()
+    if isinstance(source, DebateLog):
+        return "a DebateLog", _APPLY["log"]
+    if several and all(isinstance(one, _LOGS) for one in source):
+        return "several logs", _APPLY["log"]
+    if isinstance(source, (list, tuple, np.ndarray)) or (isinstance(source, Mapping) and "votes" in source):
+        return "arrays" if isinstance(source, Mapping) else "an array", _APPLY["arrays"]
+    return type(source).__name__, ()
+
+
+def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:
+    found = tuple(map(as_path, paths))
+    records = any(file.format == "jsonl" and not is_flat(file) for file in find_files(found))
+    return Opened(name, "records" if records else "table", paths=found, reading=reading)
+
+
+def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
+    """Return a file as a table, what is wrong with it, or None where it holds records."""
+    if file.format != "jsonl":
+        return open_sheet(file, encoding)
+    if (whole := unusable(file)) is not None:
+        return whole
+    if not is_flat(file):
+        return None
+    rows, problems = flat_rows(file)
+    sheet = mapping_sheet(file.name, rows)
+    sheet.problems += problems
+    sheet.n_records += sum(problem.left_out == "record" for problem in problems)
+    return sheet
+
+
+def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:
+    """Return votes by debate, round and seat, or the arguments of ``from_arrays``, as Trajectories."""
+    if isinstance(source, Mapping) and "votes" in source:
+        return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
+    if isinstance(source, (list, tuple, np.ndarray)):
+        strange = _no_votes(source)
+        if strange is not None:
+            raise TypeError(
+                "a list must hold paths, tables, Trajectories or DebateLogs, all of one kind, rows as mappings, or "
+                f"votes by debate, round and seat; got a list with a {strange} in it"
+            )
+        return Trajectories.from_arrays(source, missing_values=missing_values)
+    raise TypeError(
+        "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "
+        f"votes; got {type(source).__name__}"
+    )
+
+
+def is_cube(value: Any) -> bool:
+    """Whether a value is votes by debate, round and seat, or the arguments of ``from_arrays``."""
+    if isinstance(value, Mapping):
+        return "votes" in value
+    if isinstance(value, np.ndarray):
+        return value.ndim == 3
+    while isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple, np.ndarray)):
+        value = value[0]
+        if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple, np.ndarray)):
+            return True
+    return False
+
+
+def _no_votes(array: Any) -> str | None:
+    """Name the kind of something in a list of debates that is neither a list nor a vote; None where there is none."""
+    outer = list(array) if isinstance(array, (list, tuple)) or array.dtype == object else []
+    for one in [*outer, *(two for each in outer if isinstance(each, (list, tuple)) for two in each)]:
+        kind = type(one)
+        if not isinstance(one, (list, tuple, np.ndarray)) and (
+            is_frame(one) or isinstance(one, (Mapping, set, Trajectories, Path, pd.Series, DebateLog, Opened))
+        ):
+            return kind.__name__
+    return None
+
+
+def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectories:
+    """Return the array view of the debates of any source, see :func:`d3stats.open`.
+
+    Parameters
+    ----------
+    source : what :func:`d3stats.open` takes
+        Debates.
+    **reading : Reading
+        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+
+    Returns
+    -------
+    Trajectories
+
+    Raises
+    ------
+    FileNotFoundError
+        When a text is no file, no glob and no bundled log; the message names the nearest.
+    ValueError
+        When the debates cannot be read, or an argument does not apply to what was given.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"qid": ["q"] * 4, "round": [1, 1, 2, 2], "agent": ["x", "y"] * 2, "vote": list("ABAA")})
+    >>> as_trajectories(table, columns={"debate": "qid"}).unanimous().tolist()
+    [[False, True]]
+    >>> as_trajectories("slm7")
+    Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
+    """
+    return open(source, **reading).trajectories()
+
+
+def log_or_array(source: Any) -> Any:
+    """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
+    if is_frame(source):
+        table = as_frame(source)
+        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
+        return table if numbers else as_trajectories(table)
+    opened = open(source)
+    known = opened.kind != "values" or isinstance(source, Mapping)
+    return opened.trajectories() if known else source
