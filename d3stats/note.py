@@ -23,24 +23,24 @@ class Note(str):
         Whether numbers above may be wrong.
     about : str
         The log, column, rule or persona; "" for all.
-    count : int, optional
+    n : int, optional
         How many records or values.
     examples : iterable of str
         Some of them.
 
     Examples
     --------
-    >>> note = Note("3 of 20 votes equal no answer", kind="strange votes", severity="warning", count=3)
+    >>> note = Note("3 of 20 votes equal no answer", kind="strange votes", severity="warning", n=3)
     >>> print(note)
     WARNING: 3 of 20 votes equal no answer
-    >>> note.kind, note.count
+    >>> note.kind, note.n
     ('strange votes', 3)
     """
 
     kind: str
     severity: Severity
     about: str
-    count: int | None
+    n: int | None
     examples: tuple[str, ...]
 
     def __new__(
@@ -50,12 +50,12 @@ class Note(str):
         kind: str = "",
         severity: Severity = "note",
         about: str = "",
-        count: int | None = None,
+        n: int | None = None,
         examples: Iterable[str] = (),
     ) -> Note:
         self = super().__new__(cls, f"WARNING: {text}" if severity == "warning" else text)
         self.kind, self.severity, self.about = kind, severity, about
-        self.count, self.examples = count, tuple(examples)
+        self.n, self.examples = n, tuple(examples)
         return self
 
     @property
@@ -65,7 +65,7 @@ class Note(str):
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         values = {"kind": self.kind, "severity": self.severity, "about": self.about}
-        return (self.sentence,), values | {"count": self.count, "examples": self.examples}
+        return (self.sentence,), values | {"n": self.n, "examples": self.examples}
 
 
 def severity_of(note: str) -> Severity:
@@ -98,7 +98,7 @@ def unread(columns: Iterable[str]) -> list[Note]:
         return []
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     text = f"columns that were not read: {', '.join(names[:_SHOWN])}{more}"
-    return [Note(text, kind=UNREAD, count=len(names), examples=names)]
+    return [Note(text, kind=UNREAD, n=len(names), examples=names)]
 
 
 def without_column(notes: Iterable[str], column: str) -> list[str]:

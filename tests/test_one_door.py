@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -130,22 +131,48 @@ def test_every_public_function_that_reads_a_log_is_tried() -> None:
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same debates as whatever holds debates."""
+    import pyarrow as pa
+
     table = debates_table()
+    written = table.assign(scores=[json.dumps(scores) for scores in table["scores"]])
     folder = tmp_path_factory.mktemp("logs")
+    half = {"first": written[written["debate"] < "d12"], "second": written[written["debate"] >= "d12"]}
+    for name, part in half.items():
+        part.to_csv(folder / f"{name}.csv", index=False)
     path = folder / "debates.csv"
-    table.assign(scores=[pd.Series([s]).to_json(orient="values")[1:-1] for s in table["scores"]]).to_csv(
-        path, index=False
-    )
+    written.to_csv(path, index=False)
+    written.to_csv(folder / "debates.tsv", index=False, sep="\t")
+    written.to_excel(folder / "debates.xlsx", index=False)
+    rows = written.to_dict("records")
+    (folder / "flat.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    log = read_log(path)
+    write_jsonl(log, folder / "log.jsonl")
+    write_parquet(log, folder / "log.parquet")
     return {
         "Trajectories": Trajectories.from_frame(table),
         "pandas": table,
         "polars": pl.DataFrame(table.to_dict("list")),
         "lazy polars": pl.DataFrame(table.to_dict("list")).lazy(),
+        "Arrow": pa.table(written.to_dict("list")),
+        "list of frames": [table[table["debate"] < "d12"], table[table["debate"] >= "d12"]],
+        "rows": table.to_dict("records"),
         "text path": str(path),
         "path": path,
+        "list of paths": [folder / "first.csv", folder / "second.csv"],
         "glob": str(folder / "deb*.csv"),
-        "DebateLog": read_log(path),
-    }  # fmt: skip
+        "TSV": folder / "debates.tsv",
+        "XLSX": folder / "debates.xlsx",
+        "flat JSONL": folder / "flat.jsonl",
+        "log": folder / "log.jsonl",
+        "Parquet": folder / "log.parquet",
+        "DebateLog": log,
+        "Opened": d3stats.open(path),
+    }
+
+
+FORMS = ("pandas", "polars", "Arrow", "list of frames", "rows", "path", "list of paths", "glob", "TSV", "XLSX",
+         "flat JSONL", "log", "Parquet", "DebateLog", "Opened")  # fmt: skip
 
 
 def _as_values(result: Any) -> Any:
@@ -158,8 +185,21 @@ def _as_values(result: Any) -> Any:
 _expected: dict[str, Any] = {}
 
 
-@pytest.mark.parametrize("form", ["pandas", "polars", "path", "glob", "DebateLog"])
-@pytest.mark.parametrize("name", list(FUNCTIONS))
+def pairs() -> list[Any]:
+    """Every function with every form: all forms of the functions that others read by, three of each other's at once."""
+    readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "describe_scores")
+    found = []
+    for k, name in enumerate(FUNCTIONS):
+        at_once = (
+            FORMS if name.endswith(readers) else {FORMS[(4 * k + step) % len(FORMS)] for step in (0, 5, 10)}
+        )
+        found += [
+            pytest.param(name, form, marks=() if form in at_once else pytest.mark.slow) for form in FORMS
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("name", "form"), pairs())
 def test_a_result_does_not_depend_on_what_holds_the_debates(
     name: str, form: str, forms: dict[str, Any]
 ) -> None:

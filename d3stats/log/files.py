@@ -256,21 +256,25 @@ def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
 
 
 def is_frame(source: Any) -> bool:
-    """Say whether this is a DataFrame of pandas or of polars."""
+    """Say whether this is a DataFrame of pandas or of polars, or an Arrow table."""
     import pandas as pd
 
-    return isinstance(source, pd.DataFrame) or type(source).__module__.partition(".")[0] == "polars"
+    return isinstance(source, pd.DataFrame) or type(source).__module__.partition(".")[0] in (
+        "polars",
+        "pyarrow",
+    )
 
 
 def as_frame(source: Any) -> pd.DataFrame:
-    """Return a DataFrame of pandas or of polars as one of pandas."""
+    """Return a DataFrame of pandas or of polars, or an Arrow table, as a DataFrame of pandas."""
     import pandas as pd
 
     if isinstance(source, pd.DataFrame):
         return source
     eager = source.collect() if hasattr(source, "collect") else source
     # Without pyarrow, which polars' own conversion needs.
-    return pd.DataFrame(eager.to_dict(as_series=False))
+    lists = eager.to_pydict() if hasattr(eager, "to_pydict") else eager.to_dict(as_series=False)
+    return pd.DataFrame(lists)
 
 
 def journal_path(log: str | Path) -> Path:

@@ -265,7 +265,8 @@ class Opened:
     def checked(self, *, texts: bool = False) -> Checked:
         """Return the log as columns, all roles."""
         if self.kind == "log":
-            return self.value.to_checked()
+            found: Checked = self.value.to_checked()
+            return found
         if not self.has_records:
             raise TypeError(f"a log of records is needed; got {self.name}, which holds votes alone")
         if texts not in self._checked:
@@ -274,8 +275,8 @@ class Opened:
                 columns = {**choice_of(columns), "category": self._category}
             parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
             whole = parts[0] if self.frame is not None else together(self.files, parts)
-            found = check(whole, self.missing_words)
-            self._checked[texts] = found.warned() if self.reading.get("lenient") else found.strictly()
+            read = check(whole, self.missing_words)
+            self._checked[texts] = read.warned() if self.reading.get("lenient") else read.strictly()
         return self._checked[texts]
 
     def _records(self, k: int, columns: Columns, texts: bool) -> Records:

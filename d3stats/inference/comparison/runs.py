@@ -482,7 +482,7 @@ def as_runs(
     [[1.0, 0.0, 1.0], [0.5, 0.25, 1.0]]
     """
     rounds = [None] * len(sources) if round_numbers is None else round_numbers
-    how: Reading = {name: reading.pop(name) for name in get_type_hints(Reading) if name in reading}
+    how: Any = {name: reading.pop(name) for name in get_type_hints(Reading) if name in reading}
     return [
         as_run(source if isinstance(source, Run) else opened, round_number=round_number, **reading)
         for source, opened, round_number in zip(sources, open_all(sources, **how), rounds, strict=True)
