@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from d3stats.planning.scores import ScoreReport, describe_scores
 SIDES, CRITERIA = ("A", "B", "C"), ("clear", "sound")
 
 
-def report(points: np.ndarray, folder: Path, *, drop: set[tuple[int, int, int]] = frozenset()) -> ScoreReport:
+def report(points: np.ndarray, folder: Path, *, drop: Collection[tuple[int, int, int]] = ()) -> ScoreReport:
     """Describe points, shape (debates, sides, criteria), by one judge; those in `drop` are missing."""
     rows = []
     for d, own in enumerate(points):

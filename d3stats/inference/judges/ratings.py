@@ -94,8 +94,8 @@ class Ratings:
     (3, ('j', 'k'), [1.0, 3.0, 5.0], [[2, 0, 0], [0, 1, 1], [0, 0, 1]])
     >>> ratings.of(["k", "label"]).codes.tolist()
     [[0, 0], [2, 1], [-1, 2]]
-    >>> ratings.where(ratings.codes[:, 1] >= 0).items
-    ('0', '1')
+    >>> ratings.where(ratings.codes[:, 1] >= 0).items, ratings.of(["k"]).occurring().categories
+    (('0', '1'), ('1', '5'))
     """
 
     items: tuple[str, ...]
