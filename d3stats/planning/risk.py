@@ -466,7 +466,7 @@ def risk_controlled(
     mean_over : {"debates", "units"}
         The mean loss that is limited. With "debates", that of all debates, so that a question counts with its debates.
         Few large questions then carry most of the evidence, and no test can certify much. With "units", that of
-        questions (or groups), each with equal weight, whatever its number of debates.
+        questions (or groups), each with equal weight for any number of debates.
     unit : {"question", "group"}
         What is independent. The debates of one question are not. "group" takes every log (``trajectories.groups``) as
         one unit, decided as one batch, and is the only one for batch rules.
@@ -480,9 +480,9 @@ def risk_controlled(
     Raises
     ------
     ValueError
-        When a probability is outside (0, 1), labels or groups are needed and absent, a batch rule is not given
-        groups, "binomial" is asked for questions of several debates, or a debate ended before the last round of the
-        pilot.
+        When a probability is outside (0, 1), labels or groups are needed and absent, or a batch rule is not given
+        groups. Also when "binomial" is asked for questions of several debates, or a debate ended before the last round
+        of the pilot.
 
     Notes
     -----
