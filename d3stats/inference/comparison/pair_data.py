@@ -1,7 +1,8 @@
 """Two columns of values of the same items: cluster sums, intervals of the difference, and tests that it is zero.
 
 Intervals are Student's t with a clustered error, bootstraps of clusters, or Tango's score limits (right or wrong items,
-each its own cluster). Tests are the t, the sign flip of cluster sums, McNemar's, and for reference the t over items that papers print.
+each its own cluster). Tests are the t, the sign flip of cluster sums, McNemar's, and for reference the t over items
+that papers print.
 
 References
 ----------
@@ -388,7 +389,9 @@ def _paired_t(change: Floats, sizes: NDArray[np.int64], why: str) -> PairTest:
     note = "the test of published tables: items count as independent, also those that did not change"
     if sizes.max() > 1:
         note = _dependent("the paired t over items assumes", sizes)
-    return PairTest(name="paired t", p_value=p, detail=f"t({n - 1}) = {mean / se:z.3f}, over items, n - 1", note=note)
+    return PairTest(
+        name="paired t", p_value=p, detail=f"t({n - 1}) = {mean / se:z.3f}, over items, n - 1", note=note
+    )
 
 
 def _dependent(test: str, sizes: NDArray[np.int64]) -> str:

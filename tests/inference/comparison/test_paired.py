@@ -331,7 +331,10 @@ def test_what_is_no_pair_of_runs_is_refused(
 
 
 def test_asking_for_a_test_by_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(ValueError, match="test must be one of 'cluster t', 'sign flip', 'McNemar exact', 'McNemar mid-p', 'paired t'"):
+    with pytest.raises(
+        ValueError,
+        match="test must be one of 'cluster t', 'sign flip', 'McNemar exact', 'McNemar mid-p', 'paired t'",
+    ):
         paired_difference(DRUG, OTHER).p("anova")
 
 
