@@ -227,8 +227,6 @@ def _show_jury(found: JuryCurve) -> None:
 
 
 def _show_logs(found: AgreementByLog) -> None:
-    from d3stats.inference.judges.ratings import LABEL
-
     a, b = found.raters
     rows = [
         (
@@ -242,7 +240,7 @@ def _show_logs(found: AgreementByLog) -> None:
         for row in found.to_frame().to_dict("records")
     ]
     print_warnings(found.notes)
-    share = f"accuracy of {b if a == LABEL else a}" if LABEL in (a, b) else "share of agreement"
+    share = found.logs[0].panel[0].estimate.name
     level = 100 * found.estimates[0].level
     title = f"{a} and {b}, log by log ({level:.6g} % intervals over clusters)"
     print_table(title, ("log", share, "Cohen's kappa", "items in clusters"), rows)

@@ -25,6 +25,7 @@ from d3stats.inference.judges.coefficients import (
     Metric,
     agreement_weights,
     cohen_kappa,
+    is_table,
     need_pairs,
 )
 from d3stats.inference.judges.ratings import FIELDS, LABEL, Ratings, Repeats, as_ratings
@@ -337,7 +338,8 @@ def agreement(
     raters : sequence of str, optional
         Several raters, named as `a` and `b` are.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
+        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that
+        the raters used, or of `categories`.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Metric of alpha; by default "nominal", or "interval" with weights.
     round_number, categories, repeats, by, missing_values, columns, encoding
@@ -395,8 +397,12 @@ def agreement(
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
     need_pairs(read, "agreement")
+    read = read.occurring()
     if weights is not None:
-        agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
+        agreement_weights(weights, read)  # once, and not as the refusal of every measure
+    # A table of weights names the categories of the panel, and a stratum has those of the whole.
+    whole_panel = replace(read, declared=True)
+    read = whole_panel if is_table(weights) else read
     every = list(combinations(read.raters, 2))
     # A stream for each coefficient, wanted or not: what one draws does not depend on what else is asked for.
     titles = [*(one.title for one in PANEL.values()), *map(_pair_title, every)]
@@ -450,7 +456,7 @@ def agreement(
         one_pair = pairs if len(every) == 1 else []
 
         def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
-            part = read.where(rows)
+            part = whole_panel.where(rows)
             again = of_panel(part)
             if one_pair:
                 again += made(_pair_title(every[0]), cohen_kappa, part.of(every[0]), "weights")

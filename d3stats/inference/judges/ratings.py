@@ -87,6 +87,8 @@ class Ratings:
         Questions, or items where they are their own clusters.
     notes : tuple of str
         What was done to get here.
+    declared : bool
+        Whether the caller named the categories. If not, a coefficient counts those that occur in the ratings compared.
 
     Examples
     --------
@@ -98,8 +100,8 @@ class Ratings:
     (3, ('j', 'k'), [1.0, 3.0, 5.0], [[2, 0, 0], [0, 1, 1], [0, 0, 1]])
     >>> ratings.of(["k", "label"]).codes.tolist()
     [[0, 0], [2, 1], [-1, 2]]
-    >>> ratings.where(ratings.codes[:, 1] >= 0).items
-    ('0', '1')
+    >>> ratings.where(ratings.codes[:, 1] >= 0).items, ratings.of(["k"]).occurring().categories
+    (('0', '1'), ('1', '5'))
     """
 
     items: tuple[str, ...]
@@ -110,6 +112,7 @@ class Ratings:
     cluster: Codes
     cluster_names: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    declared: bool = False
 
     def __post_init__(self) -> None:
         n, q = len(self.items), len(self.categories)
@@ -218,6 +221,19 @@ class Ratings:
             cluster=self.cluster[items],
         )
 
+    def occurring(self) -> Ratings:
+        """Leave out categories that no rater used, unless the caller named the categories; the label does not count."""
+        used = self.counts.any(axis=0)
+        if self.declared or used.all():
+            return self
+        move = np.append(np.where(used, np.cumsum(used) - 1, MISSING), MISSING)
+        return replace(
+            self,
+            categories=tuple(compress(self.categories, used.tolist())),
+            codes=move[self.codes],
+            label=None if self.label is None else move[self.label],
+        )
+
 
 def as_ratings(
     source: Any,
@@ -245,8 +261,8 @@ def as_ratings(
     round_number : int, optional
         The round whose votes are taken; by default each debate's last.
     categories : sequence, optional
-        Every category that could have been chosen, in order; by default those that occur. A measure may depend
-        on categories that no rater chose.
+        Every category that could have been chosen, in order; by default those that occur. Gwet's coefficients and
+        the order of words depend on categories that no rater chose only if they are named here.
     raters : sequence of str, optional
         Keep these, in this order; "label" means the right answers. "decision" means what each debate of a log decided:
         the recorded decision, or in a log that records none, and where a round is chosen, the plurality of the votes
@@ -313,7 +329,8 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
     cluster[item], clusters = pd.factorize(table["cluster"])
     judged, who, together = (tuple(map(str, each)) for each in (items, raters, clusters))
     notes = (*notes, *_strangers(codes, label, who))
-    return Ratings(judged, who, names, codes, label if labelled else None, cluster, together, notes)
+    return Ratings(judged, who, names, codes, label if labelled else None, cluster, together, notes,
+                   declared=categories is not None)  # fmt: skip
 
 
 def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:
@@ -377,7 +394,7 @@ def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
         raise ValueError(f"categories must list all that occur in the data; got none named {gone[0]!r}")
     move = np.array([*(names.index(c) if c in names else MISSING for c in source.categories), MISSING])
     label = None if source.label is None else move[source.label]
-    return replace(source, categories=names, codes=move[source.codes], label=label)
+    return replace(source, categories=names, codes=move[source.codes], label=label, declared=True)
 
 
 def _long_table(
