@@ -223,7 +223,7 @@ class Ratings:
 
     def occurring(self) -> Ratings:
         """Leave out categories that no rater used, unless the caller named the categories; the label does not count."""
-        used = self.counts.any(axis=0)
+        used: NDArray[np.bool_] = np.asarray(self.counts.any(axis=0), dtype=np.bool_)
         if self.declared or used.all():
             return self
         move = np.append(np.where(used, np.cumsum(used) - 1, MISSING), MISSING)
@@ -264,9 +264,9 @@ def as_ratings(
         Every category that could have been chosen, in order; by default those that occur. Gwet's coefficients and
         the order of words depend on categories that no rater chose only if they are named here.
     raters : sequence of str, optional
-        Keep these, in this order; "label" means the right answers. "decision" means what each debate of a log decided:
-        the recorded decision, or in a log that records none, and where a round is chosen, the plurality of the votes
-        of the last (or chosen) round. In a table of items it is the column of this name.
+        Keep these, in this order; "label" means the right answers. "decision" means the recorded decision of each
+        debate of a log. In a log that records none it is the plurality of the votes of the last round, and where a
+        round is chosen, of that round. In a table of items it is the column of this name.
     repeats : {"refuse", "separate"}
         What a second vote of a rater on an item is: an error, or the vote of another rater, "NAME (2)".
     by : {"debate", "question"}
@@ -554,7 +554,8 @@ def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[
     said += f"; ties, {tied}, go to the tied answer in the lowest seat" if tied else ""
     said += "; debates without a vote are left out" if cast.sum() < n else ""
     notes.append(said)
-    return np.array([*t.answers, None], dtype=object)[verdict]
+    words: NDArray[np.object_] = np.array([*t.answers, None], dtype=object)
+    return np.asarray(words[verdict], dtype=object)
 
 
 def _of_decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
