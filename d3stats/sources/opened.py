@@ -268,7 +268,7 @@ class Opened:
             found: Checked = self.value.to_checked()
             return found
         if not self.has_records:
-            raise TypeError(f"a log of records is needed; got {self.name}, which holds votes alone")
+            raise TypeError(f"a log of records is needed; got {self.name}, which hold votes alone")
         if texts not in self._checked:
             columns = self.columns
             if self._category is not None:

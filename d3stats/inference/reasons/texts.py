@@ -219,7 +219,7 @@ def rationale_texts(
 
 
 def as_texts(
-    opened: Opened,
+    source: Any,
     role: str | Sequence[str] | None = None,
     round_number: int | None = None,
     order: Order | None = None,
@@ -227,6 +227,7 @@ def as_texts(
     """Read the texts of a log and choose the rationales; arguments as for :func:`rationales`."""
     if order is not None:
         choice("order", order, get_args(Order))
+    opened = open(source)
     words = set(opened.missing_words)
     log, named, rows, journals = _log_with_texts(opened)
     turns = log.turns
@@ -281,7 +282,7 @@ def _log_with_texts(
     """Return a log read with its texts, what it is called, the row of each turn, and the protocols of its journals."""
     if not opened.has_records:
         raise TypeError(
-            f"log must hold what was said; got {opened.name}, which holds votes alone: give the path or the table that "
+            f"log must hold what was said; got {opened.name}, which hold votes alone: give the path or the table that "
             "they were read from"
         )
     log = opened.log(texts=True)
