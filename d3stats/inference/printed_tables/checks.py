@@ -539,10 +539,9 @@ def check_part(
 def check_majority_gain(juror: Number, majority: Number, agreement: Number, n: int, *, place: str) -> Finding:
     r"""Check that a majority of jurors can be so much more often right than the mean juror; all in percent.
 
-    With two answers and an odd number n of jurors, of whom k are right on an item, the majority gains 1 - k/n over the
-    mean juror if k > n/2 and loses k/n otherwise, and k(n - k) of the n(n - 1)/2 pairs of jurors disagree. The gain is
-    at most (n - 1)/(n + 1) times the share of pairs that disagree, with equality where k is 0, n or (n + 1)/2. So over
-    all items
+    There are two answers and an odd number n of jurors, of whom k are right on an item. The majority gains 1 - k/n over
+    the mean juror if k > n/2, and loses k/n otherwise; k(n - k) of the n(n - 1)/2 pairs of jurors disagree. So the gain
+    is at most (n - 1)/(n + 1) times the share of pairs that disagree, and over all items
 
     .. math:: \text{majority} - \text{mean juror} \le \frac{n - 1}{n + 1} (1 - \text{agreement}).
 

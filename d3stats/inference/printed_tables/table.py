@@ -697,7 +697,7 @@ def _sums_of_items(table: UserTable) -> Iterator[Finding]:
             whole.n == sum(sizes),
             "items of other rows",
         )
-        needed = "items that stand in several rows" if whole.n < sum(sizes) else "items that stand in no row"
+        needed = "items in several rows" if whole.n < sum(sizes) else "items in no row"
         yield _only_if(found, needed) if whole.n >= max(sizes) else found
 
 

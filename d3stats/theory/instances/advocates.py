@@ -475,9 +475,9 @@ def dispersive_pairs(dice: Dice) -> Pair:
 def dilation_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first is larger in the dilation order, wherever the two lie.
 
-    Tables of which some weight moved outward by equal steps, tables whose jumps move up in level, exponential laws
-    against laws with a monotone failure rate and a mean on the right side of theirs, and pairs of
-    :func:`dispersive_pairs`. Many of the first kind are not larger in excess wealth.
+    Tables of which some weight moved outward by equal steps; many of these are not larger in excess wealth. Tables
+    whose jumps move up in level. Exponential laws against laws with a monotone failure rate and a mean on the right
+    side of theirs. Pairs of :func:`dispersive_pairs`.
     """
     return dice.pick(spread_tables, wealthier_tables, _against_exponential, _dispersed)(dice)
 
