@@ -217,7 +217,7 @@ class Ratings:
 
     def occurring(self) -> Ratings:
         """Leave out categories that no rater used, unless the caller named the categories; the label does not count."""
-        used = self.counts.any(axis=0)
+        used: NDArray[np.bool_] = np.asarray(self.counts.any(axis=0), dtype=np.bool_)
         if self.declared or used.all():
             return self
         move = np.append(np.where(used, np.cumsum(used) - 1, MISSING), MISSING)
