@@ -516,7 +516,7 @@ def _unlike(
         from scipy.stats import fisher_exact
 
         table = [[int((part == value).sum()) for value in (0.0, 1.0)] for part in (seen, rest)]
-        p = float(fisher_exact(table)[1])
+        p = float(fisher_exact(np.array(table))[1])
     else:
         # The spread of all items, since labels at random leave it the same in both parts.
         away = cluster_totals((f - f.mean())[:, None], units)[:, 0]
