@@ -155,7 +155,7 @@ def cluster_t(
     weights : array_like of float, shape (clusters,) or (clusters, p), optional
         How much of each value every cluster carries, at least 0. By default what a ratio of
         :func:`~d3stats.resampling.ratios` divides by; of another statistic the column of totals that is nowhere below
-        another, as items are, or else the sum of those that are nowhere below 0.
+        another column, as items are. Where there is none, clusters carry the same, so give weights if sizes differ.
 
     Returns
     -------
@@ -216,9 +216,8 @@ def _weights(
             return totals[:, list(statistic.below)]
         counts = totals[:, (totals >= 0).all(axis=0)]
         found = counts.max(axis=1, initial=0.0)
-        if not (counts == found[:, None]).all(axis=0).any():  # no column holds the others, as items hold successes
-            found = counts.sum(axis=1)
-        found = found if found.any() else np.ones(len(totals))
+        if not ((counts == found[:, None]).all(axis=0).any() and found.any()):
+            found = np.ones(len(totals))
         return np.repeat(found[:, None], n_values, axis=1)
     given = np.asarray(weights, dtype=np.float64)
     given = given[:, None] if given.ndim == 1 else given
@@ -232,7 +231,7 @@ def _weights(
 
 def _own_error(influence: Floats, weights: Floats, se: float, times: Ints) -> float:
     """Return the error that leaves out one cluster at a time; the plain one where there is none, or one has all."""
-    if not se > 0 or (weights > 0).sum() < 2 and times[weights > 0].sum() < 2:
+    if not se > 0 or times[weights > 0].sum() < 2:
         return se
     return left_out_error(influence, weights, times)
 
@@ -326,10 +325,8 @@ def student_limits(value: float, se: float, df: float, level: float) -> tuple[fl
     return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
-def linearised(
-    totals: Floats, times: Ints, statistic: Statistic
-) -> tuple[Floats, Floats, tuple[str, ...]]:
-    """Return each cluster's influence (clusters, p), the plain error (p,) of clusters alike, and "" or why it is none."""
+def linearised(totals: Floats, times: Ints, statistic: Statistic) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Return each cluster's influence (clusters, p), the error (p,) if sizes are equal, and "" or why it is none."""
     n_clusters = int(times.sum())
     sums = times @ totals
     scale = column_scale(totals, times)

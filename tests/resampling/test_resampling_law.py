@@ -87,7 +87,9 @@ def test_every_replicate_is_the_statistic_of_the_rows_that_it_drew() -> None:
     for row, errors in zip(draws.replicates, draws.errors, strict=True):
         copied = np.repeat(totals, np.rint(row[2:]).astype(int), axis=0)
         np.testing.assert_allclose(row[:2], curved(copied.sum(axis=0)[None])[0], rtol=1e-12)
-        np.testing.assert_allclose(errors[:2], linearised(copied, np.ones(15, dtype=np.int64), curved)[1], rtol=1e-7)
+        np.testing.assert_allclose(
+            errors[:2], linearised(copied, np.ones(15, dtype=np.int64), curved)[1], rtol=1e-7
+        )
 
 
 def test_cells_and_their_rows_written_out_agree() -> None:
