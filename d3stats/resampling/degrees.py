@@ -16,7 +16,7 @@ error of one's own, ask :func:`too_unequal` first, then take :func:`degrees_of_f
 
 References
 ----------
-Kish (1965), Survey Sampling, section 11.7. Bell and McCaffrey (2002), Survey Methodology 28, 169 (leaving out clusters).
+Kish (1965), Survey Sampling, section 11.7. Bell and McCaffrey (2002), Survey Methodology 28, 169 (leaving out one).
 """
 
 from __future__ import annotations
