@@ -133,8 +133,8 @@ CLAIMS: tuple[Claim, ...] = (
             ),
         ),
         corrected=(
-            "Agents who hear only each other have no new evidence: where the expected count stays, the consensus is "
-            "right with the mean accuracy of one agent, and the majority of round 0 is right at least as often. Debate "
+            "Agents who hear only each other have no new evidence. Where the expected count stays, the consensus is "
+            "right with the mean accuracy of one agent. The majority of round 0 is right at least as often. Debate "
             "can win where later rounds bring fresh evidence."
         ),
         correction=("theorem-d", "vote-beats-consensus"),
