@@ -102,7 +102,10 @@ def _human(path: Path) -> pd.DataFrame:
 
     if not path.is_file():
         raise ValueError(f"--human must be a table of scores; got no file {str(path)!r}")
-    opened = open(path)
+    try:
+        opened = open(path)
+    except ValueError as error:
+        raise ValueError(f"--human must be a table (CSV, TSV, XLSX or Parquet); {error}") from None
     if opened.kind != "table":
         raise ValueError(f"--human must be a table (CSV, TSV, XLSX or Parquet); got {str(path)!r}")
     read = opened.items(People((), ()), texts=("question", "debate", "cluster"))

@@ -129,7 +129,7 @@ def test_a_role_may_be_chosen(tmp_path: Path) -> None:
     assert tables(str(path), "--role", "juror")["gaps"][0]["gap"] == 4
     done = run(str(path), "--role", "clerk")
     assert done.exit_code == 1
-    assert done.stderr == "d3stats: --role must be a role of the log; got clerk (see d3stats scores --help)\n"
+    assert "--role must occur in the log; got" in done.stderr and "judge, juror" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,8 @@ def _log_with_texts(
     opened: Opened,
 ) -> tuple[DebateLog, str, NDArray[np.int64] | None, dict[str, str]]:
     """Return a log read with its texts, what it is called, the row of each turn, and the protocols of its journals."""
+    if opened.kind == "values":
+        raise TypeError(f"log must be a path, a list of paths, a DataFrame or a DebateLog; got {opened.name}")
     if not opened.has_records:
         raise TypeError(
             f"log must hold what was said; got {opened.name}, which hold votes alone: give the path or the table that "
