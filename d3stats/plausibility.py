@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
+from d3stats.values import stated_answer
 
 __all__ = [
     "FINDINGS",
@@ -248,8 +249,10 @@ def judged(
 _OF_JUDGMENTS = {
     "no vote is a label",
     "labels without a vote",
+    "votes that state an answer",
     "answers in several spellings",
     "names in several spellings",
+    "votes like missing values",
     "every debate wrong",
     "one answer only",
     "votes are texts",
@@ -392,6 +395,46 @@ def _labels_nobody_votes(t: VoteTable) -> str:
     )
 
 
+_CLOSED = 26
+"""As many different labels are the answers of every question; more are answers of their own questions."""
+
+
+def _votes_state_answers(t: VoteTable) -> str:
+    if t.only_right_or_wrong:
+        return ""
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
+    closed = len(labels) <= _CLOSED and 2 * len(labels) <= max(int((t.label >= 0).sum()), 2)
+    known = t.cast & (t.right >= 0) & (t.vote != t.right)
+    width = len(t.answers)
+    if closed:
+        votes, n = np.unique(t.vote[t.cast], return_counts=True)
+        pairs = [(t.answers[k], labels, int(many)) for k, many in zip(votes, n, strict=True)]
+        pairs = [each for each in pairs if each[0] not in labels]
+    else:
+        both, n = np.unique(t.vote[known] * width + t.right[known], return_counts=True)
+        pairs = [
+            (t.answers[k // width], {t.answers[k % width]}, int(many))
+            for k, many in zip(both, n, strict=True)
+        ]
+    found = [
+        (text, answer, many)
+        for text, among, many in pairs
+        if (answer := stated_answer(text, among, anywhere=closed)) is not None
+        and _folded(text) != _folded(answer)
+    ]
+    if not found:
+        return ""
+    total, cast = sum(many for *_, many in found), int(t.cast.sum())
+    found.sort(key=lambda each: -each[2])
+    shown = ", ".join(f"{text[:40]!r} says {answer!r}" for text, answer, _ in found[:3])
+    return (
+        f"{total:,} of {counted(cast, 'vote')} {verb(total, 'equals', 'equal')} no answer but "
+        f"{verb(total, 'states', 'state')} one ({shown}); they count as other answers; to read them as the "
+        "answer that they state, use read='answer' "
+        "(--read answer)"
+    )
+
+
 def _answers_alike(t: VoteTable) -> str:
     if t.only_right_or_wrong:
         return ""
@@ -459,10 +502,12 @@ def _names_alike(t: VoteTable) -> str:
 def _votes_like_missing(t: VoteTable) -> str:
     labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
     votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    codes = _failure_codes(t, labels)
     found = {
         t.answers[k]: int(many)
         for k, many in zip(votes, n, strict=True)
-        if t.answers[k] not in labels and _LIKE_MISSING.fullmatch(t.answers[k].strip().casefold())
+        if t.answers[k] not in labels
+        and (t.answers[k] in codes or _LIKE_MISSING.fullmatch(t.answers[k].strip("[]()<>{} ").casefold()))
     }
     if not found or t.known_protocol:
         return ""
@@ -472,6 +517,22 @@ def _votes_like_missing(t: VoteTable) -> str:
         "missing value or an error message but counts as an answer; write null, or list all words "
         "that mean missing, NA and None among them, with missing_values= (--missing-values)"
     )
+
+
+def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
+    """Return numbers that no scale of ratings can have beside the others, such as -1 or 85 among 1 to 10."""
+    names = {t.answers[k] for k in _different(t.vote[t.cast])} | labels
+    if t.unit != "item" or len(names) < 3 or not all(map(_is_number, names)):
+        return set()
+    values = sorted(float(name) for name in names)
+    negative = [v for v in values if v < 0]
+    odd = set(negative) if len(negative) == 1 and values[1] >= 0 else set()
+    rest = [v for v in values if v not in odd]
+    middle = rest[len(rest) // 2]
+    spread = max(abs(v - middle) for v in rest[:-1]) if len(rest) > 2 else 0.0
+    if spread and rest[-1] - rest[-2] > 3 * max(rest[-2] - rest[0], 1.0):
+        odd.add(rest[-1])
+    return {name for name in names if float(name) in odd}
 
 
 _LIKE_MISSING = re.compile(
@@ -761,6 +822,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "labels without a vote": _labels_nobody_votes,
     "questions with several labels": _several_labels,
     "questions with several categories": _several_categories,
+    "votes that state an answer": _votes_state_answers,
     "answers in several spellings": _answers_alike,
     "names in several spellings": _names_alike,
     "votes like missing values": _votes_like_missing,

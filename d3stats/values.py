@@ -40,6 +40,7 @@ __all__ = [
     "name_text",
     "numbers_of",
     "shared_spelling",
+    "stated_answer",
 ]
 
 MISSING_WORDS = frozenset(
@@ -481,3 +482,103 @@ def _number(text: str) -> str:
     plain = format(Decimal(text), "f")
     plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
     return "0" if plain in ("-0", "") else plain
+
+
+# ------------------------------------------------------------------------------------------------ answers in sentences
+
+
+_LOOK_ALIKE = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХасеорѕіјхуΑΒΕΖΗΙΚΜΝΟΡΤΥΧοα",
+    "ABESIJKMHOPCTYXaceopsijxyABEZHIKMNOPTYXoa",
+)
+"""Cyrillic and Greek letters in the place of the Latin ones that they look like."""
+_STATED = re.compile(
+    r"\b(?:answer|choice|option|verdict|vote|winner)\b[^\w]*(?:is|was|:|=|would be)?[^\w]*", re.IGNORECASE
+)
+_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        (
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        )
+    )
+}
+_LONGEST_STATEMENT = 200
+"""Longer texts are reasons, out of which no answer is taken."""
+
+
+def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True) -> str | None:
+    """Return the one of `answers` that a text states in other words; None where it states none, or several.
+
+    A text states an answer in full-width, Cyrillic or Greek letters, in lower case, in brackets or with other signs
+    around it, as a number in words, or in a sentence: after "the answer is", or as the only one of the answers that
+    occurs as a word.
+
+    Parameters
+    ----------
+    text : str
+        What was recorded as a vote.
+    answers : collection of str
+        The answers that there are.
+    anywhere : bool
+        Whether an answer may stand anywhere in a sentence; without, only after "the answer is" or alone.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> [stated_answer(text, ("A", "B", "C")) for text in ("c", "(C)", "The answer is B.", "Ａ", "either A or B")]
+    ['C', 'C', 'B', 'A', None]
+    >>> stated_answer("forty", ("4", "7")), stated_answer("four", ("4", "7"))
+    (None, '4')
+    """
+    if text in answers:
+        return text
+    if len(text) > _LONGEST_STATEMENT:
+        return None
+    known: dict[str, str | None] = {}
+    for answer in answers:
+        form = _form_of(answer)
+        known[form] = None if form in known else answer  # two answers of one form are told apart by nothing
+    plain_text = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
+    whole = _form_of(plain_text)
+    if whole in known:
+        return known[whole]
+    if whole in _WORDS and _WORDS[whole] in known:
+        return known[_WORDS[whole]]
+    for tail in (plain_text[found.end() :] for found in reversed(list(_STATED.finditer(plain_text)))):
+        # Only what directly follows the statement, so that "the answer is not B" says nothing.
+        first = re.match(r"[^\w]*(\w[\w.,/%-]*)", tail)
+        form = _form_of(first[1]) if first else ""
+        if form in known and known[form] is not None:
+            return known[form]
+    if not anywhere:
+        return None
+    said = {form for form in map(_form_of, re.findall(r"\w[\w./%-]*", plain_text)) if form in known}
+    # A letter is an answer in capitals or brackets; the pronoun "I" and an article that opens a sentence are none.
+    letters = re.findall(r"(?<![.!?] )(?<!^)\bA\b|\b[B-HJ-Z]\b|\(\w\)|\[\w\]|\*\*\w\*\*", plain_text)
+    capitals = set(map(_form_of, letters))
+    said = {form for form in said if len(form) > 1 or form.isdigit() or form in capitals}
+    if len(said) != 1 or re.search(r"\b(?:not|neither|nor|n't|isn)\b", plain_text, re.IGNORECASE):
+        return None
+    return known[next(iter(said))]
+
+
+def _form_of(text: str) -> str:
+    """Return a text without signs around it, in lower case, in Latin letters."""
+    plain_text = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
+    return re.sub(r"^\W+|[^\w%]+$", "", plain_text).casefold()

@@ -16,6 +16,7 @@ from d3stats.cli.options import (
     Latex,
     Level,
     MissingValues,
+    ReadAs,
     Seed,
     Strata,
     one_format,
@@ -132,6 +133,7 @@ def agreement(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     level: Level = 0.95,
     n_boot: BootOfKind = 10_000,
     seed: Seed = 0,
@@ -151,7 +153,7 @@ def agreement(
     from d3stats.inference.judges.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
-    settings |= reading(missing_values, columns, encoding)
+    settings |= reading(missing_values, columns, encoding, read)
     settings |= {"level": level, "n_boot": n_boot, "rng": seed}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | AgreementByLog | JuryCurve

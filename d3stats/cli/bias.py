@@ -15,6 +15,7 @@ from d3stats.cli.options import (
     Latex,
     Level,
     MissingValues,
+    ReadAs,
     Seed,
     Strata,
     checked_figure,
@@ -88,6 +89,7 @@ def bias(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -118,7 +120,7 @@ def bias(
     for option, its in (("--label", "verbosity"), ("--against", "self"), ("--baseline", "persona")):
         if audit != its:
             refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
-    how = reading(missing_values, columns, encoding)
+    how = reading(missing_values, columns, encoding, read)
     opened = open(file, **how)
     kinds = None if strata is None else item_strata(opened, strata, FIELDS)
     data = as_judgments(

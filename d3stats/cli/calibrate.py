@@ -17,10 +17,11 @@ from d3stats.cli.options import (
     Lenient,
     Level,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     one_format,
-    read_trajectories,
+    open_logs,
     reading,
 )
 from d3stats.cli.output import (
@@ -71,6 +72,7 @@ def calibrate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -81,7 +83,8 @@ def calibrate(
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     if out is not None and not out.absolute().parent.is_dir():
         raise ValueError(f"the folder of --output must exist; got {str(out)!r}")
-    log, left_out = read_trajectories(pilot, lenient, roles, reading(missing_values, columns, encoding))
+    opened, left_out = open_logs(pilot, lenient, roles, reading(missing_values, columns, encoding, read))
+    log = opened.trajectories()
     fit = fitted(log, world, free, seed)
     if out is not None:
         out.write_text(fit.to_toml(), encoding="utf-8")

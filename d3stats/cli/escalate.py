@@ -17,6 +17,7 @@ from d3stats.cli.options import (
     Lenient,
     Level,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     left_out,
@@ -75,6 +76,7 @@ def escalate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -84,7 +86,7 @@ def escalate(
     from d3stats.sources import open_all
 
     one_format(as_json, as_latex)
-    how = reading(missing_values, columns, encoding)
+    how = reading(missing_values, columns, encoding, read)
     opened = open_all((first, second), lenient=lenient, roles=roles, **how)
     logs = [each.recorded() for each in opened]
     cheap, dear = (log.trajectories for log in logs)

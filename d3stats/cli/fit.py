@@ -18,10 +18,11 @@ from d3stats.cli.options import (
     Logs,
     Missing,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     one_format,
-    read_trajectories,
+    open_logs,
     reading,
 )
 from d3stats.cli.output import (
@@ -63,6 +64,7 @@ def fit(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -72,7 +74,8 @@ def fit(
 
     one_format(as_json, as_latex)
     with working("fitting"):
-        t, left_out = read_trajectories(logs, lenient, roles, reading(missing_values, columns, encoding))
+        opened, left_out = open_logs(logs, lenient, roles, reading(missing_values, columns, encoding, read))
+        t = opened.trajectories()
         report = describe_rounds(
             t,
             n_components=components,

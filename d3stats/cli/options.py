@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from d3stats.log.problems import Problem
-    from d3stats.trajectories import Trajectories
+    from d3stats.sources import Opened
 
 Logs = Annotated[
     list[str],
@@ -167,6 +167,16 @@ Encoding = Annotated[
 ]
 
 
+ReadAs = Annotated[
+    str | None,
+    typer.Option(
+        "--read",
+        metavar="d3stats.sources.opened:Read",
+        help="Read a vote as the answer that it states: 'The answer is B.' as B.",
+    ),
+]
+
+
 def choices(metavar: str | None) -> str | None:
     """Return ``[one|other]`` where an option names the place in the library that lists its words.
 
@@ -187,11 +197,17 @@ def paths_of(logs: list[str]) -> list[str]:
 
 
 def reading(
-    missing_values: str | None = None, columns: list[str] | None = None, encoding: str | None = None
+    missing_values: str | None = None,
+    columns: list[str] | None = None,
+    encoding: str | None = None,
+    read: str | None = None,
 ) -> dict[str, Any]:
-    """Return the options for reading tables, as arguments of the library."""
+    """Return the options for reading sources, as arguments of the library; what was not given is left out."""
+    from d3stats._check import choice
+
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
-    return {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
+    how = {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
+    return how if read is None else {**how, "read": choice("read", read, ("answer",))}
 
 
 def read_as(context: Any) -> tuple[str, ...]:
@@ -204,15 +220,14 @@ def read_as(context: Any) -> tuple[str, ...]:
     return reading_options(**how)
 
 
-def read_trajectories(
+def open_logs(
     logs: list[str], lenient: bool, roles: list[str] | None, how: dict[str, Any]
-) -> tuple[Trajectories, list[str]]:
-    """Read logs; return them with one line per omitted record."""
-    from d3stats.log.reader import read_log
-    from d3stats.sources import as_trajectories
+) -> tuple[Opened, list[str]]:
+    """Open logs; return them with one line per omitted record."""
+    from d3stats.sources import open
 
-    log = read_log(*paths_of(logs), strict=not lenient, **how)
-    return as_trajectories(log, roles=roles), left_out(log.problems)
+    opened = open(logs, lenient=lenient, roles=roles, **how)
+    return opened, left_out(opened.checked().problems)
 
 
 def left_out(problems: Iterable[Problem]) -> list[str]:

@@ -18,12 +18,13 @@ from d3stats.cli.options import (
     OutputShare,
     PricedAs,
     Prices,
+    ReadAs,
     RoleModels,
     Roles,
     Seed,
     models_by_role,
     one_format,
-    read_trajectories,
+    open_logs,
     reading,
 )
 from d3stats.cli.output import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from d3stats.planning.plan import Plan
     from d3stats.planning.prices import RoundDollars
+    from d3stats.sources import Opened
     from d3stats.trajectories import Trajectories
 
 _SEEDS_ON_SCORES = ("d3_paper", "d3_code", "sign_agreement")
@@ -92,6 +94,7 @@ def plan(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -101,9 +104,10 @@ def plan(
 
     one_format(as_json, as_latex)
     with working("planning"):
-        how = reading(missing_values, columns, encoding)
-        log, left_out = read_trajectories(pilot, lenient, roles, how)
-        paid = _dollars(prices, model, role_model or [], output_share, pilot, how, log, roles)
+        how = reading(missing_values, columns, encoding, read)
+        opened, left_out = open_logs(pilot, lenient, roles, how)
+        log = opened.trajectories()
+        paid = _dollars(prices, model, role_model or [], output_share, opened, roles)
         made = make_plan(
             log,
             max_loss=max_loss,
@@ -136,24 +140,19 @@ def _dollars(
     model: str | None,
     role_models: list[str],
     output_share: float | None,
-    logs: list[str],
-    how: dict[str, Any],
-    log: Trajectories,
+    opened: Opened,
     roles: list[str] | None,
 ) -> RoundDollars | None:
     """Price every round of the log, each turn by its role, model and kind of tokens; None without prices."""
-    from d3stats.cli.options import paths_of
-    from d3stats.log.reader import read_log
     from d3stats.planning.prices import price_turns
     from d3stats.worlds.tokens import PriceTable
 
     by_role = models_by_role(prices, model, role_models, output_share)
     if prices is None:
         return None
-    turns = read_log(*paths_of(logs), strict=False, **how).turns
     return price_turns(
-        turns,
-        log,
+        opened.log(every_role=True).turns,
+        opened.trajectories(),
         PriceTable.read(prices),
         model=model,
         role_models=by_role,

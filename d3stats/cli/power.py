@@ -14,6 +14,7 @@ from d3stats.cli.options import (
     Level,
     Missing,
     MissingValues,
+    ReadAs,
     one_format,
     paths_of,
     reading,
@@ -116,6 +117,7 @@ def power(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
@@ -151,7 +153,7 @@ def power(
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
         how: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing}
-        how |= reading(missing_values, columns, encoding)
+        how |= reading(missing_values, columns, encoding, read)
         plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
         return

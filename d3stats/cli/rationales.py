@@ -15,6 +15,7 @@ from d3stats.cli.options import (
     Latex,
     Level,
     MissingValues,
+    ReadAs,
     Seed,
     one_format,
     paths_of,
@@ -117,6 +118,7 @@ def rationales(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -142,7 +144,7 @@ def rationales(
         "reasons": _patterns("--reasons", reasons),
     }
     settings |= {"ignore": ignore, "repeated_words": repeated_words or None, "family": family}
-    settings |= reading(missing_values, columns, encoding)
+    settings |= reading(missing_values, columns, encoding, read)
     found: Rationales | RationaleComparison
     with working("reading rationales"):
         if len(logs) == 1:

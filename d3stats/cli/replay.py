@@ -19,6 +19,7 @@ from d3stats.cli.options import (
     Logs,
     Missing,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     Strata,
@@ -74,6 +75,7 @@ def replay(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -86,7 +88,7 @@ def replay(
 
     one_format(as_json, as_latex)
     with working("replaying"):
-        how = reading(missing_values, columns, encoding)
+        how = reading(missing_values, columns, encoding, read)
         opened = open(logs, lenient=lenient, roles=roles, **how)
         kinds = None if strata is None else item_strata(opened, strata)
         log = opened.aside(strata).recorded()

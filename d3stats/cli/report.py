@@ -20,6 +20,7 @@ from d3stats.cli.options import (
     OutputShare,
     PricedAs,
     Prices,
+    ReadAs,
     RoleModels,
     Roles,
     Seed,
@@ -92,6 +93,7 @@ def report(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -119,7 +121,7 @@ def report(
             transcripts=transcripts,
             rng=seed,
             command=command_of(context),
-            **reading(missing_values, columns, encoding),
+            **reading(missing_values, columns, encoding, read),
         )
         found.to_html(out)
     size = out.stat().st_size / 1e6

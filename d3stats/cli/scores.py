@@ -17,6 +17,7 @@ from d3stats.cli.options import (
     Level,
     Logs,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     Strata,
@@ -57,6 +58,7 @@ def scores(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -68,7 +70,7 @@ def scores(
     from d3stats.planning import describe_scores
     from d3stats.sources import open
 
-    how = reading(missing_values, columns, encoding)
+    how = reading(missing_values, columns, encoding, read)
     people = None if human is None else _human(human)
     with working("reading scores"):
         opened = open(logs, lenient=lenient, roles=roles, **how)

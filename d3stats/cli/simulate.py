@@ -17,11 +17,12 @@ from d3stats.cli.options import (
     Json,
     Latex,
     MissingValues,
+    ReadAs,
     Roles,
     Seed,
     one_format,
+    open_logs,
     read_as,
-    read_trajectories,
     reading,
     refuse_unused,
 )
@@ -96,6 +97,7 @@ def simulate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -116,7 +118,8 @@ def simulate(
     what: Any = study
     log = None
     if like is not None:
-        log, _ = read_trajectories(like, False, roles, reading(missing_values, columns, encoding))
+        opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read))
+        log = opened.trajectories()
         fit = fitted(log, world, None, seed)
         more = [word for role in roles or () for word in ("--role", role)]
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 
@@ -16,11 +16,10 @@ from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
 from d3stats.report.source import read_sources, with_dollars
 from d3stats.result import Result
-from d3stats.sources import LogSource
+from d3stats.sources import LogSource, Reading
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
-    from d3stats.log.column_names import Columns
     from d3stats.worlds.tokens import PriceTable
 
 __all__ = ["Analysis", "analyse"]
@@ -119,16 +118,13 @@ def analyse(
     model: str | None = None,
     role_models: Mapping[str, str] | None = None,
     output_share: float | None = None,
-    roles: Iterable[str] | None = None,
     missing: Missing = "exclude",
     level: float = 0.95,
     n_boot: int | None = None,
     transcripts: int = 5,
     rng: int = 0,
-    columns: Columns = None,
-    missing_values: Iterable[str] | None = None,
-    encoding: str | None = None,
     command: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Analysis:
     """Describe one or several logs: rounds, stopping rules, agreement, bias, comparison, costs, disputed debates.
 
@@ -151,8 +147,6 @@ def analyse(
     output_share : float, optional
         Completion tokens as a share of all, the same in every turn; by default as logged, and .15 where a log holds
         totals only. The page says which.
-    roles : iterable of str, optional
-        Only the turns of these roles.
     missing : {"exclude", "wrong"}
         What a missing vote counts as.
     level : float
@@ -163,7 +157,7 @@ def analyse(
         How many of the most disputed debates are shown; 0 for none.
     rng : int
         The seed. Every method starts with it, as in the single commands, so that the numbers are the same.
-    columns, missing_values, encoding
+    **reading : Reading
         As in :func:`d3stats.read_log`.
     command : str, optional
         The command that made the page; the page shows it at its end.
@@ -216,7 +210,7 @@ def analyse(
         seed=seed,
         transcripts=transcripts,
     )
-    reading = {"columns": columns, "missing_values": missing_values, "encoding": encoding}
+    roles = reading.pop("roles", None)
     wanted = None if roles is None else tuple(roles)
     sources = read_sources([log, *more], names=names, roles=wanted, reading=reading)
     if table is not None:

@@ -25,10 +25,11 @@ from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_rows, is_flat, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
+from d3stats.note import Note
 from d3stats.sources.recorded import RecordedLog, recorded_of
 from d3stats.sources.tables import Fields, TableFile, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
-from d3stats.values import missing_words
+from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 
 __all__ = [
     "LogSource",
@@ -45,6 +46,7 @@ __all__ = [
 LogSource = Any
 """Any source of debates that :func:`open` opens."""
 
+Read = Literal["answer"]
 Kind = Literal["records", "table", "log", "arrays", "values"]
 
 
@@ -63,6 +65,9 @@ class Reading(TypedDict, total=False):
         Only the turns of these roles.
     lenient : bool
         Leave out defective records and list them; by default the first is an error.
+    read : "answer"
+        Read a vote as the answer that it states: "The answer is B." as "B". The answers are the labels and the declared
+        answers; see :func:`d3stats.values.stated_answer`.
 
     Examples
     --------
@@ -76,11 +81,12 @@ class Reading(TypedDict, total=False):
     encoding: str | None
     roles: Iterable[str] | None
     lenient: bool
+    read: Read | None
 
 
 _APPLY = {
-    "records": ("missing_values", "columns", "encoding", "roles", "lenient"),
-    "table": ("missing_values", "columns", "roles", "lenient"),
+    "records": ("missing_values", "columns", "encoding", "roles", "lenient", "read"),
+    "table": ("missing_values", "columns", "roles", "lenient", "read"),
     "log": ("roles",),
     "arrays": ("missing_values",),
 }
@@ -226,6 +232,8 @@ class Opened:
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
+        if self.reading.get("read") == "answer":
+            table = _items_with_stated_answers(table)
         if self._aside is None:
             return table
         known = {*fields.wanted, *fields.choosable}
@@ -275,6 +283,8 @@ class Opened:
                 columns = {**choice_of(columns), "category": self._category}
             parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
             whole = parts[0] if self.frame is not None else together(self.files, parts)
+            if self.reading.get("read") == "answer":
+                whole = _with_stated_answers(whole)
             read = check(whole, self.missing_words)
             self._checked[texts] = read.warned() if self.reading.get("lenient") else read.strictly()
         return self._checked[texts]
@@ -475,6 +485,66 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
     if isinstance(source, (list, tuple, np.ndarray)) or (isinstance(source, Mapping) and "votes" in source):
         return "arrays" if isinstance(source, Mapping) else "an array", _APPLY["arrays"]
     return type(source).__name__, ()
+
+
+def _with_stated_answers(records: Records) -> Records:
+    """Read votes, and decisions, as the answers that they state."""
+    items, turns, verdicts = records.items, records.turns, records.verdicts
+    answers = {text for text in items.coded("label").occurring() if not is_missing_word(text)}
+    answers |= {text for several in items.coded("answers").occurring() for text in several}
+    if not answers:
+        raise ValueError(
+            "read='answer' needs the answers that there are; got no label and no declared answer"
+        )
+    vote, decision = turns.coded("vote"), verdicts.coded("decision")
+    forms = _stated({*vote.occurring(), *decision.occurring()}, answers)
+    many = int(np.isin(vote.codes, [k for k, text in enumerate(vote.values) if text in forms]).sum())
+    return replace(
+        records,
+        turns=turns.replaced(vote=vote.mapped(forms)) if "vote" in turns.columns else turns,
+        verdicts=verdicts.replaced(decision=decision.mapped(forms))
+        if "decision" in verdicts.columns
+        else verdicts,
+        notes=[*records.notes, *_stated_note(forms, many, len(vote))],
+    )
+
+
+def _items_with_stated_answers(table: TableFile) -> TableFile:
+    frame = table.frame
+    if "vote" not in frame.columns or "label" not in frame.columns:
+        got = ", ".join(map(str, frame.columns[:12]))
+        raise ValueError(f"read='answer' needs the columns vote and label, which tell the answers; got {got}")
+    said, answers = (
+        [text for text in map(canonical_text, frame[name]) if text] for name in ("vote", "label")
+    )
+    forms = _stated(said, set(answers))
+    texts = pd.Series([canonical_text(cell) for cell in frame["vote"]], index=frame.index, dtype=object)
+    changed = texts.isin(list(forms))
+    read = frame.assign(vote=texts.map(forms).where(changed, frame["vote"]))
+    read.attrs = frame.attrs
+    return replace(
+        table, frame=read, notes=[*table.notes, *_stated_note(forms, int(changed.sum()), len(frame))]
+    )
+
+
+def _stated(said: Iterable[str], answers: set[str]) -> dict[str, str]:
+    """Return the answer of each text that is none and states one."""
+    found = {text: stated_answer(text, answers) for text in set(said) - answers}
+    return {text: answer for text, answer in found.items() if answer is not None}
+
+
+def _stated_note(forms: Mapping[str, str], many: int, n: int) -> list[str]:
+    if not forms:
+        return []
+    shown = ", ".join(f"{text[:40]!r} as {answer!r}" for text, answer in sorted(forms.items())[:3])
+    return [
+        Note(
+            f"{many:,} of {n:,} votes were read as the answer that they state, for example {shown}",
+            kind="stated answers",
+            n=many,
+            examples=sorted(forms)[:3],
+        )
+    ]
 
 
 def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:
