@@ -368,9 +368,9 @@ def null_error(cells: Cells, method: str) -> float:
     if method == "spearman":
         return float(1 / np.sqrt(n - 1))
     ties = [np.bincount(codes[cells.cell]).astype(np.float64) for codes in (cells.x, cells.y)]
-    plain, third, pairs = ([float(f(t).sum()) for t in ties] for f in (
-        lambda t: t * (t - 1) * (2 * t + 5), lambda t: t * (t - 1) * (t - 2), lambda t: t * (t - 1)
-    ))  # fmt: skip
+    plain = [float((t * (t - 1) * (2 * t + 5)).sum()) for t in ties]
+    third = [float((t * (t - 1) * (t - 2)).sum()) for t in ties]
+    pairs = [float((t * (t - 1)).sum()) for t in ties]
     variance = (n * (n - 1) * (2 * n + 5) - sum(plain)) / 18
     variance += third[0] * third[1] / (9 * n * (n - 1) * (n - 2)) + pairs[0] * pairs[1] / (2 * n * (n - 1))
     apart = [(n * (n - 1) - tied) / 2 for tied in pairs]
