@@ -75,6 +75,8 @@ def is_estimator(function: Any) -> bool:
 def estimators() -> Iterator[tuple[str, ...]]:
     """Yield the names of each public function, and of each method with a level of its own, that gives an interval."""
     for value, names in public().items():
+        if value.__module__.startswith("d3stats.worlds"):
+            continue  # worlds draw data; the limits there are those of parameters
         if inspect.isfunction(value):
             if is_estimator(value):
                 yield names

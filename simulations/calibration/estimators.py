@@ -1150,7 +1150,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator(
         "calibrated world",
         "counts",
-        (PLANNING + "calibrate",),
+        (PLANNING + "calibrate", PLANNING + "Calibration"),
         _calibrate,
         60,
         lambda c: len(c.setting["weights"]) == 1,
@@ -1172,9 +1172,10 @@ _BAYES = "d3stats.models.bayes."
 
 EXCEPTIONS: dict[str, str] = {
     "d3stats.analyse": "a page of the results of other functions; it computes nothing",
+    INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
-    + "needed_debates": "the least number of debates for risk control, whose row measures the promise",
+    + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
     PLANNING + "Sweep.recommend": "Monte Carlo error of as many simulated debates as are asked for",
     **{
         _BAYES + name: _SAMPLER

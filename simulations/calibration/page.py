@@ -27,9 +27,9 @@ null. Levels are 95 % and 5 % unless the row says another. The number after ± i
 - The worst of many cells lies below the level by chance alone: of twenty cells with 400 data sets each and a true
   coverage of .95, the worst is expected near .93.
 
-How to measure again: `make calibration` (about {minutes} minutes of processor time; it goes on where it was stopped).
-All {rows} rows are in `simulations/calibration/calibration.csv`; {cells} cells, {sets} data sets. On cells that nobody
-chose: `python simulations/calibration/run.py --random 200 --seed 1`.
+`make calibration` measures again. It takes about {minutes} minutes of processor time, and the same command resumes a
+stopped run. All {rows} rows of {cells} cells are in `simulations/calibration/calibration.csv` ({sets} data sets).
+`python simulations/calibration/run.py --random 200 --seed 1` measures random cells.
 """
 
 FAMILIES = {
