@@ -40,6 +40,7 @@ from d3stats.resampling.clusters import (
     resampled_totals,
     swapped_totals,
 )
+from d3stats.resampling.contrasts import contrast_of_means, contrast_of_shares
 from d3stats.resampling.proportions import (
     ShareLimits,
     clustered_share,
@@ -72,6 +73,8 @@ __all__ = [
     "cluster_t",
     "cluster_totals",
     "clustered_share",
+    "contrast_of_means",
+    "contrast_of_shares",
     "exact_coverage",
     "hotelling",
     "intraclass",
