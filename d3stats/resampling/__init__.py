@@ -28,6 +28,7 @@ from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
     FEW_FOR_PERCENTILES,
     ONE_CLUSTER,
+    Ratios,
     Statistic,
     anova_sums,
     cluster_codes,
@@ -41,6 +42,14 @@ from d3stats.resampling.clusters import (
     swapped_totals,
 )
 from d3stats.resampling.contrasts import contrast_of_means, contrast_of_shares
+from d3stats.resampling.degrees import (
+    LEAST_EFFECTIVE,
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
+)
 from d3stats.resampling.proportions import (
     ShareLimits,
     clustered_share,
@@ -54,6 +63,7 @@ from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 __all__ = [
     "FEW_CLUSTERS",
     "FEW_FOR_PERCENTILES",
+    "LEAST_EFFECTIVE",
     "ONE_CLUSTER",
     "Bootstrap",
     "BootstrapLimits",
@@ -61,6 +71,7 @@ __all__ = [
     "Ends",
     "Hotelling",
     "LimitsKind",
+    "Ratios",
     "ShareLimits",
     "SignFlip",
     "Statistic",
@@ -75,10 +86,14 @@ __all__ = [
     "clustered_share",
     "contrast_of_means",
     "contrast_of_shares",
+    "degrees_of_freedom",
+    "effective_clusters",
     "exact_coverage",
     "hotelling",
     "intraclass",
+    "item_error",
     "jackknife",
+    "left_out_error",
     "mean_squares",
     "percentile_ends",
     "proportion_interval",
@@ -90,4 +105,5 @@ __all__ = [
     "sign_flip_p",
     "student_limits",
     "swapped_totals",
+    "too_unequal",
 ]

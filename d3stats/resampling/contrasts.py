@@ -26,8 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
-from d3stats.resampling.cluster_t import ALIKE, cluster_t, student_limits
+from d3stats.resampling.cluster_t import cluster_t, student_limits
 from d3stats.resampling.clusters import ONE_CLUSTER, Statistic
+from d3stats.resampling.degrees import (
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
+)
 
 __all__ = ["MOVER", "WELCH", "contrast_of_means", "contrast_of_shares"]
 
@@ -74,7 +81,8 @@ def contrast_of_shares(
     -------
     Estimate
         `se` is half the width of the limits at one standard error. The p-value is that of 0, the level at which a limit
-        is 0. There are no limits where the trials of a side are of one cluster.
+        is 0. There are no limits where one cluster has nearly all
+        trials of a side (:func:`~d3stats.resampling.too_unequal`).
 
     Raises
     ------
@@ -83,11 +91,11 @@ def contrast_of_shares(
 
     Notes
     -----
-    A side of N trials in clusters of n_g is worth N / deff trials, with deff = sum e_g^2 / (N p (1 - p)) * (1 - 1/N) /
-    (1 - H), at least 1, where e_g are the residuals of the ratio estimator and 1 / H = N^2 / sum n_g^2 is Kish's number
-    of clusters. For single trials deff is 1. Student's quantile takes the place of the normal one: deff is
-    uncertain by the fourth powers of the residuals and by at least 2 / (1/H - 1), as far as clusters are larger than
-    one trial. Limits are never wider than those of as many trials as Kish's number. These alone hold where none or all
+    A side of N trials is worth N / deff trials, with deff = (N - 1) se^2 / (p (1 - p)), at least 1, and the squared
+    error of :func:`~d3stats.resampling.share_limits`. For single trials deff is 1. Student's quantile takes the place
+    of the normal one: deff is uncertain by the fourth powers of the residuals, and by at least 2 / (K - 1) where K is
+    Kish's number of clusters, as far as clusters are larger than one trial. Limits are never wider than those of K
+    trials. These alone hold where none or all
     succeed, since deff cannot be measured there. The correlation of two sides is measured from the products of their
     residuals and shrunken by m / (m + 2), where m is the squared sum of the products over the sum of their squares.
 
@@ -116,15 +124,16 @@ def contrast_of_shares(
         )
     if not ((above >= -_ROUNDING * below) & (above <= (1 + _ROUNDING) * below)).all():
         raise ValueError("sums must lie between 0 and the number of trials; got a value outside [0, 1]")
-    sides = [_Side.of(above[:, k], below[:, k]) for k in range(len(c))]
-    value = float(c @ [side.share for side in sides])
+    value = float(c @ (above.sum(axis=0) / below.sum(axis=0)))
     size: dict[str, Any] = {"name": name, "value": value, "kind": MOVER, "level": level}
     size |= {
         "n": round(float(below.sum())) if n is None else n,
         "n_clusters": int((below > 0).any(axis=1).sum()),
     }
-    if any(side.kish < 1 + _ROUNDING and side.trials > 1 + _ROUNDING for side in sides):
-        return Estimate(low=None, high=None, note="; ".join(x for x in (note, ONE_SIDE) if x), **size)
+    if why := next((why for k in range(len(c)) if (why := too_unequal(below[:, k], what="trials"))), ""):
+        said = "; ".join(part for part in (note, f"on one side: {why}") if part)
+        return Estimate(low=None, high=None, note=said, **size)
+    sides = [_Side.of(above[:, k], below[:, k]) for k in range(len(c))]
     reach = _reach(sides, c)
     bounds = float(np.minimum(c, 0).sum()), float(np.maximum(c, 0).sum())
     z = float(ndtri((1 + level) / 2))
@@ -141,14 +150,10 @@ def contrast_of_shares(
     )
 
 
-ONE_SIDE = "the trials of one side are of a single cluster, so the variation between its clusters is unknown"
-
-
 class _Side(NamedTuple):
-    """A share, its trials, what these are worth, the degrees of freedom of that, and the residual of each cluster."""
+    """A share, what its trials are worth, the degrees of freedom of that, Kish's number, and clusters' residuals."""
 
     share: float
-    trials: float
     worth: float
     df: float
     kish: float
@@ -156,22 +161,21 @@ class _Side(NamedTuple):
 
     @classmethod
     def of(cls, above: Floats, below: Floats) -> _Side:
-        trials, squares = float(below.sum()), float(below @ below)
+        trials, kish = float(below.sum()), effective_clusters(below)
         share = min(max(float(above.sum()) / trials, 0.0), 1.0)
-        kish = trials**2 / squares
-        residuals = above - share * below
-        spread = trials * share * (1 - share)
-        if spread <= _ROUNDING * trials or kish < 1 + _ROUNDING:
-            return cls(share, trials, kish, np.inf, kish, np.zeros(len(below)))
-        square = residuals**2
-        deff = float(square.sum()) / spread * (1 - 1 / trials) / (1 - 1 / kish)
-        own = square * (1 - 1 / np.maximum(below, 1.0))
-        own = own[below > 0]
-        larger = max(1 - trials / squares, 0.0)
+        residuals, spread = above - share * below, share * (1 - share)
+        if spread <= _ROUNDING:
+            return cls(share, kish, np.inf, kish, np.zeros(len(below)))
+        away, sizes = residuals[below > 0], below[below > 0]
+        se = max(left_out_error(away / trials, sizes), item_error(away, sizes, spread))
+        deff = se**2 / spread * (trials - 1)
+        square = away**2
+        own = square * (1 - 1 / np.maximum(sizes, 1.0))
         measured = float(((own - own.mean()) ** 2).sum()) / max(float(square.sum()), _ROUNDING) ** 2
-        variation = max(measured, 2 * larger**2 / (kish - 1))
+        larger = max(1 - trials / float(sizes @ sizes), 0.0)
+        variation = max(measured, 2 * larger**2 / degrees_of_freedom(sizes))
         df = max(2 / variation, 1.0) if variation > 0 else np.inf
-        return cls(share, trials, trials / max(deff, 1.0), df, kish, residuals)
+        return cls(share, trials / max(deff, 1.0), df, kish, residuals)
 
 
 def _reach(sides: Sequence[_Side], c: Floats) -> Callable[[float, float], float]:
@@ -231,7 +235,11 @@ def lower_mid_p(successes: Floats, trials: Floats, tail: Floats) -> Floats:
         slope = np.exp(xlogy(x, at) + xlog1py(rest, -at) - scales[0])
         slope += np.where(open_, np.exp(xlogy(x + 1, at) + xlog1py(b - 1, -at) - scales[1]), 0.0)
         # Newton's step for the logarithms of both, or half of the bracket where that step leaves it.
-        step = at * np.exp(np.clip(np.log(tail / np.maximum(reached, 1e-300)) * 2 * reached / slope, -50, 50))
+        step = at * np.exp(
+            np.clip(
+                np.log(tail / np.maximum(reached, 1e-300)) * 2 * reached / np.maximum(slope, 1e-300), -50, 50
+            )
+        )
         moved = np.where((step > low) & (step < high), step, (low + high) / 2)
         done = np.abs(moved - at) <= 1e-12 * at
         at = moved

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -123,7 +125,9 @@ def test_limits_and_p_values_lie_near_those_of_peers() -> None:
         for peer in (score, newcombe):
             worst = max(worst, float(np.abs(np.subtract(limits(found), peer)).max()))
         exact = stats.barnard_exact([[x, y], [n - x, m - y]]).pvalue
-        assert found.p_value == pytest.approx(exact, abs=0.03)
+        assert found.p_value is not None
+        assert found.p_value == pytest.approx(exact, abs=0.07)
+        assert (found.p_value < 0.05) == (exact < 0.05)
     assert worst < 0.03
 
 
@@ -141,12 +145,13 @@ def of(drawn: tuple[list[int], list[int]]) -> tuple[Floats, Floats]:
 
 
 @given(one=side, other=side, seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_swapping_negates_and_names_of_clusters_do_not_matter(
     one: tuple[list[int], list[int]], other: tuple[list[int], list[int]], seed: int
 ) -> None:
     sums = totals([of(one), of(other)])
     found = difference(sums)
+    assume(found.low is not None)
     low, high = limits(found)
     swapped = difference(sums[:, [2, 3, 0, 1]])
     assert limits(swapped) == pytest.approx((-high, -low), abs=1e-9)
@@ -162,7 +167,7 @@ def test_swapping_negates_and_names_of_clusters_do_not_matter(
 
 
 @given(one=side, other=side, level=st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_p_value_is_below_five_per_cent_exactly_where_the_interval_excludes_zero(
     one: tuple[list[int], list[int]], other: tuple[list[int], list[int]], level: float
 ) -> None:
@@ -172,6 +177,7 @@ def test_the_p_value_is_below_five_per_cent_exactly_where_the_interval_excludes_
         shared[at][: len(below)] = np.column_stack([above, below])
     for sums in (totals([of(one), of(other)]), np.hstack(shared)):
         found = difference(sums, level)
+        assume(found.p_value is not None)
         assert found.p_value is not None
         assert (found.p_value < 1 - level) == found.excludes(0.0)
 
@@ -181,7 +187,7 @@ def test_more_of_the_same_clusters_give_shorter_limits() -> None:
         [(np.array([3.0, 1, 0, 2]), np.full(4, 3.0)), (np.array([1.0, 0, 0, 2, 1]), np.full(5, 4.0))]
     )
     widths = [np.diff(limits(difference(np.tile(sums, (times, 1)))))[0] for times in (1, 2, 4, 8)]
-    assert all(b < a for a, b in zip(widths, widths[1:], strict=False))
+    assert all(b < a for a, b in pairwise(widths))
 
 
 def test_clusters_that_repeat_one_trial_count_once() -> None:
@@ -262,10 +268,14 @@ def test_a_difference_of_differences_is_that_of_its_sides() -> None:
     assert limits(four) == pytest.approx(limits(difference(totals(sides))), abs=1e-4)
 
 
-def test_trials_of_a_single_cluster_have_no_interval() -> None:
-    found = difference(totals([(np.array([2.0]), np.array([5.0])), (np.ones(20), np.full(20, 2.0))]))
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [([5.0], "a single cluster"), ([100.0] + 9 * [1.0], "one cluster has 100 of 109 trials")],
+)
+def test_a_side_that_is_nearly_one_cluster_has_no_interval(sizes: list[float], said: str) -> None:
+    found = difference(totals([(np.ones(len(sizes)), np.array(sizes)), (np.ones(20), np.full(20, 2.0))]))
     assert (found.low, found.p_value) == (None, None)
-    assert "single cluster" in found.note
+    assert said in found.note
 
 
 @pytest.mark.parametrize(
@@ -301,7 +311,7 @@ def test_means_over_clusters_add_the_squared_errors_of_the_sides() -> None:
     sides = [np.column_stack([rng.normal(size=g) * 3, np.full(g, 3.0)]) for g in (6, 20)]
     found = contrast_of_means("difference", sides, ratios((0, 1)), (1, -1), 78)
     errors = [float(cluster_t(s, ratios((0, 1))).se[0]) for s in sides]
-    assert found.se == pytest.approx(np.hypot(*errors), rel=1e-9)
+    assert found.se == pytest.approx(np.hypot(errors[0], errors[1]), rel=1e-9)
 
 
 def test_a_side_whose_clusters_are_all_alike_leaves_a_difference_of_means_without_limits() -> None:
