@@ -495,6 +495,7 @@ _LOOK_ALIKE = str.maketrans(
 _STATED = re.compile(
     r"\b(?:answer|choice|option|verdict|vote|winner)\b[^\w]*(?:is|was|:|=|would be)?[^\w]*", re.IGNORECASE
 )
+_DENIAL = re.compile(r"\b(?:not|neither|nor|isn|aren|wasn)\b|n't", re.IGNORECASE)
 _WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -569,11 +570,12 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
     if not anywhere:
         return None
     said = {form for form in map(_form_of, re.findall(r"\w[\w./%-]*", plain_text)) if form in known}
-    # A letter is an answer in capitals or brackets; the pronoun "I" and an article that opens a sentence are none.
-    letters = re.findall(r"(?<![.!?] )(?<!^)\bA\b|\b[B-HJ-Z]\b|\(\w\)|\[\w\]|\*\*\w\*\*", plain_text)
-    capitals = set(map(_form_of, letters))
-    said = {form for form in said if len(form) > 1 or form.isdigit() or form in capitals}
-    if len(said) != 1 or re.search(r"\b(?:not|neither|nor|n't|isn)\b", plain_text, re.IGNORECASE):
+    # A letter is an answer in capitals or brackets. "I", and "A" where a sentence begins, may be a word or an answer.
+    letters = set(map(_form_of, re.findall(r"\b[B-HJ-Z]\b|\(\w\)|\[\w\]|\*\*\w\*\*", plain_text)))
+    maybe = set(map(_form_of, re.findall(r"\b[AI]\b", plain_text)))
+    begins = set(map(_form_of, re.findall(r"(?:^|[.!?]\s+)(A|I)\b", plain_text)))
+    said = {form for form in said if len(form) > 1 or form.isdigit() or form in letters | maybe}
+    if len(said) != 1 or said <= begins or said <= {"i"} or _DENIAL.search(plain_text):
         return None
     return known[next(iter(said))]
 

@@ -31,6 +31,9 @@ MOST_ROWS = 200_000
 _MOST_PARTS = 12
 """So many columns may be parts of a debate's name."""
 
+_MOST_WORK = 2_000_000
+"""Rows that are looked at, over all ways to read a table; a way costs its rows and some thousands more."""
+
 _MOST_ROUND = 200
 _FULL = 0.9
 """Share of the cells of (round, agent) that the rows of a debate must fill."""
@@ -153,7 +156,10 @@ def proposed(
     if not 2 <= len(sheet.line) <= MOST_ROWS:
         return Proposal()
     table = _Table(sheet, known, fixed)
-    readings = list(table.readings())
+    try:
+        readings = list(table.readings())
+    except _TooMany:
+        return Proposal()
     possible = _possible(readings, known, fixed)
     best = _said_best(readings, table) if readings else table.named_so(missing)
     if best is None:
@@ -179,11 +185,16 @@ def proposed(
     return Proposal(choice | table.tokens(), possible)
 
 
+class _TooMany(Exception):
+    """There are too many ways to read a table."""
+
+
 class _Table:
     """The columns of a table as codes, and what their values allow."""
 
     def __init__(self, sheet: Sheet, known: Mapping[str, tuple[str, ...]], fixed: set[str]) -> None:
         self.known, self.fixed, self.n = known, fixed, len(sheet.line)
+        self.work = 0
         self.by_correct = "correct" in known and "vote" not in known
         self.values: dict[str, list[str]] = {}
         self.codes: dict[str, NDArray[np.int64]] = {}
@@ -319,6 +330,9 @@ class _Table:
 
     def _is_log(self, debate: Sequence[str], agent: str, played: str | None, vote: str) -> bool:
         """Whether no row stands twice, panels are full, rounds count from the first, and votes differ in debates."""
+        self.work += self.n + 2_000
+        if self.work > _MOST_WORK:
+            raise _TooMany
         group, who = self._joined(debate), self.codes[agent]
         n_debates = int(group.max()) + 1
         if played is None:

@@ -8,6 +8,7 @@ else. The lines of any other block are looked at one by one, so a defect costs a
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from d3stats.log.arrays import voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coding, Part, Records, joined
+from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
 from d3stats.log.problems import LogError, Problem
@@ -40,7 +41,7 @@ from d3stats.log.schema import (
     first_defect,
     parse_json,
 )
-from d3stats.log.sheets import mapping_sheet
+from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
 from d3stats.log.tables import nothing, read_table, records_of_sheet
 from d3stats.values import missing_words
 
@@ -178,12 +179,18 @@ def _scores(written: bytes) -> str | None:
     return _ENCODER.encode(scores).decode()
 
 
+_EXPONENT = re.compile(rb'"temperature"\s*:\s*[-+0-9.]*[eE]')
+"""A number that is written again in more bytes, and so could hide a key that occurs twice."""
+
+
 def _is_known(header: Any) -> bool:
     return header.schema_version is UNSET or header.schema_version <= SCHEMA_VERSION
 
 
 def _is_sound(line: bytes) -> bool:
     """Whether a line is surely a record; one that says no may be one all the same."""
+    if _EXPONENT.search(line):
+        return False
     try:
         record = _AS_READ.decode(line)
         if isinstance(getattr(record, "scores", None), msgspec.Raw):
@@ -247,7 +254,10 @@ class _Builder:
             filled = [(number, line) for number, line in enumerate(block.split(b"\n"), first) if line.strip()]
             # As a list of one record a line, so that two on a line, or one on two, are no JSON.
             listed = b"[" + b",".join([line for _, line in filled]) + b"]"
-            if len(msgspec.json.format(listed, indent=-1)) == len(again) + 1:
+            if (
+                _EXPONENT.search(block) is None
+                and len(msgspec.json.format(listed, indent=-1)) == len(again) + 1
+            ):
                 self._keep(records, np.array([number for number, _ in filled], dtype=np.int64))
                 return
         except (ValueError, RecursionError):
@@ -477,12 +487,134 @@ def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Pro
     return rows, problems
 
 
+def flat_sheet(file: LogFile) -> Sheet:
+    """Read lines without a type as a table, block by block: memory grows with the different values and the codes."""
+    problems: list[Problem] = []
+    columns: dict[str, _Cells] = {}
+    numbers: list[NDArray[np.int64]] = []
+    n = n_nan = 0
+    for block, first in _blocks(file, problems):
+        rows, at, found, nans = _flat_block(file, block, first)
+        problems += found
+        n_nan += nans
+        for name, values in _by_key(rows):
+            columns.setdefault(name, _Cells()).add(values, n)
+        numbers.append(at)
+        n += len(rows)
+    sheet = Sheet(
+        file.name, list(columns), [cells.coded(n) for cells in columns.values()], _concatenated(numbers)
+    )
+    sheet.problems, sheet.n_records = problems, n + sum(problem.left_out == "record" for problem in problems)
+    sheet.numbers = tuple(name for name, cells in columns.items() if cells.numeric)
+    if n_nan:
+        sheet.notes.append(
+            f"{n_nan:,} values are written as NaN or Infinity, which is no JSON; read as missing"
+        )
+    return sheet
+
+
+_ROWS = msgspec.json.Decoder(dict[str, Any])
+
+
+def _flat_block(
+    file: LogFile, block: bytes, first: int
+) -> tuple[list[dict[str, Any]], NDArray[np.int64], list[Problem], int]:
+    """Return the objects of whole lines, their numbers, what is wrong with the others, and how many values are NaN."""
+    try:
+        rows = _ROWS.decode_lines(block)
+        # No blank line, and no key twice: written again, a block is as long as it was without spaces.
+        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        if len(rows) == lines and _says_each_key_once(block, rows):
+            return rows, np.arange(first, first + lines), [], 0
+    except (ValueError, RecursionError):
+        pass
+    rows, numbers, problems, nans = [], [], [], 0
+    for number, line in enumerate(_lines(block), start=first):
+        if not line.strip():
+            continue
+        data = _object(file, number, line)
+        if isinstance(data, Problem) and _NAN.search(line):
+            strict = _NAN.subn(rb"\1null", line)
+            again = _object(file, number, strict[0])
+            if not isinstance(again, Problem):
+                data, nans = again, nans + strict[1]
+        if isinstance(data, Problem):
+            problems.append(data)
+        else:
+            rows.append(data)
+            numbers.append(number)
+    return rows, np.array(numbers, dtype=np.int64), problems, nans
+
+
+_NAN = re.compile(rb"([:\[,]\s*)(?:NaN|-?Infinity)(?=\s*[,}\]])")
+"""What Python's json writes for a number that is none; in a text it would stand in quotes."""
+
+
+_SPACED = re.compile(rb'"\s+:')
+
+
+def _says_each_key_once(block: bytes, rows: list[dict[str, Any]]) -> bool:
+    """Whether there are as many keys as the objects have; a colon after a quote in a text says no, which costs time."""
+    return _SPACED.search(block) is None and block.count(b'":') == sum(map(len, rows))
+
+
+def _by_key(rows: list[dict[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Return the values of each key over all objects, None where one lacks it."""
+    shapes = set(map(tuple, rows))
+    if len(shapes) == 1:
+        yield from zip(shapes.pop(), zip(*(row.values() for row in rows), strict=True), strict=True)
+        return
+    for name in dict.fromkeys(name for shape in shapes for name in shape):
+        yield name, [row.get(name) for row in rows]
+
+
+class _NumberCodes(dict[Any, int]):
+    """The code of each number of one type among texts."""
+
+    def __init__(self, texts: Coder) -> None:
+        super().__init__({None: -1})
+        self.texts = texts
+
+    def __missing__(self, value: Any) -> int:
+        code = self[value] = self.texts[cell_text(value)]
+        return code
+
+
+class _Cells:
+    """One column of a flat table: texts as codes, whatever type they were written in."""
+
+    def __init__(self) -> None:
+        self.texts, self.numeric = Coder(), False
+        self.codes: dict[type, dict[Any, int]] = {
+            str: self.texts,
+            int: _NumberCodes(self.texts),
+            float: _NumberCodes(self.texts),
+        }
+        self.parts: list[NDArray[np.int32]] = []
+        self.n = 0
+
+    def add(self, values: Sequence[Any], before: int) -> None:
+        """Add the cells of a block of which the first has this place among all rows."""
+        if self.n < before:
+            self.parts.append(np.full(before - self.n, -1, dtype=np.int32))
+        kinds = set(map(type, values)) - {type(None)}
+        self.numeric = self.numeric or bool(kinds & {int, float})
+        one = kinds.pop() if len(kinds) == 1 else str if not kinds else None
+        if one not in self.codes:
+            values, one = [value if type(value) is str else cell_text(value) for value in values], str
+        codes = map(self.codes[one].__getitem__, values)
+        self.parts.append(np.fromiter(codes, dtype=np.int32, count=len(values)))
+        self.n = before + len(values)
+
+    def coded(self, n: int) -> Coded:
+        """Return all cells."""
+        if self.n < n:
+            self.parts.append(np.full(n - self.n, -1, dtype=np.int32))
+        return texts_as_cells(np.concatenate(self.parts), self.texts.values_list())
+
+
 def _read_flat(file: LogFile, columns: Columns, texts: bool) -> Records:
-    rows, problems = flat_rows(file)
-    records = records_of_sheet(mapping_sheet(file.name, rows), columns, texts=texts)
-    records.problems += problems
-    records.n_records += sum(problem.left_out == "record" for problem in problems)
-    return records
+    return records_of_sheet(flat_sheet(file), columns, texts=texts)
 
 
 # -------------------------------------------------------------------- one record after another

@@ -61,7 +61,7 @@ class Sheet:
 _DATES = (datetime.date, datetime.time, np.datetime64)
 
 
-def _cell(value: Any) -> str | None:
+def cell_text(value: Any) -> str | None:
     """Write a cell as text, None where it is empty; a float that is an integer is one."""
     if isinstance(value, str):
         # A text of an array is of its own type, which shows in messages.
@@ -73,7 +73,7 @@ def _cell(value: Any) -> str | None:
     if isinstance(value, (float, np.floating)):
         return None if value != value else _shorter(str(value))
     if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else _cell(pd.Timestamp(value))
+        return None if np.isnat(value) else cell_text(pd.Timestamp(value))
     if isinstance(value, datetime.datetime):
         return str(value.date() if value.time() == datetime.time() else value)
     if isinstance(value, bytes):
@@ -104,17 +104,17 @@ def _of_values(values: Iterable[Any]) -> Coded:
     listed = values if isinstance(values, list) else list(values)
     if not set(map(type, listed)) <= {str, type(None)}:
         # Text first: True and 1 would be one key.
-        listed = [value if type(value) is str else _cell(value) for value in listed]
+        listed = [value if type(value) is str else cell_text(value) for value in listed]
     coder = Coder()
     codes = coder.codes(listed)
-    return _texts(codes, coder.values_list())
+    return texts_as_cells(codes, coder.values_list())
 
 
-def _texts(codes: NDArray[Any], values: list[Any]) -> Coded:
+def texts_as_cells(codes: NDArray[Any], values: list[Any]) -> Coded:
     """Put texts in place of values; an empty text is an empty cell."""
     if set(map(type, values)) <= {str} and "" not in values and "".join(values).isascii():
         return Coded(codes.astype(np.int32, copy=False), values)
-    return Coded(codes.astype(np.int32, copy=False), values).mapped({v: _cell(v) or None for v in values})
+    return Coded(codes.astype(np.int32, copy=False), values).mapped({v: cell_text(v) or None for v in values})
 
 
 def _of_series(series: pd.Series) -> Coded:
@@ -130,13 +130,13 @@ def _of_series(series: pd.Series) -> Coded:
 def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
     """Code by the texts of values, of which two may have one text (6 and 6.0)."""
     coder = Coder()
-    lookup = np.array([*(coder[_cell(value) or None] for value in values), -1], dtype=np.int32)
+    lookup = np.array([*(coder[cell_text(value) or None] for value in values), -1], dtype=np.int32)
     return Coded(lookup[codes], coder.values_list())
 
 
 def _date_note(name: str, values: Iterable[Any]) -> list[str]:
-    dates = (value for value in values if isinstance(value, _DATES) and _cell(value) is not None)
-    return [_held_dates(name, _cell(date)) for date in islice(dates, 1)]
+    dates = (value for value in values if isinstance(value, _DATES) and cell_text(value) is not None)
+    return [_held_dates(name, cell_text(date)) for date in islice(dates, 1)]
 
 
 def _held_dates(name: str, text: str | None) -> str:
@@ -323,7 +323,9 @@ def _csv_sheet(
     flush()
     sheet.names = names or []
     sheet.columns = [
-        _texts(np.concatenate([np.zeros(0, dtype=np.int32), *part])[: len(starts)], coder.values_list())
+        texts_as_cells(
+            np.concatenate([np.zeros(0, dtype=np.int32), *part])[: len(starts)], coder.values_list()
+        )
         for coder, part in zip(coders, parts, strict=True)
     ]
     sheet.line = np.array(starts, dtype=np.int64)
@@ -348,23 +350,29 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     import openpyxl
 
     try:
+        size = _unpacked(file.path)
+        if size > _MOST_UNPACKED:
+            got = f"{size >> 20:,} MB; save it as CSV"
+            message = f"a workbook must unpack to at most {_MOST_UNPACKED >> 20} MB; got {got}"
+            return Problem(file.name, None, None, message, "not a log", (), "nothing")
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         page = book.worksheets[0]
+        page.reset_dimensions()  # type: ignore[union-attr]  # what a file declares may be less than it holds
         lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
         merged = _fill_merged(file, lines)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"file must be a readable Excel workbook; got {reason}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
-    lines = [(i, row) for i, row in lines if any((_cell(value) or "").strip() for value in row)]
+    lines = [(i, row) for i, row in lines if any((cell_text(value) or "").strip() for value in row)]
     if not lines:
         message = "file must hold records; got no filled cell in the first sheet"
         if len(book.worksheets) > 1:
             others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
             message += f", and only this sheet is read; move {others} to the front"
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
-    header = [(_cell(name) or "").strip() for name in lines[0][1]]
-    filled = [sum(bool((_cell(value) or "").strip()) for value in row) for _, row in lines[:4]]
+    header = [(cell_text(name) or "").strip() for name in lines[0][1]]
+    filled = [sum(bool((cell_text(value) or "").strip()) for value in row) for _, row in lines[:4]]
     if len(filled) > 1 and filled[0] == 1 < min(filled[1:]):
         more = f"; {_first_sheet(book)}" if len(book.worksheets) > 1 else ""
         return _untitled(file, lines[0][0], next(filter(None, header)), more)
@@ -382,6 +390,23 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     return sheet
 
 
+_MOST_UNPACKED = 1 << 28
+"""Bytes to which a workbook may unpack; its cells take several times as much memory."""
+
+
+def _unpacked(path: Path) -> int:
+    """Return to how many bytes the parts of a workbook with cells unpack; zipfile reads no more than they say."""
+    total = 0
+    with zipfile.ZipFile(path) as parts:
+        for part in parts.infolist():
+            if not part.filename.startswith(("xl/worksheets/", "xl/sharedStrings")):
+                continue
+            total += part.file_size
+            if total > _MOST_UNPACKED:
+                return total
+    return total
+
+
 def _first_sheet(book: Any) -> str:
     others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
     return f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
@@ -397,17 +422,17 @@ def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int
             return 0
     # Only a workbook that is read as a whole knows its merged cells.
     page = openpyxl.load_workbook(file.path, data_only=True).worksheets[0]
-    header = next((i for i, row in lines if any(_cell(value) for value in row)), 0)
+    header = next((i for i, row in lines if any(cell_text(value) for value in row)), 0)
     filled = 0
     for span in page.merged_cells.ranges:
         at, told = span.min_col - 1, page.cell(span.min_row, span.min_col).value
-        if span.min_row <= header or span.max_row == span.min_row or _cell(told) is None:
+        if span.min_row <= header or span.max_row == span.min_row or cell_text(told) is None:
             continue
         filled += 1
         for k in range(span.min_row, min(span.max_row, len(lines))):
             number, row = lines[k]
             row = (*row, *[None] * (at + 1 - len(row)))
-            if any(_cell(value) for value in row):
+            if any(cell_text(value) for value in row):
                 lines[k] = (number, (*row[:at], told, *row[at + 1 :]))
     return filled
 
@@ -584,7 +609,7 @@ def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
     codes, seen = pd.factorize(hashes[opens] if in_runs else hashes)
     if in_runs:
         codes = np.repeat(codes, np.diff(opens, append=len(hashes)))
-    return _texts(codes, [texts[each] for each in seen.tolist()])
+    return texts_as_cells(codes, [texts[each] for each in seen.tolist()])
 
 
 def _as_text(name: str, kind: str) -> str:

@@ -22,8 +22,8 @@ from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
-from d3stats.log.reader import DebateLog, flat_rows, is_flat, log_of, read_lines, together
-from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.reader import DebateLog, flat_sheet, is_flat, log_of, read_lines, together
+from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
 from d3stats.note import Note
 from d3stats.sources.recorded import RecordedLog, recorded_of
@@ -561,11 +561,7 @@ def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
         return whole
     if not is_flat(file):
         return None
-    rows, problems = flat_rows(file)
-    sheet = mapping_sheet(file.name, rows)
-    sheet.problems += problems
-    sheet.n_records += sum(problem.left_out == "record" for problem in problems)
-    return sheet
+    return flat_sheet(file)
 
 
 def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:

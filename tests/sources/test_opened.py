@@ -1,0 +1,148 @@
+"""A source is opened once, whatever it is, and what is odd in a file is said or refused in bounded time."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import d3stats
+from d3stats.log import sheets
+from d3stats.log.reader import read_log
+from d3stats.sources import open as open_source
+
+
+def table(n: int = 4) -> pd.DataFrame:
+    rows = [(f"d{d}", 1, f"a{a}", "AB"[(d + a) % 2], "A", 10) for d in range(n) for a in range(3)]
+    return pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label", "tokens"])
+
+
+def test_a_file_is_read_once_for_several_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.csv"
+    table().assign(task=["math"] * 6 + ["law"] * 6).to_csv(path, index=False)
+    opened = open_source(path)
+    read: list[Any] = []
+    inner = sheets.text_sheet
+    monkeypatch.setattr(sheets, "text_sheet", lambda *args: (read.append(args), inner(*args))[1])
+    d3stats.replay(opened, ["fixed:1"], n_boot=20, rng=1, strata="task")
+    d3stats.agreement(opened, measures=["alpha"])
+    opened.log()
+    assert len(read) == 1
+
+
+def test_a_column_that_is_set_aside_for_strata_is_no_unread_column_and_no_rater(tmp_path: Path) -> None:
+    wide = pd.DataFrame(
+        {"item": range(8), "x": list("AABBAABB"), "y": list("AABBABAB"), "task": ["m", "l"] * 4}
+    )
+    found = d3stats.agreement(wide, strata="task")
+    assert found.raters == ("x", "y")
+    assert not any("task" in note for note in found.notes)
+
+
+def test_nan_in_json_lines_is_a_missing_value_and_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    rows = table().to_dict("records")
+    rows[2] |= {"vote": float("nan"), "tokens": float("nan")}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = d3stats.as_trajectories(path)
+    assert (read.votes < 0).sum() == 1
+    assert any("2 values are written as NaN" in note for note in read.notes)
+    path.write_text('{"debate": "d", "round": 1, "agent": "a", "vote": "it is NaN, really", "label": "A"}\n')
+    assert d3stats.as_trajectories(path).answers == ("A", "it is NaN, really")
+
+
+@pytest.mark.parametrize(
+    "spelt", ['"vote": "A", "vote": "B"', '"vote" : "A", "vote": "B"', '"vote"\t:"A","vote":"B"']
+)
+def test_a_key_that_occurs_twice_in_a_flat_line_is_refused(tmp_path: Path, spelt: str) -> None:
+    path = tmp_path / "log.jsonl"
+    first = '{"debate": "d", "round": 1, "agent": "a", "vote": "A", "label": "A"}\n'
+    path.write_text(first + '{"debate": "d", "round": 1, "agent": "b", ' + spelt + ', "label": "A"}\n')
+    with pytest.raises(ValueError, match="a key must occur once"):
+        d3stats.as_trajectories(path)
+
+
+def test_a_long_number_does_not_hide_a_key_that_occurs_twice(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    item = '{"type":"item","debate":"d","question":"q","label":"A"}\n'
+    turn = '{"type":"turn","debate":"d","round":1,"agent":"a","vote":"A","temperature":%s,"vote":"B"}\n'
+    for spelt in ("1e0", "1E0", "1.0e0"):
+        path.write_text(item + turn % spelt)
+        with pytest.raises(ValueError, match="a key must occur once"):
+            read_log(path)
+
+
+def test_values_of_every_type_of_a_flat_line_are_what_a_table_gives(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"debate": d, "round": 1.0, "agent": a, "vote": vote, "label": 1}
+        for d, votes in enumerate([(1, 1.0, "1", True), (2, "2", 2.0, None)])
+        for a, vote in enumerate(votes)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read, frame = d3stats.as_trajectories(path), d3stats.as_trajectories(pd.DataFrame(rows).astype(object))
+    assert read.answers == frame.answers
+    assert read.votes.tolist() == frame.votes.tolist()
+
+
+def test_a_workbook_is_read_whole_whatever_size_it_declares(tmp_path: Path) -> None:
+    path, lying = tmp_path / "log.xlsx", tmp_path / "lying.xlsx"
+    table(5).to_excel(path, index=False)
+    with zipfile.ZipFile(path) as parts, zipfile.ZipFile(lying, "w") as out:
+        for name in parts.namelist():
+            content = parts.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                content, n = re.subn(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:E4"', content)
+                assert n == 1
+            out.writestr(name, content)
+    assert d3stats.as_trajectories(lying).votes.tolist() == d3stats.as_trajectories(path).votes.tolist()
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.xlsx"
+    table(50).to_excel(path, index=False)
+    monkeypatch.setattr(sheets, "_MOST_UNPACKED", 1000)
+    with pytest.raises(ValueError, match="must unpack to at most"):
+        d3stats.as_trajectories(path)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 20), (3, 200), (500, 80), (20_000, 40)])
+def test_a_table_of_many_unknown_columns_is_refused_in_bounded_time(rows: int, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"col{k}": rng.integers(0, 50, rows).astype(str) for k in range(columns)})
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="a table must have a column for debate"):
+        d3stats.as_trajectories(frame)
+    # CPU seconds of this process: it was minutes, and ten times as many for twice the columns.
+    assert time.process_time() - begun < 20
+
+
+def test_what_no_source_can_be_is_refused_with_what_can() -> None:
+    for wrong in (3, object(), {1, 2}):
+        with pytest.raises(TypeError, match="a log must be Trajectories"):
+            d3stats.as_trajectories(wrong)
+    with pytest.raises(TypeError, match="unknown argument 'strict'"):
+        d3stats.as_trajectories("slm7", strict=False)
+    with pytest.raises(ValueError, match="columns must be left out for a source that is open already"):
+        d3stats.agreement(d3stats.open("slm7"), columns={"vote": "x"})
+
+
+@pytest.mark.parametrize("value", ["ERROR", "-1", "[invalid]", "99"])
+def test_a_code_of_a_failed_judgment_is_named_above_the_agreement(value: str) -> None:
+    rng = np.random.default_rng(1)
+    votes = rng.integers(1, 11, (40, 3)).astype(str)
+    votes[::8, 1] = value
+    notes = d3stats.agreement(pd.DataFrame(votes, columns=["x", "y", "z"]), measures=["alpha"]).notes
+    assert any(value in note and "WARNING" in note for note in notes)
+    assert not any(
+        "looks like" in note for note in d3stats.agreement(pd.DataFrame(rng.integers(1, 11, (40, 3)))).notes
+    )

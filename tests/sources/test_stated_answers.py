@@ -1,0 +1,131 @@
+"""Votes that state an answer in other words are named above every result, and are read as that answer on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import d3stats
+from d3stats.inference import as_ratings, as_run
+from d3stats.inference.bias import as_judgments
+from d3stats.values import stated_answer
+
+LETTERS = ("A", "B", "C", "D")
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "sentence": "The answer is {}.".format,
+    "statement": "Answer: ({})".format,
+    "brackets": "({})".format,
+    "point": "{}.".format,
+    "bold": "**{}**".format,
+    "lower case": str.lower,
+    "option": "Option {} because it is better".format,
+    "full width": lambda letter: chr(ord(letter) + 0xFEE0),
+    "Cyrillic": lambda letter: letter.translate(str.maketrans("ABC", "АВС")),
+}
+
+
+def debates(n: int = 80, agents: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    rows = [
+        (
+            f"d{d}",
+            r,
+            f"a{a}",
+            LETTERS[d % 4] if rng.random() < 0.7 else LETTERS[rng.integers(4)],
+            LETTERS[d % 4],
+        )
+        for d in range(n)
+        for r in (1, 2)
+        for a in range(agents)
+    ]
+    return pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+
+
+def mutated(table: pd.DataFrame, form: Callable[[str], str], share: float, seed: int) -> pd.DataFrame:
+    changed = np.random.default_rng(seed).random(len(table)) < share
+    return table.assign(vote=[form(v) if c else v for v, c in zip(table["vote"], changed, strict=True)])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_vote_in_another_form_is_the_answer_that_it_states(form: str) -> None:
+    for letter in LETTERS:
+        assert stated_answer(FORMS[form](letter), LETTERS) == letter
+
+
+@given(st.text(max_size=40), st.sets(st.sampled_from(["A", "B", "C", "yes", "no", "12", "tie"]), min_size=1))
+def test_what_is_stated_is_one_of_the_answers_or_nothing(text: str, answers: set[str]) -> None:
+    found = stated_answer(text, answers)
+    assert found is None or found in answers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "either A or B",
+        "not B",
+        "The answer is not B",
+        "neither",
+        "",
+        "E",
+        "A and B are both right",
+        "a long way",
+        "I agree",
+    ],
+)
+def test_a_text_that_states_no_answer_or_several_is_left_alone(text: str) -> None:
+    assert stated_answer(text, LETTERS) is None
+
+
+@pytest.mark.parametrize(
+    "form", [name for name in FORMS if name not in ("point", "brackets", "lower case", "bold")]
+)
+@pytest.mark.parametrize("share", [0.05, 0.45])
+def test_accuracy_agreement_and_runs_warn_of_votes_in_another_form(form: str, share: float) -> None:
+    spoilt = mutated(debates(), FORMS[form], share, seed=3)
+    items = (
+        spoilt[spoilt["round"] == 2]
+        .rename(columns={"debate": "item", "agent": "rater"})
+        .drop(columns="round")
+    )
+    said: dict[str, Any] = {
+        "trajectories": d3stats.as_trajectories(spoilt).remarks(),
+        "agreement": d3stats.agreement(items, measures=["alpha"]).notes,
+        "replay": d3stats.replay(spoilt, ["fixed:1"], n_boot=50, rng=1).notes,
+        "run": as_run(spoilt).notes,
+        "personas": as_judgments(items.rename(columns={"rater": "judge"}), personas=True).notes,
+    }
+    for what, notes in said.items():
+        assert any("WARNING" in note and "state" in note for note in notes), what
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_reading_what_is_stated_gives_the_numbers_of_the_table_without_it(form: str, tmp_path: Path) -> None:
+    table = debates()
+    spoilt = mutated(table, FORMS[form], 0.45, seed=5)
+    spoilt.to_csv(tmp_path / "log.csv", index=False)
+    d3stats.log.write_jsonl(d3stats.read_log(tmp_path / "log.csv"), tmp_path / "log.jsonl")
+    whole = d3stats.as_trajectories(table)
+    for source in (spoilt, spoilt.to_dict("records"), tmp_path / "log.csv", tmp_path / "log.jsonl"):
+        read = d3stats.as_trajectories(source, read="answer")
+        assert (read.votes == whole.votes).all()
+        assert any("state" in note for note in read.notes)
+    items = spoilt.assign(item=spoilt["debate"] + "/" + spoilt["round"].astype(str), rater=spoilt["agent"])
+    items = items.drop(columns=["debate", "round", "agent"])
+    true = items.assign(vote=table["vote"])
+    assert (as_ratings(items, read="answer").codes == as_ratings(true).codes).all()
+    assert d3stats.compare(items, items, names=["a", "b"], read="answer").runs[0].value == pytest.approx(
+        d3stats.compare(true, true, names=["a", "b"]).runs[0].value
+    )
+
+
+def test_answers_cannot_be_read_without_any_answer_to_read() -> None:
+    with pytest.raises(ValueError, match="needs the answers that there are; got no label"):
+        d3stats.as_trajectories(debates().drop(columns="label"), read="answer")
