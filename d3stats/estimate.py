@@ -92,7 +92,7 @@ class Estimate:
 
     @property
     def quantity(self) -> str:
-        """What is estimated, without what or whom it is about."""
+        """The name without what or whom the estimate is about."""
         return self.name.removesuffix(f", {self.of}") if self.of else self.name
 
     def about(self, of: str) -> Estimate:
