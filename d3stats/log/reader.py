@@ -659,11 +659,11 @@ def read_log(
     ``correct``, and optionally ``question, cluster, category, log, protocol, answers`` (JSON), ``first``,
     ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_cached, tokens_source``,
     ``model, temperature, error``, and ``closed, decision, stop_round, stop_reason``.
-    A wide table has a column of votes per agent, per round, or per both. The field's other names for these columns are
-    known (``d3stats.log.column_names.ALIASES``), in any case; `columns` names others. A row without round and agent is a debate without turns. A debate's question is the debate
-    itself when it is not given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file,
-    and those of other tables that hold the same debates. The meaning given to each column, and the columns
-    that were not read, are in ``notes``.
+    A wide table has a column of votes per agent, per round, or per both. The field's other names for these columns
+    are known (``d3stats.log.column_names.ALIASES``), in any case; `columns` names others. A row without round and
+    agent is a debate without turns. A debate's question is the debate itself when it is not given. Rounds of a table
+    in which a round 0 occurs are shifted by one, all rows of that file, and those of other tables that hold the same
+    debates. The meaning given to each column, and the columns that were not read, are in ``notes``.
 
     Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
     an answer ``6.0`` is ``6``. An empty cell and words such as ``NA`` are missing, unless the debates'
