@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,10 @@ def table_of_sheet(
         twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"{sheet.name} must name each column once; got {twice!r} twice")
+    read = [_with_points(sheet) for sheet in sheets]
+    sheets = [sheet for sheet, _ in read]
     frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
+    taken = [*taken, *(note for _, notes in read for note in notes)]
     frame.attrs["lines"] = Lines.of(sheets)
     said = {}
     for column in frame.columns:
@@ -182,6 +186,36 @@ def table_of_sheet(
             cells = _numbers(cells.mask(words, None))
         frame[column] = cells
     return TableFile(frame, [*taken, *(note for sheet in sheets for note in sheet.notes)], said)
+
+
+_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+
+
+def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
+    """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so.
+
+    Where cells are separated by commas, a column whose numbers could all have a comma between thousands stays as it is,
+    and a warning says that it was not read as numbers.
+    """
+    columns, notes = list(sheet.columns), []
+    for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
+        texts = [text.strip() for text in column.occurring() if not is_missing_word(text)]
+        commas = [text for text in texts if _COMMA.fullmatch(text)]
+        if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in texts):
+            continue
+        if not sheet.may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
+            text = f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may stand before decimals or "
+            text += "between thousands; they were not read as numbers: write them with a point, or without a comma"
+            notes.append(
+                Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])
+            )
+            continue
+        columns[k] = column.mapped({text: text.replace(",", ".") for text in column.values})
+        text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
+        notes.append(Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3]))
+    return replace(sheet, columns=columns), notes
 
 
 def _cells_of(sheet: Sheet) -> pd.DataFrame:

@@ -146,3 +146,34 @@ def test_a_code_of_a_failed_judgment_is_named_above_the_agreement(value: str) ->
     assert not any(
         "looks like" in note for note in d3stats.agreement(pd.DataFrame(rng.integers(1, 11, (40, 3)))).notes
     )
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_decimal_commas_are_read_in_every_column_of_numbers(tmp_path: Path, separator: str) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(10, 99, 40) / 10
+    pointed = pd.DataFrame(
+        {"item": [f"q{k}" for k in range(40)], "x": x, "y": np.round(x + rng.normal(0, 1, 40), 1)}
+    )
+    written = pointed.assign(
+        **{name: [f"{v:.1f}".replace(".", ",") for v in pointed[name]] for name in ("x", "y")}
+    )
+    path = tmp_path / "scores.csv"
+    written.to_csv(path, index=False, sep=separator)
+    how: dict[str, Any] = {"measures": ["cohen", "alpha"], "weights": "quadratic"}
+    found, true = d3stats.agreement(path, **how), d3stats.agreement(pointed, **how)
+    assert found.to_frame()["value"].tolist() == pytest.approx(true.to_frame()["value"].tolist())
+    assert any("decimal comma" in note for note in found.notes)
+    runs = [pointed.rename(columns={name: "score"})[["item", "score"]] for name in ("x", "y")]
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for run, file in zip(runs, paths, strict=True):
+        run.assign(score=[f"{v:.1f}".replace(".", ",") for v in run["score"]]).to_csv(
+            file, index=False, sep=separator
+        )
+    assert d3stats.compare(*paths).difference.value == pytest.approx(d3stats.compare(*runs).difference.value)
+
+
+def test_a_comma_that_may_stand_between_thousands_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text('item,x,y\nq1,"1,200","1,200"\nq2,"1,300","2,500"\nq3,"1,300","1,300"\n')
+    assert any("between thousands" in note and "WARNING" in note for note in d3stats.agreement(path).notes)
