@@ -18,13 +18,15 @@ from d3stats.log.problems import Problem
 if TYPE_CHECKING:
     import pandas as pd
 
-Format = Literal["jsonl", "csv", "tsv", "xlsx", "parquet"]
+Format = Literal["jsonl", "json", "csv", "tsv", "xlsx", "parquet"]
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".jsonl.gz": "jsonl",
     ".ndjson.gz": "jsonl",
+    ".json": "json",
+    ".json.gz": "json",
     ".csv": "csv",
     ".csv.gz": "csv",
     ".tsv": "tsv",
@@ -33,7 +35,7 @@ _SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
 }
 
-_MEANT = {".json": ".jsonl", ".json.gz": ".jsonl.gz", ".xls": ".xlsx", ".tab": ".tsv", ".pq": ".parquet"}
+_MEANT = {".xls": ".xlsx", ".tab": ".tsv", ".pq": ".parquet"}
 """Endings that are near a known one in what they say."""
 
 _STARTS = {

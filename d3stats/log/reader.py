@@ -29,6 +29,7 @@ from d3stats.log.column_names import Columns
 from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
+from d3stats.log.nested import is_nested, records_in, rows_of
 from d3stats.log.problems import LogError, Problem
 from d3stats.log.schema import (
     MODELS,
@@ -87,7 +88,7 @@ def read_line(file: LogFile, number: int, line: bytes) -> AnyRecord | Problem:
         return Problem(file.name, number, name, message, "wrong field", _key(data))
 
 
-def _object(file: LogFile, number: int, line: bytes) -> dict[str, Any] | Problem:
+def _object(file: LogFile, number: int, line: bytes, *, whole: bool = False) -> Any:
     try:
         data = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except RepeatedKey as error:
@@ -97,7 +98,7 @@ def _object(file: LogFile, number: int, line: bytes) -> dict[str, Any] | Problem
         kind = "malformed line" if line.endswith(b"\n") else "truncated last line"
         message = f"a line must be one JSON object; got {_shorten(line)} ({_reason(error)})"
         return Problem(file.name, number, None, message, kind)
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) and not whole:
         message = f"a line must be one JSON object; got {_shorten(line)}"
         return Problem(file.name, number, None, message, "malformed line")
     return data
@@ -490,27 +491,20 @@ def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Pro
 def flat_sheet(file: LogFile) -> Sheet:
     """Read lines without a type as a table, block by block: memory grows with the different values and the codes."""
     problems: list[Problem] = []
-    columns: dict[str, _Cells] = {}
-    numbers: list[NDArray[np.int64]] = []
-    n = n_nan = 0
+    made, n_nan = _RowsAsColumns(), 0
     for block, first in _blocks(file, problems):
         rows, at, found, nans = _flat_block(file, block, first)
         problems += found
         n_nan += nans
-        for name, values in _by_key(rows):
-            columns.setdefault(name, _Cells()).add(values, n)
-        numbers.append(at)
-        n += len(rows)
-    sheet = Sheet(
-        file.name, list(columns), [cells.coded(n) for cells in columns.values()], _concatenated(numbers)
-    )
-    sheet.problems, sheet.n_records = problems, n + sum(problem.left_out == "record" for problem in problems)
-    sheet.numbers = tuple(name for name, cells in columns.items() if cells.numeric)
+        made.add(rows, at)
+    sheet = made.sheet(file.name, problems)
     if n_nan:
-        sheet.notes.append(
-            f"{n_nan:,} values are written as NaN or Infinity, which is no JSON; read as missing"
-        )
+        sheet.notes.append(_nan_note(n_nan))
     return sheet
+
+
+def _nan_note(n: int) -> str:
+    return f"{n:,} values are written as NaN or Infinity, which is no JSON; read as missing"
 
 
 _ROWS = msgspec.json.Decoder(dict[str, Any])
@@ -556,6 +550,61 @@ _SPACED = re.compile(rb'"\s+:')
 def _says_each_key_once(block: bytes, rows: list[dict[str, Any]]) -> bool:
     """Whether there are as many keys as the objects have; a colon after a quote in a text says no, which costs time."""
     return _SPACED.search(block) is None and block.count(b'":') == sum(map(len, rows))
+
+
+class _RowsAsColumns:
+    """Objects block by block as the columns of a table; rounds and votes inside an object are rows of their own."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, _Cells] = {}
+        self.numbers: list[NDArray[np.int64]] = []
+        self.n = self.n_objects = 0
+        self.nested = False
+
+    def add(self, rows: list[dict[str, Any]], numbers: NDArray[np.int64]) -> None:
+        self.n_objects += len(rows)
+        if any(map(is_nested, rows)):
+            self.nested = True
+            parts = [list(rows_of(row)) for row in rows]
+            numbers = np.repeat(numbers, [len(part) for part in parts])
+            rows = [row for part in parts for row in part]
+        for name, values in _by_key(rows):
+            self.columns.setdefault(name, _Cells()).add(values, self.n)
+        self.numbers.append(numbers)
+        self.n += len(rows)
+
+    def sheet(self, name: str, problems: list[Problem]) -> Sheet:
+        cells = [column.coded(self.n) for column in self.columns.values()]
+        sheet = Sheet(name, list(self.columns), cells, _concatenated(self.numbers))
+        left_out = sum(problem.left_out == "record" for problem in problems)
+        sheet.problems, sheet.n_records = problems, self.n_objects + left_out
+        sheet.numbers = tuple(name for name, column in self.columns.items() if column.numeric)
+        if self.nested:
+            sheet.notes.append(
+                f"{self.n_objects:,} records with rounds or votes inside them were read as {self.n:,} rows, one a vote"
+            )
+        return sheet
+
+
+def json_sheet(file: LogFile) -> Sheet | Problem:
+    """Read a JSON document as a table: a list of objects, or an object that holds one."""
+    with open_bytes(file) as handle:
+        text = handle.read()
+    text, n_nan = _NAN.subn(rb"\1null", text)
+    data = _object(file, 1, text, whole=True)
+    if isinstance(data, Problem):
+        return data
+    records = records_in(data)
+    strange = next((k for k, row in enumerate(records, start=1) if not isinstance(row, dict)), None)
+    if strange is not None:
+        message = f"a JSON document must hold objects; got {records[strange - 1]!r:.60} as record {strange}"
+        return Problem(file.name, strange, None, message, "malformed line", (), "nothing")
+    made = _RowsAsColumns()
+    made.add(records, np.arange(1, len(records) + 1))
+    sheet = made.sheet(file.name, [])
+    if n_nan:
+        sheet.notes.append(_nan_note(n_nan))
+    return sheet
 
 
 def _by_key(rows: list[dict[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -904,6 +953,11 @@ def read_file(
     """Read every record of a file of any format."""
     if file.format == "jsonl":
         return read_lines(file, columns=columns, texts=texts)
+    if file.format == "json":
+        sheet = unusable(file) or json_sheet(file)
+        if isinstance(sheet, Problem):
+            return nothing(file.name, [sheet])
+        return records_of_sheet(sheet, columns, texts=texts)
     return read_table(file, columns=columns, encoding=encoding, texts=texts)
 
 

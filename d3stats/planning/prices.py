@@ -102,7 +102,7 @@ def price_turns(
     """Price every turn by its model and its kinds of tokens, and sum over the turns of a round.
 
     A turn has the prices of its role's model in `role_models`; else those of `model`; else those of the model that
-    the log names, or of the only model in the table.
+    the log names, which must be in the table. A turn of which the log names no model has those of the only model there.
 
     Parameters
     ----------
@@ -179,6 +179,12 @@ def price_turns(
         + ")"
         for name in used
     )
+    logged = _texts(turns, "model")
+    other = sorted(
+        {f"{own} as {name}" for own, name in zip(logged, names, strict=True) if own not in (None, name)}
+    )
+    if other:
+        how += f"; turns are priced as chosen, not as logged: {', '.join(other[:3])}"
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
     return RoundDollars(dollars, note)
 
@@ -276,16 +282,19 @@ def _models(
             )
     if model is not None:
         names = np.full(len(turns), model, dtype=object)
-    elif len(prices.models) == 1:
-        names = np.full(len(turns), next(iter(prices.models)), dtype=object)
     else:
         names = _texts(turns, "model")
+        if len(prices.models) == 1:
+            names[names == None] = next(iter(prices.models))  # noqa: E711  # elementwise
     for name, other in role_models.items():
         names[role == name] = other
     unknown = [name for name in pd.unique(names) if name not in prices.models]
     if unknown:
         got = "none" if unknown == [None] else f"turns of {_listed(np.array(unknown, dtype=object))}"
-        raise ValueError(f"model must be one of {_priced(prices)}; got {got}")
+        raise ValueError(
+            f"model must be one of {_priced(prices)}; got {got}; add their prices to the table, or choose whose "
+            "prices they have with model= (--model)"
+        )
     return names
 
 

@@ -22,7 +22,7 @@ from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
-from d3stats.log.reader import DebateLog, flat_sheet, is_flat, log_of, read_lines, together
+from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
 from d3stats.note import Note
@@ -555,10 +555,12 @@ def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:
 
 def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
     """Return a file as a table, what is wrong with it, or None where it holds records."""
-    if file.format != "jsonl":
+    if file.format not in ("jsonl", "json"):
         return open_sheet(file, encoding)
     if (whole := unusable(file)) is not None:
         return whole
+    if file.format == "json":
+        return json_sheet(file)
     if not is_flat(file):
         return None
     return flat_sheet(file)

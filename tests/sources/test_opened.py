@@ -177,3 +177,109 @@ def test_a_comma_that_may_stand_between_thousands_is_named(tmp_path: Path) -> No
     path = tmp_path / "scores.csv"
     path.write_text('item,x,y\nq1,"1,200","1,200"\nq2,"1,300","2,500"\nq3,"1,300","1,300"\n')
     assert any("between thousands" in note and "WARNING" in note for note in d3stats.agreement(path).notes)
+
+
+def _dumps() -> dict[str, Any]:
+    """One set of debates as researchers dump it, and as rows."""
+    rows = [
+        {
+            "debate": f"q{q}",
+            "label": "AB"[q % 2],
+            "round": r,
+            "agent": f"agent {a}",
+            "vote": "ABB"[(q + r + a) % 3],
+        }
+        for q in range(6)
+        for r in (1, 2)
+        for a in (1, 2, 3)
+    ]
+    votes = {(row["debate"], row["round"], row["agent"]): row["vote"] for row in rows}
+    about = [(f"q{q}", "AB"[q % 2]) for q in range(6)]
+    names = ("agent 1", "agent 2", "agent 3")
+
+    def rounds(q: str, one: Any) -> list[Any]:
+        return [one([votes[q, r, name] for name in names]) for r in (1, 2)]
+
+    def named(said: list[str]) -> dict[str, str]:
+        return dict(zip(names, said, strict=True))
+
+    def turns(said: list[str]) -> list[dict[str, str]]:
+        return [{"agent": name, "answer": vote} for name, vote in named(said).items()]
+
+    dumps = {
+        "rows": rows,
+        "votes by name": [
+            {"id": q, "gold": x, "rounds": rounds(q, lambda s: {"votes": named(s)})} for q, x in about
+        ],
+        "rounds of names": [{"id": q, "gold": x, "rounds": rounds(q, named)} for q, x in about],
+        "lists": [{"id": q, "gold": x, "rounds": rounds(q, list)} for q, x in about],
+        "turns": [{"id": q, "gold": x, "rounds": rounds(q, turns)} for q, x in about],
+        "numbered rounds": [
+            {"id": q, "gold": x, "rounds": dict(zip("12", rounds(q, named), strict=True))} for q, x in about
+        ],
+    }
+    dumps["inside"] = {"model": "m", "results": dumps["turns"]}
+    dumps["by name"] = {q: {"gold": x, "rounds": rounds(q, named)} for q, x in about}
+    return dumps
+
+
+@pytest.mark.parametrize("form", list(_dumps()))
+def test_a_dump_of_rounds_inside_questions_is_read_as_the_rows_it_stands_for(
+    tmp_path: Path, form: str
+) -> None:
+    dump, path = _dumps()[form], tmp_path / "dump.json"
+    path.write_text(json.dumps(dump))
+    expected = d3stats.as_trajectories(pd.DataFrame(_dumps()["rows"]))
+    sources: list[Any] = [path]
+    if isinstance(dump, list):
+        (tmp_path / "dump.jsonl").write_text("".join(json.dumps(one) + "\n" for one in dump))
+        sources.append(tmp_path / "dump.jsonl")
+    for source in sources:
+        read = d3stats.as_trajectories(source)
+        assert read.votes.tolist() == expected.votes.tolist()
+        assert read.label.tolist() == expected.label.tolist()
+        assert read.seats == expected.seats
+
+
+def test_a_wide_table_takes_as_raters_only_columns_with_the_same_ratings(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.choice(list("ABC"), 30)
+    y = np.where(rng.random(30) < 0.7, x, rng.choice(list("ABC"), 30))
+    wide = pd.DataFrame({"item": [f"q{k}" for k in range(30)], "judge_x": x, "judge_y": y})
+    alone = d3stats.agreement(wide, measures=["cohen"]).to_frame()["value"].tolist()
+    extras: dict[str, Any] = {
+        "confidence_x": rng.random(30).round(2),
+        "same": x == y,
+        "majority": x,
+        "model_1": "gpt",
+        "timestamp": pd.date_range("2026-01-01", periods=30).astype(str),
+        "latency_ms": rng.integers(100, 9000, 30),
+    }
+    for source in (
+        wide.assign(**extras),
+        wide.assign(**extras).to_csv(tmp_path / "w.csv", index=False) or tmp_path / "w.csv",
+    ):
+        found = d3stats.agreement(source, measures=["cohen"])
+        assert found.raters == ("judge_x", "judge_y")
+        assert found.to_frame()["value"].tolist() == pytest.approx(alone)
+        assert any("not read" in note and "model_1" in note for note in found.notes)
+    two = wide.assign(score_x=rng.integers(1, 11, 30), score_y=rng.integers(1, 11, 30))
+    with pytest.raises(
+        ValueError, match=r"must have one kind of ratings; got .*judge_x.*choose the raters with"
+    ):
+        d3stats.agreement(two.rename(columns={"score_x": "points_x", "score_y": "points_y"}))
+
+
+def test_a_turn_made_by_a_model_without_a_price_is_refused() -> None:
+    from d3stats.planning.prices import price_turns
+    from d3stats.worlds.tokens import PriceTable
+
+    turns = table().assign(model="small", tokens_in=100, tokens_out=10).drop(columns="tokens")
+    log = d3stats.as_trajectories(turns)
+    only = PriceTable("2026-01-01", {"large": (10.0, 40.0)})
+    with pytest.raises(ValueError, match=r"got turns of 'small'; add their prices .*--model"):
+        price_turns(turns, log, only)
+    chosen = price_turns(turns, log, only, model="large")
+    assert "priced as chosen, not as logged: small as large" in chosen.note
+    unnamed = turns.drop(columns="model")
+    assert price_turns(unnamed, log, only).dollars.tolist() == chosen.dollars.tolist()

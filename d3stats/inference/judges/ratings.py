@@ -41,7 +41,7 @@ _NO_RATERS = frozenset(
     name
     for field in ("item", *(name for name in TABLE_COLUMNS if name not in _MAY_BE_RATERS))
     for name in (plain(field), *other_names(field))
-) | {*NO_VOTES}
+) | {*NO_VOTES, "majority", "plurality", "consensus", "agree", "agreement"}
 """Names of columns that no rater has, plain: they say something of an item or of a turn."""
 CORRECTNESS = (
     "votes are only right or wrong here, so two wrong votes count as agreement, which is an assumption"
@@ -607,6 +607,7 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
+    raters = _alike_raters(wide, raters)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
@@ -622,6 +623,41 @@ def _of_frame(
         notes.append(f"raters are {listed}; {unread}")
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
+
+
+def _alike_raters(wide: pd.DataFrame, names: list[str]) -> list[str]:
+    """Return the columns whose values look like the same ratings: the largest group; refused where two are as large."""
+    said = {name: {form for form in canonical(wide[name]).columns[0] if form is not None} for name in names}
+    groups: list[list[str]] = []
+    for name in names:
+        near = [group for group in groups if any(_are_alike(said[name], said[other]) for other in group)]
+        groups = [group for group in groups if group not in near] + [[*(x for g in near for x in g), name]]
+    groups = sorted((sorted(group, key=names.index) for group in groups), key=len, reverse=True)
+    if len(groups) < 2 or len(groups[0]) == 1:
+        return names
+    if len(groups[0]) == len(groups[1]):
+        asked = " or ".join(to_type(votes=group) for group in groups[:2])
+        both = " and ".join(
+            f"{', '.join(group[:4])} (such as {min(said[group[0]], default='')!r})" for group in groups[:2]
+        )
+        raise ValueError(
+            f"a wide table must have one kind of ratings; got {both}; choose the raters with {asked}"
+        )
+    return groups[0]
+
+
+def _are_alike(one: set[str], other: set[str]) -> bool:
+    """Whether two columns share half of the values of the one with fewer, or are numbers of overlapping ranges."""
+    if not one or not other:
+        return True  # a rater who never rated
+    if 2 * len(one & other) >= min(len(one), len(other)):
+        return True
+    try:
+        ranges = [(min(numbers), max(numbers)) for numbers in ([*map(float, one)], [*map(float, other)])]
+    except ValueError:
+        return False
+    shared = min(high for _, high in ranges) - max(low for low, _ in ranges)
+    return shared >= 0.5 * max(high - low for low, high in ranges) and min(len(one), len(other)) > 2
 
 
 def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
