@@ -1,7 +1,8 @@
 """Two columns of values of the same items: cluster sums, intervals of the difference, and tests that it is zero.
 
 Intervals are Student's t with a clustered error, bootstraps of clusters, or Tango's score limits (right or wrong items,
-each its own cluster). Tests are the t, the sign flip of cluster sums, and McNemar's.
+each its own cluster). Tests are the t, the sign flip of cluster sums, McNemar's, and for reference the t over items
+that papers print.
 
 References
 ----------
@@ -374,11 +375,30 @@ def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairT
         p = data.change_t(level)[2]
         detail = f"t({counted_df(data.df)}) = {float(found.estimate[_CHANGE] / found.se[_CHANGE]):z.3f}"
         tests = [PairTest(name="cluster t", p_value=p, detail=detail)]
-        if (sizes <= 1).all() and data.df == len(sizes) - 1:
-            note = "the cluster t of single items"
-            tests.append(PairTest(name="paired t", p_value=p, detail=detail, note=note))
     tests.append(_sign_flip(change, data.cluster, data.generator(1)))
-    return (*tests, *_mcnemar(change, data.binary, repeated, sizes))
+    return (*tests, *_mcnemar(change, data.binary, repeated, sizes), _paired_t(change, sizes, why))
+
+
+def _paired_t(change: Floats, sizes: NDArray[np.int64], why: str) -> PairTest:
+    """Make the t of items with n - 1 degrees of freedom that papers print, for reference beside the cluster t."""
+    if why:
+        return PairTest(name="paired t", p_value=None, note=why)
+    n = len(change)
+    mean, se = float(change.mean()), float(change.std(ddof=1)) / math.sqrt(n)
+    p = student_limits(mean, se, n - 1, 0.95)[2]
+    note = "the test of published tables: items count as independent, also those that did not change"
+    if sizes.max() > 1:
+        note = _dependent("the paired t over items assumes", sizes)
+    return PairTest(
+        name="paired t", p_value=p, detail=f"t({n - 1}) = {mean / se:z.3f}, over items, n - 1", note=note
+    )
+
+
+def _dependent(test: str, sizes: NDArray[np.int64]) -> str:
+    return (
+        f"{test} independent items, but a cluster has up to {int(sizes.max())}; for reference only, because it "
+        "rejects too often if items of a cluster are correlated"
+    )
 
 
 def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> PairTest:
@@ -404,12 +424,7 @@ def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int
         why = "the runs differ on no item"
     if why:
         return [PairTest(name=name, p_value=None, note=why) for name in ("McNemar exact", "McNemar mid-p")]
-    note, largest = "", int(sizes.max())
-    if largest > 1:
-        note = (
-            f"McNemar's test assumes independent items, but a cluster has up to {largest}; for reference "
-            "only, because it rejects too often if items of a cluster are correlated"
-        )
+    note = _dependent("McNemar's test assumes", sizes) if sizes.max() > 1 else ""
     made: dict[str, Any] = {"detail": f"{gained} gained, {lost} lost", "note": note}
     return [
         PairTest(name=f"McNemar {how}", p_value=mcnemar(lost, gained, method=how).p_value, **made)
@@ -470,9 +485,12 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             f"largest); they count as {equal:z.0f} equal clusters, so the interval is approximate"
         )
     exact = next(test for test in tests if test.name == "McNemar exact")
-    if exact.p_value is not None and exact.note:
-        notes.append(exact.note)
-    elif repeated:
+    published = next(test for test in tests if test.name == "paired t")
+    if published.p_value is not None and not data.alone:
+        both = "McNemar's test and the paired t over items assume"
+        which = both if exact.p_value is not None else "the paired t over items assumes"
+        notes.append(_dependent(which, np.bincount(data.cluster)))
+    if exact.p_value is None and repeated:
         notes.append(f"McNemar's test was left out, because {exact.note}")
     return notes
 
