@@ -64,6 +64,8 @@ class EffectiveJurors(EstimatesResult):
         K / largest eigenvalue of the matrix of phi, from 1 to K. Its p-value is that of independent jurors. Chance
         alone makes it smaller than K; its note says what independent jurors would give. It has limits only where
         it lies beyond that.
+    independent : tuple of float
+        What independent jurors would give for `eigen`: the 2.5, 50 and 97.5 % points of the permutations.
     spread : Estimate or None
         Standard deviation of phi over the pairs. Kish's number takes all pairs as equal.
     worst : Estimate
@@ -93,6 +95,7 @@ class EffectiveJurors(EstimatesResult):
     correlation: Estimate
     kish: Estimate
     eigen: Estimate | None
+    independent: tuple[float, float, float]
     spread: Estimate | None
     worst: Estimate
     pairs: pd.DataFrame
@@ -102,7 +105,17 @@ class EffectiveJurors(EstimatesResult):
     n_clusters: int
     n_permutations: int
     level: float
-    _json = ("estimates", "notes", "pairs", "size", "n_items", "n_clusters", "n_permutations", "level")
+    _json = (
+        "estimates",
+        "notes",
+        "pairs",
+        "size",
+        "n_items",
+        "n_clusters",
+        "n_permutations",
+        "level",
+        "independent",
+    )
 
     def __repr__(self) -> str:
         return f"EffectiveJurors({self.size} jurors, {self.n_items} items in {self.n_clusters} clusters)"
@@ -226,8 +239,10 @@ def _worth(
     totals = sums.reshape(len(sums), -1)
     at = values(totals.sum(axis=0)[None])[0]
     why = _too_few(cast, right, names, len(totals))
+    if not why and (np.abs(phi[defined]) >= 1 - _ROUNDING).all():
+        why = "the jurors agree, or disagree, on every item, so the variation between clusters is unknown"
     found: ClusterT | None = None
-    if np.isfinite(at).all() and len(totals) > 1:
+    if np.isfinite(at).all() and not why:
         found = cluster_t(
             totals, values, level=level, error="CR3" if len(totals) <= MOST_LEFT_OUT else "linearised"
         )
@@ -243,7 +258,7 @@ def _worth(
     if found is not None and not why:
         reason = found.reasons[0]
         low, high = found.interval(0)
-    elif found is None and not why:
+    elif not why:
         reason = "the jurors' errors offset each other completely, or almost so"
     mean = float(phi[defined].mean())
     ends = (None, None)
@@ -265,12 +280,12 @@ def _worth(
     largest, tops, spreads = drawn
     b = len(largest)
     eigen = None
+    few, middle, many = np.quantile(largest, [0.025, 0.5, 0.975])
     if whole:
-        lam = float(np.exp(at[1])) if np.isfinite(at[1]) else float(_largest(phi[None], size)[0])
-        few, mid, many = np.quantile(largest, [0.025, 0.5, 0.975])
+        lam = float(_largest(phi[None], size)[0])
         p = (1 + int((largest >= lam - _ROUNDING).sum())) / (b + 1)
         said = (
-            f"independent jurors would give {size / mid:.2f} ({size / many:.2f} to {size / few:.2f} in 95 % of "
+            f"independent jurors would give {size / middle:.2f} ({size / many:.2f} to {size / few:.2f} in 95 % of "
             f"{b} permutations)"
         )
         low, high, reason = None, None, why
@@ -284,11 +299,12 @@ def _worth(
                     reason = "not clearly beyond chance, where no interval holds its level"
         note = "; ".join(x for x in (said, reason if low is None else "") if x)
         eigen = estimate(EIGEN, size / lam, low, high, note, p_value=p)
+    alone = f"; {ONE_CLUSTER}" if len(totals) < 2 else ""
     spread = None
     if defined.sum() > 1:
         spread = estimate(
             "spread of the correlations (SD over pairs)", float(phi[defined].std()), None, None,
-            f"independent jurors would give {np.median(spreads):.3f}, by chance alone",
+            f"independent jurors would give {np.median(spreads):.3f}, by chance alone{alone}",
         )  # fmt: skip
     p_pairs = [
         np.nan if not np.isfinite(x) else (1 + int((tops >= x - _ROUNDING).sum())) / (b + 1) for x in phi
@@ -297,7 +313,7 @@ def _worth(
     pair = f"{names[one[most]]} and {names[two[most]]}"
     worst = estimate(
         "largest correlation of a pair", float(phi[most]), None, None,
-        f"{pair}; chosen among {counted(int(defined.sum()), 'pair')}, so without limits", p_value=p_pairs[most],
+        f"{pair}; chosen among {counted(int(defined.sum()), 'pair')}, so without limits{alone}", p_value=p_pairs[most],
     )  # fmt: skip
     table = pd.DataFrame(
         {
@@ -309,7 +325,9 @@ def _worth(
         }
     )
     return EffectiveJurors(
-        correlation=correlation, kish=kish, eigen=eigen, spread=spread, worst=worst, pairs=table,
+        correlation=correlation, kish=kish, eigen=eigen,
+        independent=(size / float(many), size / float(middle), size / float(few)),
+        spread=spread, worst=worst, pairs=table,
         notes=tuple(notes), size=size, n_items=len(cast), n_clusters=len(totals), n_permutations=b, level=level,
     )  # fmt: skip
 

@@ -33,9 +33,9 @@ Ints = NDArray[np.int64]
 GRID: Floats = np.sin(np.linspace(0.0, np.pi / 2, 101)) ** 2
 """Chances of a right vote, denser near 0 and 1; one half is among them."""
 KIND = "profile likelihood over all laws"
-FITS_AS_WELL = 0.05
+FITS_AS_WELL = 0.1
 """Laws so near the largest log likelihood are taken to fit equally well."""
-_TOLERANCE = 0.02
+_TOLERANCE = 0.05
 _MOST_CUTS = 80
 _MOST_STEPS = 5000
 _LEAST = 1e-300
@@ -163,7 +163,7 @@ class MixingLaws:
                 break
             found = float(-made.fun)
             at = self.chances @ made.x
-            if float(w @ np.log(np.maximum(at, _LEAST))) >= least - min(_TOLERANCE, drop / 4):
+            if float(w @ np.log(np.maximum(at, _LEAST))) >= least - min(_TOLERANCE, drop / 3):
                 break
             edge = _edge(lambda q: float(w @ np.log(np.maximum(q, _LEAST))) - least, best, at)
             cuts.append(w / edge)
