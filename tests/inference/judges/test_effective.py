@@ -31,7 +31,7 @@ SEVEN = {
 
 def votes_of(right: Array, names: list[str] | None = None) -> pd.DataFrame:
     table = pd.DataFrame(np.where(right, "A", "B"))
-    table.columns = names or [f"j{k}" for k in range(right.shape[1])]  # type: ignore[assignment]
+    table.columns = names or [f"j{k}" for k in range(right.shape[1])]
     return table.assign(label="A")
 
 
