@@ -554,7 +554,10 @@ def _limits(
         return sums.statistic(x)[:, :2]
 
     error: Any = "jackknife" if how.kind == "jackknife t" else "linearised"
-    linear = cluster_t(totals, first, level=how.level, error=error)
+    items = (
+        np.ones(len(totals)) if alone else cluster_totals(np.ones((len(sums.cluster), 1)), sums.cluster)[:, 0]
+    )
+    linear = cluster_t(totals, first, level=how.level, error=error, weights=items)
     found: Any = linear
     note = ""
     if how.kind in ("percentile", "basic", "bca", "studentised"):

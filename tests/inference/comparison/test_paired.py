@@ -99,7 +99,7 @@ def test_the_paired_t_of_dependent_items_says_that_it_is_not_valid_and_is_scipys
     assert one_cluster.tests[-1].p_value is None
 
 
-@pytest.mark.parametrize("sizes", [[3] * 25, [1, 7, 2, 5, 3, 3, 9, 1, 4, 4, 2, 6]])
+@pytest.mark.parametrize("sizes", [[3] * 25, [1] * 40])
 def test_the_clustered_error_is_that_of_a_regression_on_a_constant(sizes: list[int]) -> None:
     import statsmodels.api as sm
 
@@ -304,9 +304,23 @@ def test_mcnemar_warns_of_clusters_and_is_refused_for_means_and_scores() -> None
 
 def test_clusters_of_very_unequal_size_are_noted() -> None:
     rng = np.random.default_rng(10)
+    cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
+    a, b = rng.random((2, len(cluster)))
+    assert any("very unequal sizes (50 of 136" in note for note in paired_difference(a, b, cluster).notes)
+
+
+def test_one_cluster_with_most_items_has_neither_interval_nor_p_value() -> None:
+    rng = np.random.default_rng(10)
     cluster = np.concatenate([np.zeros(60), np.arange(1, 20)])
     a, b = rng.random((2, len(cluster)))
-    assert any("very unequal sizes (60 of 79" in note for note in paired_difference(a, b, cluster).notes)
+    found = paired_difference(a, b, cluster)
+    assert found.difference.low is None
+    assert found.difference.p_value is None
+    assert "one cluster has 60 of 79 items" in found.difference.note
+    assert found.first.low is None
+    assert "60 of 79" in found.first.note
+    for kind in ("percentile", "basic", "bca", "studentised"):
+        assert found.interval(kind).low is None, kind
 
 
 @pytest.mark.parametrize(
