@@ -207,7 +207,7 @@ def effective_of(
     if not compared.all():
         out = [name for name, is_in in zip(names, compared, strict=True) if not is_in]
         notes.append(f"left out of the effective jurors, always right or always wrong: {', '.join(out)}")
-        kept = np.flatnonzero(compared)
+        kept = np.flatnonzero(compared).tolist()
         among = compared[one] & compared[two]
         sums, defined = sums[:, among], defined[among]
         cast, right, names = cast[:, kept], right[:, kept], [names[i] for i in kept]
@@ -247,12 +247,19 @@ def _worth(
             totals, values, level=level, error="CR3" if len(totals) <= MOST_LEFT_OUT else "linearised"
         )
     kind = "cluster t" if found is None or found.error == "linearised" else "jackknife t"
-    common = {"kind": kind, "n": len(cast), "level": level, "n_clusters": len(totals)}
 
     def estimate(
-        name: str, value: float, low: float | None, high: float | None, note: str, **more: Any
+        name: str,
+        value: float,
+        low: float | None,
+        high: float | None,
+        note: str,
+        p_value: float | None = None,
     ) -> Estimate:
-        return Estimate(name=name, value=value, low=low, high=high, note=note, **common, **more)
+        return Estimate(
+            name=name, value=value, low=low, high=high, kind=kind, n=len(cast), level=level,
+            n_clusters=len(totals), p_value=p_value, note=note,
+        )  # fmt: skip
 
     low, high, reason = None, None, why
     if found is not None and not why:
@@ -261,7 +268,7 @@ def _worth(
     elif not why:
         reason = "the jurors' errors offset each other completely, or almost so"
     mean = float(phi[defined].mean())
-    ends = (None, None)
+    ends: tuple[float | None, float | None] = (None, None)
     if low is not None and high is not None:
         low = max(low, 1.0)
         ends = _mean_of(high, size), _mean_of(low, size)

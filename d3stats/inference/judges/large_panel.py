@@ -159,7 +159,7 @@ class MixingLaws:
                 -value, A_ub=-np.array(cuts) @ self.chances, b_ub=-np.array(bounds), A_eq=np.ones((1, len(value))),
                 b_eq=[1.0], bounds=(0, None), method="highs",
             )  # fmt: skip
-            if not made.success:
+            if made.fun is None or made.x is None:
                 break
             found = float(-made.fun)
             at = self.chances @ made.x
