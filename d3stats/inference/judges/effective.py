@@ -324,8 +324,8 @@ def _worth(
     )  # fmt: skip
     table = pd.DataFrame(
         {
-            "first": [names[i] for i in one],
-            "second": [names[i] for i in two],
+            "first": [names[i] for i in one.tolist()],
+            "second": [names[i] for i in two.tolist()],
             "n": sums.sum(axis=0)[:, 0].astype(np.int64),
             "correlation": phi,
             "p_value": p_pairs,
@@ -438,4 +438,5 @@ def _shuffled(starts: Ints, lengths: Ints, rng: np.random.Generator) -> Ints:
     if len(starts) == lengths.sum():
         return order
     long = lengths[order]
-    return np.arange(long.sum()) + np.repeat(starts[order] - np.r_[0, np.cumsum(long)[:-1]], long)
+    places: Ints = np.arange(long.sum()) + np.repeat(starts[order] - np.r_[0, np.cumsum(long)[:-1]], long)
+    return places
