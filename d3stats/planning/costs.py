@@ -18,8 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import OpenProbability, integer
 from d3stats._named import Value
 from d3stats._words import counted, setting
-from d3stats.resampling import FEW_FOR_PERCENTILES, cluster_totals, ratios, resampled_totals
-from d3stats.resampling.bootstrap import bca_ends, percentile_ends
+from d3stats.resampling import (
+    FEW_FOR_PERCENTILES,
+    cluster_t,
+    cluster_totals,
+    ratios,
+    resampled_totals,
+    too_unequal,
+)
+from d3stats.resampling.bootstrap import bca_ends, percentile_ends, widened_level
+from d3stats.resampling.cluster_t import ALIKE
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
     FixedRounds,
@@ -61,6 +69,7 @@ __all__ = [
     "tokens_by_round",
     "undecided",
     "verdicts_at",
+    "votes_at_the_end",
     "with_turns",
     "written",
 ]
@@ -417,10 +426,13 @@ class RatioColumns:
                 found = share_limits(totals[:, above], totals[:, below], settings.level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
                 continue
+            if too_unequal(totals[:, below]):
+                continue
+            reach = widened_level(settings.level, totals[:, below])
             if left_out is not None:
-                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
+                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, reach)
             else:
-                ends = percentile_ends(replicates, settings.level)
+                ends = percentile_ends(replicates, reach)
             if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
                 low[i], high[i] = ends.low, ends.high
         for i, turned in enumerate(self._upside_down):
@@ -438,26 +450,13 @@ def _turned(ratio: float) -> float:
 
 
 class Measured(NamedTuple):
-    """A value with its limits and standard error; all NaN where nothing could be measured."""
+    """A value with its limits, standard error and degrees of freedom; all NaN where nothing could be measured."""
 
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
     se: float = np.nan
-
-
-def _linearised(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> tuple[float, float, int]:
-    """Return the ratio of sums, its cluster-robust standard error and the number of clusters that count."""
-    totals = _totals(above, below, cluster)
-    totals = totals[totals[:, 1] > 0]
-    n = len(totals)
-    if n == 0:
-        return np.nan, np.nan, 0
-    value = float(totals[:, 0].sum() / totals[:, 1].sum())
-    if n == 1:
-        return value, np.nan, 1
-    residual = (totals[:, 0] - value * totals[:, 1]) / totals[:, 1].mean()
-    return value, float(np.sqrt((residual**2).sum() / (n - 1) / n)), n
+    df: float = np.nan
 
 
 def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray:
@@ -465,19 +464,21 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
     return cluster_totals(columns, cluster)
 
 
-def _quantile(level: float, n: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
-
-
 def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
-    """Return the ratio of two sums over debates with a Student interval over questions."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2:
+    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
+    totals = _totals(above, below, cluster)
+    totals = totals[totals[:, 1] > 0]
+    value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
+    if len(totals) < 2:
         return Measured(value)
-    half = _quantile(level, n) * se
-    return Measured(value, value - half, value + half, se)
+    found = cluster_t(totals, ratios((0, 1)), level=level)
+    df = float(found.df[0])
+    if found.reasons[0] == ALIKE:
+        return Measured(value, value, value, 0.0, df)
+    low, high = found.interval()
+    if low is None or high is None:
+        return Measured(value)
+    return Measured(value, low, high, float(found.se[0]), df)
 
 
 def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) -> Measured:
@@ -490,11 +491,13 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2 or value <= 0:
-        return Measured(1 - value)
-    factor = np.exp(_quantile(level, n) * se / value)
-    return Measured(1 - value, float(1 - value * factor), float(1 - value / factor), se)
+    found = ratio(above, below, cluster, level)
+    if not found.value > 0:
+        return Measured(1 - found.value)
+    factor = np.exp((found.high - found.value) / found.value)
+    return Measured(
+        1 - found.value, float(1 - found.value * factor), float(1 - found.value / factor), found.se, found.df
+    )
 
 
 def measure_columns(
@@ -503,6 +506,7 @@ def measure_columns(
     *,
     labelled: bool,
     undecided: Collection[str] = (),
+    unusable: Collection[str] = (),
 ) -> RatioColumns:
     """Say what every measure of every rule is a ratio of.
 
@@ -517,6 +521,8 @@ def measure_columns(
     undecided : collection of str
         Rules that would continue in a debate that ended: their measures, and savings against them, are
         missing.
+    unusable : collection of str
+        Rules that the debates could not have had: savings against them are missing.
     """
     first = next(iter(results.values()))
     columns = RatioColumns()
@@ -546,7 +552,7 @@ def measure_columns(
         for word, reference in references.items():
             for cost in costs:
                 saved, of = nothing, nothing
-                if not {rule, reference} & set(undecided):
+                if not {rule, reference} & set(undecided) and reference not in unusable:
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
                 columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)
@@ -751,7 +757,7 @@ def early_notes(
     return notes
 
 
-def _votes_at_the_end(trajectories: Trajectories) -> bool:
+def votes_at_the_end(trajectories: Trajectories) -> bool:
     """Whether votes come in the last round of debates of several rounds and never before."""
     t = trajectories
     voted = (t.votes != MISSING).any(axis=2)
@@ -770,6 +776,27 @@ def _missing_votes(trajectories: Trajectories) -> list[str]:
         f"{gone:,} of {n:,} votes are missing ({gone / n:z.1%}). Unanimity and pluralities take the votes cast; "
         "a share of the panel takes all seats."
     ]
+
+
+def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) -> list[str]:
+    """Say how many flips rules without one may have: the upper limit of the table, and what it rests on."""
+    found: dict[tuple[float, int, int], list[str]] = {}
+    for name, result in steady.items():
+        limit = share(result.column("flips"), result.column("compared"), cluster, level)
+        key = (limit.high, len(np.unique(cluster[result.compared])), int(result.compared.sum()))
+        found.setdefault(key, []).append(name)
+    notes = []
+    for (high, questions, debates), names in found.items():
+        bound = (
+            "no limit can be given"
+            if np.isnan(high)
+            else f"the {level:z.0%} interval reaches {high:z.1%} flips"
+        )
+        notes.append(
+            f"No verdict flipped under {'; '.join(names)}, in {counted(debates, 'compared debate')} of "
+            f"{counted(questions, 'question')}: {bound}."
+        )
+    return notes
 
 
 def notes_on(
@@ -825,7 +852,7 @@ def notes_on(
     notes += dict.fromkeys(remark for each in remarks for remark in each)
     tokens = results[names[0]].spent.get("tokens")
     short = [name for name in decided if name in shortened]
-    if short and tokens is not None and _votes_at_the_end(trajectories):
+    if short and tokens is not None and votes_at_the_end(trajectories):
         notes.append(
             "No debate has a vote before its last round, so rules that stop earlier have no verdict "
             f"({'; '.join(short)}). If the voters were asked only in the last round, the tokens of these "
@@ -839,11 +866,7 @@ def notes_on(
         if 0 < results[name].compared.sum() == results[name].agrees.sum() and name in shortened
     ]
     if steady:
-        unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)
-        notes.append(
-            f"No verdict flipped under {'; '.join(steady)}: up to "
-            f"{unseen:z.1%} of questions could flip unseen among {n_clusters} ({level:z.0%} bound)."
-        )
+        notes += _no_flip({name: results[name] for name in steady}, trajectories.cluster, level)
     batch = [str(name) for rule, name in zip(rules, names, strict=True) if not isinstance(rule, Rule)]
     if batch:
         notes.append(

@@ -39,6 +39,7 @@ from d3stats.planning.costs import (
     tokens_by_round,
     undecided,
     verdicts_at,
+    votes_at_the_end,
     with_turns,
     written,
 )
@@ -435,12 +436,15 @@ def replay(
     ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
     ended = {name: count for name, count in ended.items() if count}
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
+    unpolled = votes_at_the_end(trajectories)
+    unusable = (baseline,) if unpolled else ()
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         results,
         {"unanimity": baseline, "full": full},
         labelled=bool((trajectories.label != MISSING).any()),
         undecided=ended,
+        unusable=unusable,
     )
     limits = columns.limits(trajectories.cluster, settings, np.random.default_rng([seed, 0]))
     about = pd.DataFrame(
@@ -457,7 +461,7 @@ def replay(
     if kinds is not None:
         labels = kinds.labels(list(trajectories.debates), "debate", unit="debate")
         played = {name: result for name, result in results.items() if name not in ended}
-        against = results[baseline] if baseline in played else None
+        against = None if baseline in unusable else played.get(baseline)
         names_of = trajectories.cluster_names
         measure = _measured(played, against, trajectories.cluster, settings.level)
         parts = by_stratum(labels, trajectories.cluster, measure, bounds=_bounds(played), names=names_of)
@@ -482,6 +486,13 @@ def replay(
                     ),
                     *([decided] if decided else []),
                     *early_notes(trajectories, absent, every, ended, baseline),
+                    *(
+                        [
+                            f"Savings against {baseline} are left out, because no debate has a vote before its last "
+                            "round."
+                        ]
+                        * unpolled
+                    ),
                     *repeated,
                     *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
                     *point_notes(table, results, ended),
@@ -515,15 +526,15 @@ def _measured(
             scored = result.column("scored")[rows]
             if scored.any():
                 right = result.column("correct")[rows]
-                found.append(clustered_share(right, scored, here, level=level, name=f"{ACCURACY}, {name}"))
+                share = clustered_share(right, scored, here, level=level, name=ACCURACY)
+                found.append(share.about(name))
             rounds = result.column("rounds")[rows]
             if baseline is None:
-                found.append(
-                    _ratio(f"{ROUNDS}, {name}", rounds, np.ones(len(rounds)), here, level, tested=False)
-                )
+                mean = _ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level, tested=False)
+                found.append(mean.about(name))
             elif result is not baseline:
                 of = baseline.column("rounds")[rows]
-                found.append(_ratio(f"{SAVED}, {name}", of - rounds, of, here, level, tested=True))
+                found.append(_ratio(SAVED, of - rounds, of, here, level, tested=True).about(name))
         return found
 
     return measure
