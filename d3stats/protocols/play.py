@@ -26,6 +26,7 @@ from d3stats._named import Value, written
 from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
 from d3stats.log.scores import Scores, whole
+from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical_text
@@ -691,8 +692,8 @@ class DebateProtocol(Value, ABC):
     ['panelist 1', 'panelist 2', 'panelist 3']
     >>> protocol.request(case, 1, "judge 1", "judge", "vote", "Vote.").role
     'judge'
-    >>> protocol.polls, protocol.max_rounds, str(protocol.rule())
-    (True, 1, 'full')
+    >>> protocol.polling.at_end, protocol.max_rounds, str(protocol.rule())
+    (False, 1, 'full')
     """
 
     max_rounds: int = 1
@@ -768,9 +769,9 @@ class DebateProtocol(Value, ABC):
         return FullDepth()
 
     @property
-    def polls(self) -> bool:
-        """Whether votes are cast in every round, so that a rule on votes has something to look at."""
-        return True
+    def polling(self) -> Polling:
+        """Who only votes, when they are asked under a stopping rule, and what a tie means."""
+        return OF_PROTOCOL.get(self.name, Polling())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,7 +192,7 @@ def check_rule(
             since.append(moment)
     ends = [step for step, _ in rounds]
     if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
-        how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
+        how = f" ({protocol.polling.remedy} makes it)" if protocol.polling.remedy else ""
         raise ValueError(
             f"protocol must poll its voters every round for the rule {rule}, which reads votes; "
             f"got {protocol}, which does not{how}"

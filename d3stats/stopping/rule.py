@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import PositiveInt, choice, integer
 from d3stats._named import Value, written
+from d3stats.polling import reads_votes
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories, tally_rounds
 
 __all__ = [
@@ -293,6 +294,19 @@ class StoppingRule(Value, ABC):
         The source is any that :func:`d3stats.as_trajectories` reads.
         """
 
+    def shown(self, trajectories: Trajectories) -> Trajectories:
+        """Return the log of the same debates run under this rule: no polls before the end unless the rule reads votes.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import TokenBudget, Unanimity
+        >>> from d3stats.worlds import Courtroom, simulate
+        >>> polled = simulate(Courtroom(poll="every_round"), 2, 3, rng=1)
+        >>> [bool((rule.shown(polled).tokens == polled.tokens).all()) for rule in (Unanimity(), TokenBudget(9000))]
+        [True, False]
+        """
+        return trajectories if reads_votes(self) else trajectories.without_polls()
+
     def start_batch(self) -> MixedState:
         """Open a batch of running debates; ``update`` takes each :class:`BatchRound` and says who stops."""
         return MixedState(self, LiveWatcher)
@@ -380,7 +394,7 @@ class Rule(StoppingRule):
         >>> Unanimity().stop_rounds(t).rounds.tolist(), Unanimity().stop_rounds(t).reasons.tolist()
         ([2, 2], ['unanimity', 'exhausted'])
         """
-        trajectories = as_trajectories(trajectories)
+        trajectories = self.shown(as_trajectories(trajectories))
         firings = self.firings(trajectories)
         code, at = first_firing(firings.codes)
         names = np.array([str(StopReason.EXHAUSTED), *firings.reasons])
@@ -759,7 +773,7 @@ class _WholeBatch(StoppingRule):
 
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
-        trajectories = as_trajectories(trajectories)
+        trajectories = self.shown(as_trajectories(trajectories))
         state = MixedState(self, lambda part, book: LoggedWatcher(part, book, trajectories))
         rounds = trajectories.depth.copy()
         reasons = np.full(trajectories.n_debates, str(StopReason.EXHAUSTED), dtype=object)
