@@ -37,21 +37,25 @@ from d3stats.report.tables import agreement_table, sized, strata_notes, strata_o
 
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
-    from d3stats.inference.judges.agreement import AgreementTable
+    from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable
 
 
 def agreement(
     context: typer.Context,
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
             autocompletion=completion.logs,
             help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
-            "CSV or Parquet, a debate log, or 'slm7'.",
+            "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
         ),
     ],
     a: Annotated[
-        str | None, typer.Option("--a", help="One agent of a pair; 'label' means the right answer.")
+        str | None,
+        typer.Option(
+            "--a",
+            help="One agent of a pair; 'label' means the right answer, 'decision' what each debate decided.",
+        ),
     ] = None,
     b: Annotated[str | None, typer.Option("--b", help="The other agent.")] = None,
     measures: Annotated[
@@ -135,40 +139,53 @@ def agreement(
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
-    """Measure agreement: coefficients of the panel and kappa of every pair, with intervals."""
+    """Measure agreement: coefficients of the panel and kappa of every pair, with intervals.
+
+    --a label --b decision shows the accuracy and the kappa of the verdicts.
+    """
     one_format(as_json, as_latex)
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
     from d3stats.inference import JuryCurve, jury_curve
-    from d3stats.inference.judges.agreement import MEASURES
+    from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable, agreement_by_log
     from d3stats.inference.judges.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
     settings |= reading(missing_values, columns, encoding)
-    settings |= {"level": level, "n_boot": n_boot, "rng": seed, "raters": None if a is None else [a, b]}
+    settings |= {"level": level, "n_boot": n_boot, "rng": seed}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
-    found: AgreementTable | JuryCurve
+    found: AgreementTable | AgreementByLog | JuryCurve
+    if len(files) > 1 and (a is None or jury or measures or strata is not None):
+        raise ValueError(
+            "several logs need --a and --b, and no --jury, --measure or --strata; got "
+            f"{len(files)} logs; for agents of several logs as raters of the same questions, give one table"
+        )
     with working("counting agreement"):
         if jury:
             if measures or metric or weights != "identity" or kind != "cluster t" or strata is not None:
                 raise ValueError(
                     "--jury must come without --measure, --metric, --weights, --kind and --strata; got one"
                 )
-            found = jury_curve(paths_of([file])[0], **settings)
+            raters = None if a is None else [a, b]
+            found = jury_curve(paths_of(files)[0], raters=raters, **settings)
         else:
             refuse_replicates(context, kind)
-            settings |= {"weights": weights, "metric": metric, "kind": kind, "measures": measures or MEASURES}
-            settings["strata"] = strata
-            found = measured(paths_of([file])[0], **settings)
+            settings |= {"weights": weights, "metric": metric, "kind": kind, "a": a, "b": b}
+            if len(files) > 1:
+                found = agreement_by_log(paths_of(files), **settings)
+            else:
+                found = measured(paths_of(files)[0], measures=measures or None, strata=strata, **settings)
     if figure is not None:
         save_figure(found.plot, figure)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
-        print_latex([] if isinstance(found, JuryCurve) else strata_of(found.strata))
+        print_latex(strata_of(found.strata) if isinstance(found, AgreementTable) else [])
     elif isinstance(found, JuryCurve):
         _show_jury(found)
+    elif isinstance(found, AgreementByLog):
+        _show_logs(found)
     else:
         _show(found)
 
@@ -207,6 +224,27 @@ def _show_jury(found: JuryCurve) -> None:
     )
     reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
     print_notes([*reasons, *without_warnings(found.notes)])
+
+
+def _show_logs(found: AgreementByLog) -> None:
+    a, b = found.raters
+    rows = [
+        (
+            str(row["log"]),
+            _limits(row["share"], row["share_low"], row["share_high"]),
+            "-"
+            if row["kappa"] != row["kappa"]
+            else _limits(row["kappa"], row["kappa_low"], row["kappa_high"]),
+            f"{row['n']} in {row['n_clusters']}",
+        )
+        for row in found.to_frame().to_dict("records")
+    ]
+    print_warnings(found.notes)
+    share = found.logs[0].panel[0].estimate.name
+    level = 100 * found.estimates[0].level
+    title = f"{a} and {b}, log by log ({level:.6g} % intervals over clusters)"
+    print_table(title, ("log", share, "Cohen's kappa", "items in clusters"), rows)
+    print_notes(without_warnings(found.notes))
 
 
 def _show(found: AgreementTable) -> None:

@@ -125,9 +125,8 @@ def escalate(
 
 
 def _why(found: Escalation) -> str:
-    promise = (
-        f"at most {found.max_loss:g} of the accuracy is lost with probability {found.confidence:g} or more"
-    )
+    sure = f"with probability {found.confidence:g} or more"
+    promise = f"at most {found.max_loss:g} of the debates' accuracy is lost {sure}"
     if not found.guaranteed:
         return f"at least as accurate in this pilot and no more expensive, but the pilot does not show that {promise}"
     if found.recommended != "second":

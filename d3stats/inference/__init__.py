@@ -32,7 +32,12 @@ from d3stats.inference.comparison.power import (
 )
 from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, pair
 from d3stats.inference.comparison.strata import Strata, stratify
-from d3stats.inference.judges.agreement import AgreementTable, agreement
+from d3stats.inference.judges.agreement import (
+    AgreementByLog,
+    AgreementTable,
+    agreement,
+    agreement_by_log,
+)
 from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
 from d3stats.inference.judges.coefficients import (
     cohen_kappa,
@@ -70,6 +75,7 @@ from d3stats.models.beliefs import condorcet
 from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
 
 __all__ = [
+    "AgreementByLog",
     "AgreementTable",
     "AspectCorrelations",
     "BordaCount",
@@ -102,6 +108,7 @@ __all__ = [
     "TableAudit",
     "adjust",
     "agreement",
+    "agreement_by_log",
     "as_ratings",
     "as_run",
     "aspect_correlations",

@@ -25,9 +25,9 @@ from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
 from d3stats.inference.comparison.run_tables import RecordedLog, as_recorded
 from d3stats.log.contradictions import contradictions, refuse, told, warned
-from d3stats.planning.costs import tokens_by_round
+from d3stats.planning.costs import BootstrapSettings, RatioColumns, tokens_by_round
 from d3stats.planning.replay import replay
-from d3stats.planning.risk import risk_controlled
+from d3stats.planning.risk import losses_of_debates, risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.stopping import WideGap
@@ -282,8 +282,8 @@ class Escalation(Result):
         The smallest certified threshold in points: debates with a narrower gap continue with the second protocol. None
         when none is certified. It is the policy to run where `recommended` is "threshold".
     max_loss, confidence : float
-        The guarantee: the verdicts lose at most `max_loss` accuracy against the second protocol alone, with probability
-        `confidence` over pilots.
+        The guarantee: against the second protocol alone, the accuracy over debates is at most `max_loss` lower, with
+        probability `confidence` over pilots of independent questions.
     pilot : Trajectories
         The two protocols as two rounds.
     level : float
@@ -487,7 +487,7 @@ def plan_escalation(
         The expensive protocol's debates on the same items. Verdicts are the decisions that the logs record; see
         :func:`join_protocols`.
     max_loss : float
-        The most accuracy that the choice may lose against the second protocol alone, in (0, 1).
+        The most accuracy over debates that the choice may lose against the second protocol alone, in (0, 1).
     confidence : float
         Probability over pilots that the chosen threshold keeps `max_loss`, in (0, 1).
     thresholds : array of float
@@ -499,10 +499,10 @@ def plan_escalation(
     -------
     Escalation
         Its table has one row per threshold: ``threshold``, ``escalated`` (the share of debates that play the second
-        protocol), ``accuracy``, ``loss`` (accuracy of the second protocol alone minus that of the choice), ``tokens``
-        per debate and ``tokens_vs_second`` (their ratio to the second protocol alone), each with ``_low`` and
-        ``_high``, and ``certified``. Thresholds between the same two gaps of the pilot choose alike; ``policies()``
-        has one row for all of them.
+        protocol), ``accuracy``, ``loss`` (the share of debates that the second protocol alone has right and the choice
+        wrong, minus the reverse; `max_loss` limits this), ``tokens`` per debate and ``tokens_vs_second`` (their ratio
+        to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Thresholds between the same
+        two gaps of the pilot choose alike; ``policies()`` has one row for all of them.
 
     Raises
     ------
@@ -553,19 +553,15 @@ def plan_escalation(
     remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}
     passed = risk.to_frame().set_index("rule")["certified"]
     replayed = played.to_frame().set_index("rule")
-    against = played.paired("full")
-    against = against[against["measure"] == "accuracy"].set_index("rule")
+    lost = _losses(pilot, rules, BootstrapSettings(level, "percentile", n_boot), rng)
     rows = []
     for t, rule in zip(tried, map(str, rules), strict=True):
-        seen, paired = replayed.loc[rule], against.loc[rule]
+        seen = replayed.loc[rule]
         row: dict[str, Any] = {
             "threshold": float(t),
             **{f"escalated{end}": seen[f"rounds{end}"] - 1 for end in ENDS},
             **{f"accuracy{end}": seen[f"accuracy{end}"] for end in ENDS},
-            # 0 less a number, so that no loss is shown as minus zero.
-            "loss": 0.0 - paired["difference"],
-            "loss_low": 0.0 - paired["high"],
-            "loss_high": 0.0 - paired["low"],
+            **lost[rule],
         }
         if "tokens" in replayed:
             row |= {f"tokens{end}": seen[f"tokens{end}"] for end in ENDS}
@@ -586,6 +582,24 @@ def plan_escalation(
     )
     plan = replace(plan, recommended=_recommended(plan))
     return replace(plan, notes=(*plan.notes, *_why_not(plan)))
+
+
+def _losses(
+    pilot: Trajectories, rules: list[WideGap], settings: BootstrapSettings, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    """Return the loss that is limited, with its bootstrap interval over questions, by rule."""
+    found = losses_of_debates(pilot, rules, "accuracy")
+    columns = RatioColumns()
+    debates = columns.add("debates", found.counted)
+    for rule, losses in zip(map(str, rules), found.losses.T, strict=True):
+        columns.measure(rule, "loss", columns.add(rule, losses * found.counted), debates)
+    limits = columns.limits(pilot.cluster, settings, rng)
+    # 0 is added so that no loss is shown as minus zero.
+    ends = zip(limits.estimate + 0.0, limits.low + 0.0, limits.high + 0.0, strict=True)
+    return {
+        str(rule): dict(zip((f"loss{end}" for end in ENDS), map(float, three), strict=True))
+        for rule, three in zip(rules, ends, strict=True)
+    }
 
 
 def _tokens_of_both(pilot: Trajectories) -> Trajectories:

@@ -2,8 +2,8 @@
 
 Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv 2110.01052): every rule of a family
 is a hypothesis "this rule loses more than allowed". A rule is certified when its hypothesis is rejected; the
-probability of any wrong certificate is at most delta. The guarantee is for finite samples of exchangeable
-questions, assumes nothing about the debates, and says nothing about questions of another kind.
+probability of any wrong certificate is at most delta. The guarantee is for finite samples of independent
+questions. It assumes nothing about the debates of one question, and says nothing about questions of another kind.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from scipy import special
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
+from d3stats.resampling import cluster_totals
+from d3stats.resampling.bounded_means import betting_p
 from d3stats.stopping import FullDepth, Rule, StoppingRule
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 __all__ = [
     "METHODS",
+    "DebateLosses",
+    "MeanOver",
     "Method",
     "Order",
-    "PerQuestion",
     "RiskControlled",
     "Target",
     "Unit",
     "UnitLosses",
-    "betting_p",
     "binomial_p",
     "certified_rules",
     "hoeffding_bentkus_p",
+    "losses_of_debates",
     "losses_of_rules",
     "lowest_loss",
     "needed_debates",
@@ -44,11 +47,32 @@ __all__ = [
     "smallest_certifying",
 ]
 
-PerQuestion = Literal["mean", "one"]
+MeanOver = Literal["debates", "units"]
 Unit = Literal["question", "group"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DebateLosses:
+    """Losses of several rules on the debates of a pilot.
+
+    Attributes
+    ----------
+    losses : ndarray of float, shape (debates, rules)
+        0 or 1 for agreement; 1, 0 or -1 for accuracy. They count where `counted` says so.
+    counted : ndarray of bool, shape (debates,)
+    rounds : ndarray of float, shape (rules,)
+        Mean rounds played, over all debates.
+    notes : tuple of str
+        What was left out.
+    """
+
+    losses: FloatArray
+    counted: NDArray[np.bool_]
+    rounds: FloatArray
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,38 +81,62 @@ class UnitLosses:
 
     Attributes
     ----------
-    losses : ndarray of float, shape (units, rules)
-        In [0, 1] for agreement, in [-1, 1] for accuracy.
-    rounds : ndarray of float, shape (rules,)
-        Mean rounds played, over all debates.
+    sums : ndarray of float, shape (units, rules)
+        Sum of the losses of a unit's debates, or their mean where units have equal weight.
+    sizes : ndarray of float, shape (units,)
+        Number of debates, or 1 where units have equal weight.
     single : bool
         Whether every unit is one debate.
+    rounds : ndarray of float, shape (rules,)
+        Mean rounds played, over all debates.
     notes : tuple of str
         What was left out.
     """
 
-    losses: FloatArray
-    rounds: FloatArray
+    sums: FloatArray
+    sizes: FloatArray
     single: bool
+    rounds: FloatArray
     notes: tuple[str, ...]
 
     @property
     def n(self) -> int:
         """Number of units."""
-        return len(self.losses)
+        return len(self.sums)
 
 
 def losses_of_rules(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
     target: Target,
-    per_question: PerQuestion,
-    unit: Unit,
-    rng: np.random.Generator,
+    mean_over: MeanOver = "debates",
+    unit: Unit = "question",
 ) -> UnitLosses:
-    """Stop every debate by every rule and reduce the losses to one per unit; see ``risk_controlled``."""
-    choice("per_question", per_question, ("mean", "one"))
+    """Stop every debate by every rule and add up the losses of each unit; see ``risk_controlled``."""
+    choice("mean_over", mean_over, ("debates", "units"))
     choice("unit", unit, ("question", "group"))
+    found = losses_of_debates(trajectories, rules, target, unit)
+    units = _units(trajectories, rules, unit)[found.counted]
+    totals = cluster_totals(np.column_stack([found.losses[found.counted], np.ones(len(units))]), units)
+    sums, sizes = totals[:, :-1], totals[:, -1]
+    notes = list(found.notes)
+    single = bool((sizes == 1).all())
+    if not single and mean_over == "units":
+        sums, sizes = sums / sizes[:, None], np.ones_like(sizes)
+        notes.append(
+            f"The loss is the mean over {unit}s, each with equal weight, of the mean of its debates."
+        )
+    elif not single:
+        notes.append(
+            f"The loss is the mean over debates; the debates of each {unit} are one independent unit."
+        )
+    return UnitLosses(sums, sizes, single, found.rounds, tuple(notes))
+
+
+def losses_of_debates(
+    trajectories: Trajectories, rules: Sequence[StoppingRule], target: Target, unit: Unit = "question"
+) -> DebateLosses:
+    """Stop every debate by every rule and compare its verdict with that of full depth."""
     t = trajectories
     if t.n_debates == 0:
         raise ValueError("trajectories must hold at least one debate; got none")
@@ -125,23 +173,7 @@ def losses_of_rules(
         notes.append(
             'Votes are coded right or wrong (coding="correctness"), so changes between wrong answers are not visible.'
         )
-    rows = np.flatnonzero(counted)
-    _, index, sizes = np.unique(units[rows], return_inverse=True, return_counts=True)
-    single = bool((sizes == 1).all())
-    if not single and per_question == "one":
-        # The first of a random order is a uniform draw from each unit.
-        shuffled = rng.permutation(len(rows))
-        _, first = np.unique(index[shuffled], return_index=True)
-        drawn = rows[shuffled[first]]
-        notes.append(f"One debate drawn at random from each {unit}.")
-        reduced, single = losses[drawn], True
-    else:
-        reduced = np.zeros((len(sizes), len(rules)))
-        np.add.at(reduced, index, losses[rows])
-        reduced /= sizes[:, None]
-        if not single:
-            notes.append(f"Each {unit} is one unit: the mean of its debates, {unit}s with equal weight.")
-    return UnitLosses(reduced, np.array([rounds.mean() for rounds in stops]), single, tuple(notes))
+    return DebateLosses(losses, counted, np.array([rounds.mean() for rounds in stops]), tuple(notes))
 
 
 def _units(t: Trajectories, rules: Sequence[StoppingRule], unit: Unit) -> IntArray:
@@ -178,8 +210,6 @@ Order = Literal["given", "split", "none"]
 
 METHODS = ("binomial", "hoeffding_bentkus", "betting")
 
-_STAKES = 64
-
 
 def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
     """Return P(Bin(n, limit) <= k), exact for losses that are 0 or 1; k is how many are 1.
@@ -189,40 +219,27 @@ def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
     return _array(special.bdtr((losses == 1).sum(axis=0), len(losses), limit))
 
 
-def hoeffding_bentkus_p(losses: FloatArray, limit: float, lowest: float = 0.0) -> FloatArray:
+def hoeffding_bentkus_p(
+    sums: FloatArray, limit: float, lowest: float = 0.0, sizes: FloatArray | None = None
+) -> FloatArray:
     """Return the smaller of Hoeffding's and Bentkus's bounds for losses in [lowest, 1].
 
     With m the mean and h the Bernoulli divergence, min(exp(-n h(min(m, limit), limit)),
-    e P(Bin(n, limit) <= ceil(n m))), after losses and limit are put on [0, 1]. Source: Bates, Angelopoulos,
-    Lei, Malik and Jordan (2021), Journal of the ACM 68, arXiv 2101.02703.
+    e P(Bin(n, limit) <= ceil(n m))), after losses and limit are put on [0, 1]. Units of unequal sizes are n losses of
+    their sum over the largest size, and the limit falls by the mean of the sizes over the largest. Source: Bates,
+    Angelopoulos, Lei, Malik and Jordan (2021), Journal of the ACM 68, arXiv 2101.02703.
     """
-    n = len(losses)
+    n = len(sums)
     span = 1.0 - lowest
+    if sizes is not None:
+        sums, limit = sums / sizes.max(), limit * float(sizes.mean() / sizes.max())
     at = (limit - lowest) / span
     # Rounding keeps a sum of means, 2.9999999999 or 3.0000000001, at the whole number that it is.
-    total = np.round(((losses - lowest) / span).sum(axis=0), 9)
+    total = np.round(((sums - lowest) / span).sum(axis=0), 9)
     mean = np.minimum(total / n, at)
     divergence = special.rel_entr(mean, at) + special.rel_entr(1 - mean, 1 - at)
     bentkus = np.e * special.bdtr(np.ceil(total), n, at)
     return _array(np.minimum(1.0, np.minimum(np.exp(-n * divergence), bentkus)))
-
-
-def betting_p(losses: FloatArray, limit: float) -> FloatArray:
-    """Return one over the mean wealth of constant bets against H, for losses in [-1, 1].
-
-    A bet of stake s in [0, 1/(1 - limit)) turns wealth w into w (1 + s (limit - loss)), which under H is not
-    expected to grow and never falls below 0. The mean over stakes fixed in advance, laid out as the quantiles of
-    s (1 - limit) = 1 - u with u ~ Beta(1/2, 1), is so an e-value, and Markov's inequality makes 1/mean a
-    p-value. It adapts to the variance: with few losses it needs some 1/limit units, where Hoeffding's inequality
-    on [-1, 1] needs 1/limit^2. Source: Waudby-Smith and Ramdas (2024), JRSS-B 86, arXiv 2010.09686, section 4.
-    """
-    stakes = (1.0 - ((np.arange(_STAKES) + 0.5) / _STAKES) ** 2) / (1.0 - limit)
-    values, index = np.unique(losses, return_inverse=True)
-    index = index.reshape(len(losses), -1)
-    counts = np.array([np.bincount(column, minlength=len(values)) for column in index.T]).T
-    growth = np.log1p(stakes[:, None] * (limit - values)) @ counts
-    wealth = special.logsumexp(growth, axis=0) - np.log(_STAKES)
-    return _array(np.exp(np.minimum(0.0, -wealth)).reshape(losses.shape[1:]))
 
 
 def _array(values: object) -> FloatArray:
@@ -234,13 +251,18 @@ def lowest_loss(target: Target) -> float:
     return -1.0 if target == "accuracy" else 0.0
 
 
-def p_values(losses: FloatArray, max_loss: float, method: Method, target: Target) -> FloatArray:
-    """Return the p-value of "the mean loss is above `max_loss`" for every column of (units, rules) losses."""
+def p_values(
+    sums: FloatArray, max_loss: float, method: Method, target: Target, sizes: FloatArray | None = None
+) -> FloatArray:
+    """Return the p-value of "the mean loss is above `max_loss`" for every column of (units, rules) sums of losses.
+
+    `sizes` are the debates of each unit, by default 1; the binomial test takes units of one debate alone.
+    """
     if method == "binomial":
-        return binomial_p(losses, max_loss)
+        return binomial_p(sums, max_loss)
     if method == "betting":
-        return betting_p(losses, max_loss)
-    return hoeffding_bentkus_p(losses, max_loss, lowest_loss(target))
+        return betting_p(sums, max_loss, sizes)
+    return hoeffding_bentkus_p(sums, max_loss, lowest_loss(target), sizes)
 
 
 def certified_rules(
@@ -302,7 +324,7 @@ class RiskControlled:
         The guarantee, as a sentence.
     max_loss, delta : float
         The limit (alpha), and the largest probability that a rule with a loss above the limit is certified.
-    target, method, order, unit, per_question : str
+    target, method, order, unit, mean_over : str
         As asked for; `method` is the one that was used.
     n_units : int
         Independent units that the tests rest on.
@@ -331,7 +353,7 @@ class RiskControlled:
     method: Method
     order: Order
     unit: Unit
-    per_question: PerQuestion
+    mean_over: MeanOver
     n_units: int
     notes: tuple[str, ...]
     _table: pd.DataFrame = field(repr=False)
@@ -346,9 +368,10 @@ class RiskControlled:
         Returns
         -------
         DataFrame
-            ``rule``; ``rounds``, the mean on the pilot; ``risk``, the mean loss of the tested units;
-            ``p_value``; ``tested`` (the sequence ends at the first rule that fails), ``certified``, ``chosen``;
-            then ``n_units, max_loss, delta, target, method``.
+            ``rule``; ``rounds``, the mean on the pilot; ``risk``, the mean loss on the tested units, over debates or,
+            with ``mean_over="units"``, over units (the guarantee limits this mean); ``p_value``; ``tested`` (the
+            sequence ends at the first rule that fails), ``certified``, ``chosen``; then ``n_units, max_loss, delta,
+            target, method``.
         """
         return self._table.copy()
 
@@ -410,7 +433,7 @@ def risk_controlled(
     target: Target = "agreement",
     method: Method = "auto",
     order: Order = "given",
-    per_question: PerQuestion = "mean",
+    mean_over: MeanOver = "debates",
     unit: Unit = "question",
     rng: RngLike = None,
 ) -> RiskControlled:
@@ -424,9 +447,10 @@ def risk_controlled(
         A family, from late to early stopping: shares of a supermajority from 1 down, say. It must be fixed
         before the pilot is looked at.
     max_loss : float
-        The limit alpha, in (0, 1).
+        The limit alpha, in (0, 1), of the loss against full depth (:func:`~d3stats.planning.plan` has its limit against
+        unanimity).
     delta : float
-        In (0, 1): P(the chosen rule's true loss is above `max_loss`) <= `delta`, over pilots.
+        In (0, 1): P(the chosen rule's true loss is above `max_loss`) <= `delta`, over pilots of independent questions.
     target : {"agreement", "accuracy"}
         The loss of a debate. With "agreement" it is 1 when the verdict at the stop is not that of full depth, else 0.
         With "accuracy" it is (right at full depth) - (right at the stop), which is 1, 0 or -1, so that gains from
@@ -439,14 +463,15 @@ def risk_controlled(
     order : {"given", "split", "none"}
         "given": fixed-sequence testing, each rule at level `delta`, up to the first that fails. "split": a random
         third of the units finds the order, the others test. "none": Holm's correction (1979).
-    per_question : {"mean", "one"}
-        Debates of one question are not independent: reduce them to their mean, or to one drawn at random. The loss
-        that is controlled gives questions equal weight either way.
+    mean_over : {"debates", "units"}
+        The mean loss that is limited. With "debates", that of all debates, so that a question counts with its debates.
+        Few large questions then carry most of the evidence, and no test can certify much. With "units", that of
+        questions (or groups), each with equal weight for any number of debates.
     unit : {"question", "group"}
-        What is exchangeable. "group" takes every log (``trajectories.groups``) as one unit, decided as one batch,
-        and is the only one for batch rules.
+        What is independent. The debates of one question are not. "group" takes every log (``trajectories.groups``) as
+        one unit, decided as one batch, and is the only one for batch rules.
     rng : Generator, int or None
-        For ``order="split"`` and ``per_question="one"``.
+        For ``order="split"``.
 
     Returns
     -------
@@ -455,11 +480,15 @@ def risk_controlled(
     Raises
     ------
     ValueError
-        When a probability is outside (0, 1), labels or groups are needed and absent, a batch rule is not given
-        groups, "binomial" is asked for means, or a debate ended before the last round of the pilot.
+        When a probability is outside (0, 1), labels or groups are needed and absent, or a batch rule is not given
+        groups. Also when "binomial" is asked for questions of several debates, or a debate ended before the last round
+        of the pilot.
 
     Notes
     -----
+    The questions must be independent, and those to come drawn like those of the pilot. A pilot whose questions share an
+    effect (one run in which every debate went well) breaks the guarantee, and nothing in the pilot shows it.
+
     A debate without a verdict at full depth cannot be judged and is left out for every rule; so is one
     without a label when accuracy is the target. A debate without a verdict at its stop counts as differing
     and as not right. All certified rules are valid at once, so any of them may be used, for any reason.
@@ -485,17 +514,18 @@ def risk_controlled(
     trajectories, absent = with_turns(as_trajectories(trajectories))
     _refuse_what_ended_early(trajectories)
     random = as_rng(rng)
-    units = losses_of_rules(trajectories, every, target, per_question, unit, random)
+    units = losses_of_rules(trajectories, every, target, mean_over, unit)
     used = _method(method, target, units)
     tested = np.arange(units.n)
     ranks = np.arange(len(every))
     if order == "split":
         shuffled = random.permutation(units.n)
         cut = int(np.ceil(units.n * _LEARNING_SHARE))
-        learned = p_values(units.losses[shuffled[:cut]], max_loss, used, target)
+        part = shuffled[:cut]
+        learned = p_values(units.sums[part], max_loss, used, target, units.sizes[part])
         ranks, tested = np.argsort(learned, kind="stable"), np.sort(shuffled[cut:])
-    losses = units.losses[tested][:, ranks]
-    p = p_values(losses, max_loss, used, target)
+    sums, sizes = units.sums[tested][:, ranks], units.sizes[tested]
+    p = p_values(sums, max_loss, used, target, sizes)
     asked, passed = certified_rules(p, delta, order)
     rounds = units.rounds[ranks]
     chosen = int(np.where(passed, rounds, np.inf).argmin()) if passed.any() else None
@@ -504,7 +534,7 @@ def risk_controlled(
         {
             "rule": [str(every[i]) for i in ranks],
             "rounds": rounds,
-            "risk": losses.mean(axis=0),
+            "risk": sums.sum(axis=0) / sizes.sum(),
             "p_value": p,
             "tested": asked,
             "certified": passed,
@@ -519,18 +549,18 @@ def risk_controlled(
     return RiskControlled(
         rule=rule,
         certified=chosen is not None,
-        guarantee=_promise(rule, chosen is not None, max_loss, delta, target, unit),
+        guarantee=_promise(rule, chosen is not None, max_loss, delta, target, unit, _equal(mean_over, units)),
         max_loss=max_loss,
         delta=delta,
         target=target,
         method=used,
         order=order,
         unit=unit,
-        per_question=per_question,
+        mean_over=mean_over,
         n_units=len(tested),
         notes=(
             *trajectories.remarks(),
-            *_notes(len(tested), max_loss, delta, used, target, order, unit, rounds),
+            *_notes(sizes, max_loss, delta, used, target, order, unit, rounds),
             *units.notes,
             *absent_note(absent, trajectories),
             *repeated,
@@ -545,13 +575,24 @@ def _method(method: Method, target: Target, units: UnitLosses) -> Method:
     if method == "binomial" and not units.single:
         raise ValueError(
             "method must be 'hoeffding_bentkus' or 'betting' if a unit has several debates, because their "
-            "mean is not 0 or 1 (or draw one debate with per_question='one'); got method='binomial'"
+            "mean is not 0 or 1; got method='binomial'"
         )
     return method
 
 
+def _equal(mean_over: MeanOver, units: UnitLosses) -> bool:
+    """Whether the loss is another one than that of all debates."""
+    return mean_over == "units" and not units.single
+
+
 def _promise(
-    rule: StoppingRule, certified: bool, max_loss: float, delta: float, target: Target, unit: Unit
+    rule: StoppingRule,
+    certified: bool,
+    max_loss: float,
+    delta: float,
+    target: Target,
+    unit: Unit,
+    equal: bool,
 ) -> str:
     if not certified:
         return (
@@ -562,10 +603,11 @@ def _promise(
     loses = (
         f"the verdict at the stop differs from that of full depth in at most {share}% of debates"
         if target == "agreement"
-        else f"accuracy is at most {share} points below that of full depth"
+        else f"accuracy over debates is at most {share} points below that of full depth"
     )
     drawn = "questions" if unit == "question" else "batches"
-    return f"{rule}: with probability at least {1 - delta:.3g} over pilots of exchangeable {drawn}, {loses}."
+    weighed = f" ({drawn} with equal weight)" if equal else ""
+    return f"{rule}: with probability at least {1 - delta:.3g} over pilots of independent {drawn}, {loses}{weighed}."
 
 
 def _refuse_what_ended_early(log: Trajectories) -> None:
@@ -586,7 +628,7 @@ def _refuse_what_ended_early(log: Trajectories) -> None:
 
 
 def _notes(
-    n: int,
+    sizes: FloatArray,
     max_loss: float,
     delta: float,
     method: Method,
@@ -596,10 +638,17 @@ def _notes(
     rounds: FloatArray,
 ) -> list[str]:
     notes = []
-    needed = smallest_certifying(max_loss, delta, method, lowest_loss(target))
-    if n < needed:
+    lossless = p_values(np.zeros((len(sizes), 1)), max_loss, method, target, sizes)[0]
+    if lossless > delta:
+        needed = smallest_certifying(max_loss, delta, method, lowest_loss(target))
+        worth, most = float(sizes.sum() / sizes.max()), float(sizes.max() / sizes.sum())
+        count = f"{len(sizes)} {unit}s are too few"
+        if worth < len(sizes):
+            count += (
+                f", because the largest has {most:.0%} of the debates and all count as {worth:.3g} equal ones"
+            )
         notes.append(
-            f"{n} {unit}s are too few; with {method} even a rule without a single loss needs {needed} to be "
+            f"{count}; with {method} even a rule without a single loss needs {needed} to be "
             f"certified at max_loss={max_loss:g}, delta={delta:g}."
         )
     if order == "given" and (np.diff(rounds) > 1e-12).any():

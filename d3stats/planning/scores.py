@@ -273,27 +273,32 @@ def _ranks(log: DebateLog) -> tuple[pd.DataFrame | None, list[str]]:
     """Rank the candidates of each debate with three or more in its last scored round; return means over debates."""
     checked = log.to_checked()
     found = scored_turns(checked.items, checked.turns)
-    kept = found.places[found.of_role]
-    turns = log.turns.iloc[kept]
-    last = turns.groupby("debate")["round"].transform("max")
+    # The same turns as the means': a total over a part of the criteria is no total.
+    turns = log.turns.iloc[found.places].assign(whole=found.whole)[found.of_role]
+    last = turns[turns["round"] == turns.groupby("debate")["round"].transform("max")]
+    turns = last[last["whole"]]
+    told = []
+    if lost := len(last) - len(turns):
+        told.append(
+            f"ranks leave out {lost} of {counted(len(last), 'turn')} with scores in the last scored round, because "
+            "a candidate or a criterion is missing"
+        )
     rows = [
         (debate, agent, side, float(sum(points.values())) if points else np.nan)
-        for debate, agent, given in turns[turns["round"] == last][["debate", "agent", "scores"]].itertuples(
-            index=False
-        )
+        for debate, agent, given in turns[["debate", "agent", "scores"]].itertuples(index=False)
         for side, points in given.items()
     ]
     table = pd.DataFrame(rows, columns=["item", "agent", "candidate", "score"])
     several = table.groupby("item")["candidate"].transform("nunique") > 2
     if not several.any():
-        return None, []
+        return None, told
     try:
         counts = borda_count(table[several])
     except ValueError as error:
-        return None, [f"no ranks: {error}"]
+        return None, [*told, f"no ranks: {error}"]
     by = counts.points.groupby("candidate", sort=True)
     ranks = by[["borda", "firsts", "mean"]].mean()
     ranks.insert(0, "debates", by.size())
     won = counts.winners["borda"].value_counts()
     ranks["wins"] = [int(won.get(name, 0)) for name in ranks.index]
-    return ranks.sort_values("borda", ascending=False, kind="stable").reset_index(), list(counts.notes)
+    return ranks.sort_values("borda", ascending=False, kind="stable").reset_index(), [*told, *counts.notes]

@@ -28,6 +28,7 @@ from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
     FEW_FOR_PERCENTILES,
     ONE_CLUSTER,
+    Ratios,
     Statistic,
     anova_sums,
     cluster_codes,
@@ -39,6 +40,14 @@ from d3stats.resampling.clusters import (
     resampled_counts,
     resampled_totals,
     swapped_totals,
+)
+from d3stats.resampling.degrees import (
+    LEAST_EFFECTIVE,
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
 )
 from d3stats.resampling.proportions import (
     ShareLimits,
@@ -53,6 +62,7 @@ from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 __all__ = [
     "FEW_CLUSTERS",
     "FEW_FOR_PERCENTILES",
+    "LEAST_EFFECTIVE",
     "ONE_CLUSTER",
     "Bootstrap",
     "BootstrapLimits",
@@ -60,6 +70,7 @@ __all__ = [
     "Ends",
     "Hotelling",
     "LimitsKind",
+    "Ratios",
     "ShareLimits",
     "SignFlip",
     "Statistic",
@@ -72,10 +83,14 @@ __all__ = [
     "cluster_t",
     "cluster_totals",
     "clustered_share",
+    "degrees_of_freedom",
+    "effective_clusters",
     "exact_coverage",
     "hotelling",
     "intraclass",
+    "item_error",
     "jackknife",
+    "left_out_error",
     "mean_squares",
     "percentile_ends",
     "proportion_interval",
@@ -87,4 +102,5 @@ __all__ = [
     "sign_flip_p",
     "student_limits",
     "swapped_totals",
+    "too_unequal",
 ]

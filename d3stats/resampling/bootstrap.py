@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.resampling.cluster_t import ALIKE, linearised_error
+from d3stats.resampling.cluster_t import ALIKE, linearised
 from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
     Statistic,
@@ -423,7 +423,7 @@ def bootstrap(
     array, times = checked_totals(totals, multiplicity)
     whole = times @ array
     estimate = at_the_data(statistic, whole)
-    error, alike = linearised_error(array, times, statistic)
+    _, error, alike = linearised(array, times, statistic)
     generator = as_rng(rng)
     if errors:
         replicates, own = with_errors(array, times, statistic, n_boot, generator)

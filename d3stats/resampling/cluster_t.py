@@ -1,7 +1,8 @@
 """Student's t interval of any smooth function of cluster sums, and Hotelling's test of several means.
 
-The error comes from the linearised statistic or from leaving out one cluster at a time; limits are Student's with
-clusters - 1 degrees of freedom.
+The error comes from the linearised statistic or from leaving out one cluster at a time. Limits are Student's with the
+degrees of freedom that clusters of these sizes are worth (:mod:`d3stats.resampling.degrees`), clusters - 1 where sizes
+are equal.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from d3stats._check import choice, probability
 from d3stats.estimate import Estimate
 from d3stats.resampling.clusters import (
     ONE_CLUSTER,
+    Ratios,
     Statistic,
     at_the_data,
     checked_totals,
@@ -23,6 +25,7 @@ from d3stats.resampling.clusters import (
     evaluate,
     gradient,
 )
+from d3stats.resampling.degrees import degrees_of_freedom, left_out_error, too_unequal
 
 __all__ = ["ClusterT", "Hotelling", "cluster_estimate", "cluster_t", "hotelling", "student_limits"]
 
@@ -48,8 +51,10 @@ class ClusterT:
     estimate, se, low, high, p_value : ndarray of float, shape (p,)
         `p_value` is two-sided. Where `reasons` says why there is none, limits and p-value are NaN and `se` is
         0 (all clusters alike) or NaN: ask :meth:`interval`, which gives None.
-    df : int
-        Clusters - 1.
+    df : ndarray of float, shape (p,)
+        Degrees of freedom: what clusters of these sizes are worth, less one.
+    n_clusters : int
+        Number of clusters.
     level : float
     reasons : tuple of str
         "" or why there is no interval, one per value.
@@ -60,15 +65,16 @@ class ClusterT:
     --------
     >>> from d3stats.resampling import ratios
     >>> found = cluster_t([[1, 2], [2, 2], [0, 4], [3, 3]], ratios((0, 1)))
-    >>> found.n_clusters, found.df, [round(limit, 3) for limit in found.interval()]
-    (4, 3, [-0.367, 1.458])
+    >>> found.n_clusters, found.df.round(2).tolist(), [round(limit, 3) for limit in found.interval()]
+    (4, [2.67], [-0.549, 1.64])
     >>> print(found.to_estimate("share", 11, bounds=(0.0, 1.0), tested=False))
     share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
 
     estimate: Floats
     se: Floats
-    df: int
+    df: Floats
+    n_clusters: int
     low: Floats
     high: Floats
     p_value: Floats
@@ -76,11 +82,6 @@ class ClusterT:
     reasons: tuple[str, ...]
 
     error: str = "linearised"
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return self.df + 1
 
     def interval(self, value: int = 0) -> tuple[float, float] | tuple[None, None]:
         """Return the limits of one value, or (None, None) where there are none."""
@@ -125,12 +126,15 @@ def cluster_t(
     null: ArrayLike = 0.0,
     error: Error = "linearised",
     multiplicity: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> ClusterT:
-    """Estimate a smooth function of sums, with its cluster-robust error and t limits of clusters - 1.
+    """Estimate a smooth function of sums, with its cluster-robust error and Student's t limits.
 
-    The error is that of the linearised statistic: ``se^2 = G / (G - 1) * sum_g (d' (x_g - mean x))^2`` with d the
-    derivative at the data's sums (Liang and Zeger, 1986; Binder, 1983). For a ratio of sums it is the ratio
-    estimator of survey sampling, for a mean of equal clusters it is the t interval of cluster means.
+    The error is that of the linearised statistic, each cluster's influence divided by 1 - h, its share of the weights:
+    ``se^2 = (G - 1) / G * sum_g (d' (x_g - mean x) / (1 - h_g))^2`` with d the derivative at the data's sums (Liang and
+    Zeger, 1986; Binder, 1983; the division is CR3's of Bell and McCaffrey, 2002). Degrees of freedom are those of
+    :func:`~d3stats.resampling.degrees_of_freedom`, Kish's number of clusters of equal size less one. For a mean of
+    equal clusters it is the t interval of cluster means.
 
     Parameters
     ----------
@@ -148,21 +152,26 @@ def cluster_t(
         same about the estimate itself (CR3; Bell and McCaffrey, 2002).
     multiplicity : array_like of int, shape (clusters,), optional
         How often each row occurs; by default once.
+    weights : array_like of float, shape (clusters,) or (clusters, p), optional
+        How much of each value every cluster carries, at least 0. By default what a ratio of
+        :func:`~d3stats.resampling.ratios` divides by; of another statistic the column of totals that is nowhere below
+        another column, as items are. Where there is none, clusters carry the same, so give weights if sizes differ.
 
     Returns
     -------
     ClusterT
+        Without an interval where one cluster has most of the weight (:func:`~d3stats.resampling.too_unequal`).
 
     Raises
     ------
     ValueError
-        Fewer than two clusters, or a statistic that is undefined on the data.
+        Fewer than two clusters, weights below 0, or a statistic that is undefined on the data.
 
     Examples
     --------
     >>> result = cluster_t([[1, 2], [2, 2], [0, 4], [3, 3]], lambda sums: sums[:, 0] / sums[:, 1])
-    >>> float(result.estimate[0].round(4)), float(result.se[0].round(4)), result.df
-    (0.5455, 0.2866, 3)
+    >>> float(result.estimate[0].round(4)), float(result.se[0].round(4)), float(result.df[0].round(2))
+    (0.5455, 0.32, 2.67)
     """
     from scipy.special import stdtr, stdtrit
 
@@ -175,17 +184,56 @@ def cluster_t(
     except ValueError:
         wanted = f"one value or one per value of the statistic ({len(estimate)})"
         raise ValueError(f"null must be {wanted}; got {null!r}") from None
-    se, reasons = linearised_error(array, times, statistic)
-    if error != "linearised":
+    size = _weights(array, times, statistic, len(estimate), weights, multiplicity)
+    influence, se, reasons = linearised(array, times, statistic)
+    if error == "linearised":
+        se = np.array([_own_error(*parts, times) for parts in zip(influence.T, size.T, se, strict=True)])
+    else:
         centre = estimate if error == "CR3" else None
         se, reasons = _left_out_error(array, times, statistic, centre, se, reasons)
-    df = int(times.sum()) - 1
+    reasons = tuple(why or too_unequal(w, times) for why, w in zip(reasons, size.T, strict=True))
+    df = np.array([degrees_of_freedom(w, times) for w in size.T])
     known = np.array([not reason for reason in reasons])
-    half = float(stdtrit(df, (1 + level) / 2)) * se
+    half = stdtrit(df, (1 + level) / 2) * se
     distance = np.full(estimate.shape, np.nan)
     np.divide(np.abs(estimate - nulls), se, out=distance, where=known)
     low, high = np.where(known, estimate - half, np.nan), np.where(known, estimate + half, np.nan)
-    return ClusterT(estimate, se, df, low, high, 2 * stdtr(df, -distance), level, reasons, error)
+    p_value = 2 * stdtr(df, -distance)
+    return ClusterT(estimate, se, df, int(times.sum()), low, high, p_value, level, reasons, error)
+
+
+def _weights(
+    totals: Floats,
+    times: Ints,
+    statistic: Statistic,
+    n_values: int,
+    weights: ArrayLike | None,
+    multiplicity: ArrayLike | None,
+) -> Floats:
+    """Return how much of each value every cluster carries, shape (clusters, values)."""
+    if weights is None:
+        if isinstance(statistic, Ratios):
+            return totals[:, list(statistic.below)]
+        counts = totals[:, (totals >= 0).all(axis=0)]
+        found = counts.max(axis=1, initial=0.0)
+        if not ((counts == found[:, None]).all(axis=0).any() and found.any()):
+            found = np.ones(len(totals))
+        return np.repeat(found[:, None], n_values, axis=1)
+    given = np.asarray(weights, dtype=np.float64)
+    given = given[:, None] if given.ndim == 1 else given
+    n_rows = len(totals) if multiplicity is None else np.size(multiplicity)
+    if given.shape not in {(n_rows, 1), (n_rows, n_values)} or not (given >= 0).all():
+        wanted = f"({n_rows},) or ({n_rows}, {n_values}), none below 0"
+        raise ValueError(f"weights must have shape {wanted}; got shape {np.shape(weights)}")
+    kept = given if multiplicity is None else given[np.asarray(multiplicity) > 0]
+    return np.broadcast_to(kept, (len(totals), n_values))
+
+
+def _own_error(influence: Floats, weights: Floats, se: float, times: Ints) -> float:
+    """Return the error that leaves out one cluster at a time; the plain one where there is none, or one has all."""
+    if not se > 0 or times[weights > 0].sum() < 2:
+        return se
+    return left_out_error(influence, weights, times)
 
 
 def cluster_estimate(
@@ -199,6 +247,7 @@ def cluster_estimate(
     note: str = "",
     error: Error = "linearised",
     tested: bool = True,
+    weights: ArrayLike | None = None,
 ) -> Estimate:
     """Return the first value of a statistic of cluster sums with its t interval; of one cluster without, and why.
 
@@ -225,6 +274,8 @@ def cluster_estimate(
         How the error is made.
     tested : bool
         Whether the estimate has a p-value of 0.
+    weights : array_like of float, shape (clusters,), optional
+        As for :func:`cluster_t`.
 
     Returns
     -------
@@ -238,7 +289,7 @@ def cluster_estimate(
     share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
     if len(totals) > 1:
-        found = cluster_t(totals, statistic, level=level, error=error)
+        found = cluster_t(totals, statistic, level=level, error=error, weights=weights)
         return found.to_estimate(name, n, bounds=bounds, note=note, tested=tested)
     value = float(np.ravel(statistic(totals.sum(axis=0)[None]))[0])
     note = "; ".join(part for part in (note, ONE_CLUSTER) if part)
@@ -274,8 +325,8 @@ def student_limits(value: float, se: float, df: float, level: float) -> tuple[fl
     return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
-def linearised_error(totals: Floats, times: Ints, statistic: Statistic) -> tuple[Floats, tuple[str, ...]]:
-    """Return the cluster-robust error (p,) of a statistic at the data, and "" or why it is none."""
+def linearised(totals: Floats, times: Ints, statistic: Statistic) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Return each cluster's influence (clusters, p), the error (p,) if sizes are equal, and "" or why it is none."""
     n_clusters = int(times.sum())
     sums = times @ totals
     scale = column_scale(totals, times)
@@ -286,7 +337,7 @@ def linearised_error(totals: Floats, times: Ints, statistic: Statistic) -> tuple
     reasons = tuple(
         ROUGH if not known else ALIKE * bool(same) for known, same in zip(np.isfinite(se), flat, strict=True)
     )
-    return np.where(flat, 0.0, se), reasons
+    return influence, np.where(flat, 0.0, se), reasons
 
 
 def _left_out_error(

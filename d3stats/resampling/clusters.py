@@ -9,6 +9,7 @@ is therefore one multinomial over the distinct rows, at any number of debates.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "FEW_CLUSTERS",
     "FEW_FOR_PERCENTILES",
     "ONE_CLUSTER",
+    "Ratios",
     "Statistic",
     "anova_sums",
     "cluster_codes",
@@ -301,7 +303,33 @@ def _worth_pooling(n_clusters: int) -> int:
     return min(n_clusters, 3 * MOST_UNITS) // _MULTINOMIAL_COST
 
 
-def ratios(*pairs: tuple[int, int]) -> Statistic:
+@dataclass(frozen=True)
+class Ratios:
+    """The statistic of ratios of sums: columns `above` over columns `below`, NaN where below is not above 0.
+
+    Attributes
+    ----------
+    above, below : tuple of int
+        The columns of each ratio; `below` says how much of it every cluster carries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Ratios((0,), (1,))(np.array([[3.0, 4.0], [1.0, 0.0]]))[:, 0]
+    array([0.75,  nan])
+    """
+
+    above: tuple[int, ...]
+    below: tuple[int, ...]
+
+    def __call__(self, sums: Floats) -> Floats:
+        bottom = sums[:, list(self.below)]
+        result = np.full(bottom.shape, np.nan)
+        np.divide(sums[:, list(self.above)], bottom, out=result, where=bottom > 0)
+        return result
+
+
+def ratios(*pairs: tuple[int, int]) -> Ratios:
     """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
 
     Parameters
@@ -311,8 +339,8 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
 
     Returns
     -------
-    callable
-        Sums of shape (m, columns) to ratios of shape (m, pairs).
+    Ratios
+        A callable from sums of shape (m, columns) to ratios of shape (m, pairs).
 
     Examples
     --------
@@ -320,15 +348,7 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
     >>> ratios((0, 1))(np.array([[3.0, 4.0], [1.0, 0.0]]))[:, 0]
     array([0.75,  nan])
     """
-    above, below = ([pair[k] for pair in pairs] for k in (0, 1))
-
-    def statistic(sums: Floats) -> Floats:
-        bottom = sums[:, below]
-        result = np.full(bottom.shape, np.nan)
-        np.divide(sums[:, above], bottom, out=result, where=bottom > 0)
-        return result
-
-    return statistic
+    return Ratios(tuple(above for above, _ in pairs), tuple(below for _, below in pairs))
 
 
 def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:

@@ -36,6 +36,13 @@ from d3stats.estimate import Estimate
 from d3stats.resampling.bootstrap import LimitsKind, bootstrap_limits
 from d3stats.resampling.cluster_t import cluster_t
 from d3stats.resampling.clusters import FEW_CLUSTERS, ONE_CLUSTER, cluster_codes, cluster_totals, ratios
+from d3stats.resampling.degrees import (
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
+)
 
 __all__ = [
     "CLUSTER_KINDS",
@@ -158,7 +165,7 @@ def clustered_share(
     Examples
     --------
     >>> print(clustered_share(np.array([3, 0, 2, 3, 1]), np.full(5, 3), np.array([0, 0, 1, 2, 3])))
-    share: 0.600 [0.246, 0.873] (95 % cluster Wilson, n = 15 in 4 clusters)
+    share: 0.600 [0.220, 0.889] (95 % cluster Wilson, n = 15 in 4 clusters)
     """
     rows = n > 0
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
@@ -214,9 +221,15 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     """Return the cluster Wilson interval of a share, the one rule for every share in the package.
 
     Wilson's formula at as many trials as the cluster-robust error is worth, at most as many as there are (Dean and
-    Pagano, 2015), with Student's quantile. Its degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared
-    error, whose variation is measured by fourth powers. They are at least 2 and at most clusters - 1. Near 0 and 1 they
-    are far fewer, because a few clusters that hold an outcome of the rarer kind make up the whole error.
+    Pagano, 2015), with Student's quantile. The error is the larger of two that are equal where clusters are equal: that
+    which leaves out one cluster at a time, and that of items which are all alike
+    (:func:`~d3stats.resampling.item_error`), because the first sees no variation where the large clusters happen to
+    agree.
+
+    Degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared error, whose variation is measured by fourth
+    powers, at least 2. Near 0 and 1 they are few, because a few clusters that hold an outcome of the rarer kind make up
+    the whole error. They are at most what clusters of these sizes are worth, less one
+    (:func:`~d3stats.resampling.degrees_of_freedom`). Where one cluster has most of the trials, there is no interval.
 
     An outcome is at most as frequent as the clusters that hold one. So neither limit lies beyond Clopper and Pearson's
     limit of that frequency. There each cluster counts once, weighted by its trials, and the number of clusters is
@@ -257,16 +270,17 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
         edge = float(betaincinv(1.0, n_clusters, (1 + level) / 2))
         low, high = (1 - edge, 1.0) if value > 0.5 else (0.0, edge)
         return ShareLimits(low, high, None, EXACT, note)
+    if why := too_unequal(below):
+        return ShareLimits(None, None, None, WILSON, why)
     away = above - value * below
-    square_error = float(away @ away)
-    se = float(np.sqrt(n_clusters / (n_clusters - 1) * square_error)) / size
     spread = value * (1 - value)
-    worth = min(size, spread / se**2) if se * se * size > spread else size
-    df = n_clusters - 1.0
+    se, df = left_out_error(away / size, below), degrees_of_freedom(below)
     if se > _ROUNDING:
+        se = max(se, item_error(away, below, spread))
         # The sum of squares has the squared coefficient of variation sum e^4 / (sum e^2)^2 - 1 / G.
-        variation = float((away**4).sum()) / square_error**2 - 1 / n_clusters
+        variation = float((away**4).sum()) / float(away @ away) ** 2 - 1 / n_clusters
         df = min(df, max(2.0, 2 / variation)) if variation > 0 else df
+    worth = min(size, spread / se**2) if se * se * size > spread else size
     square = float(stdtrit(df, (1 + level) / 2)) ** 2
     centre = (value + square / (2 * worth)) / (1 + square / worth)
     half = float(np.sqrt(square * (spread / worth + square / (4 * worth**2)))) / (1 + square / worth)
@@ -280,7 +294,7 @@ def _exact_bound(outcomes: Floats, trials: Floats, level: float) -> float:
     """Return Clopper and Pearson's upper limit of the frequency of clusters that hold an outcome."""
     from scipy.special import betaincinv
 
-    effective = float(trials.sum()) ** 2 / float(trials @ trials)
+    effective = effective_clusters(trials)
     held = float(trials[outcomes > _ROUNDING * trials].sum() / trials.sum())
     return (
         float(betaincinv(held * effective + 1, effective * (1 - held), (1 + level) / 2)) if held < 1 else 1.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import NonNegativeFloat, NonNegativeInt, OpenProbability, PositiveInt, integer, number
 from d3stats.counts import Counts, RoundCounts
-from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
+from d3stats.models.mixtures.ks import empirical_ks, ks_upper
 from d3stats.stopping.rule import (
     CONTINUE,
     BatchRound,
@@ -303,25 +303,22 @@ def stop_round_of_series(
 
 @dataclass(frozen=True)
 class NoiseAwareKS(BatchRule):
-    """Stop all debates once an upper bound of D(t, t - window) falls below `epsilon`.
+    """Stop all debates once an upper confidence limit of D(t, t - window) falls below `epsilon`.
 
-    The bound is the larger of two numbers. One is the `level` quantile of a paired bootstrap of D that draws
-    whole clusters (questions). The other, for G clusters, is 1 - (1 - level)**(1/G). It bounds the share of
-    clusters with a change when none of the G has one. The rule therefore cannot stop with fewer than
-    log(1 - level) / log(1 - epsilon) clusters (59 at .05 and level .95).
+    The limit is that of :func:`~d3stats.models.mixtures.ks_upper`, which takes questions as independent and debates of
+    one question as one cluster. The first round that can be compared is look 1. Look k has the error
+    (1 - level) / (k (k + 1)), and these add up to 1 - level. So the probability that the rule ever stops at a look
+    where the true distance is `epsilon` or more is at most 1 - level, for any number of rounds. At .05 and level .95,
+    a batch without any change stops at look 1 if it has 89 questions of one debate each, and at look 3 if it has 128.
 
     Parameters
     ----------
     epsilon : float
         The drift that one is willing to call none, in (0, 1).
     level : float
-        Confidence of the upper bound, in (0, 1), one look at a time.
+        One minus the probability of a wrong stop, over all looks together, in (0, 1).
     window : int
         The lag m of D(t, t - m). The default 2 sees drift that neighbouring rounds hide.
-    n_boot : int
-        Bootstrap replicates.
-    seed : int
-        Seeds the bootstrap, together with the round number, so that the rule gives the same answer twice.
     carry, missing, camp
         As in :class:`KSStability`.
 
@@ -335,27 +332,26 @@ class NoiseAwareKS(BatchRule):
     >>> from d3stats.stopping.ks import PairedCounts
     >>> counts, panel = np.repeat([0, 2, 5], 30), np.full(90, 5)
     >>> same = PairedCounts(counts, panel, counts, panel, np.arange(90))
-    >>> round(NoiseAwareKS(0.05).upper_bound(same, number=3), 4)
-    0.0327
+    >>> [round(NoiseAwareKS(0.05).upper_bound(same, number), 3) for number in (3, 4)]
+    [0.049, 0.062]
     """
 
     epsilon: OpenProbability = 0.05
     level: OpenProbability = 0.95
     window: PositiveInt = 2
-    n_boot: PositiveInt = 1000
-    seed: NonNegativeInt = 0
     carry: Rule | None = None
     missing: Missing = "exclude"
     camp: Camp = "right"
 
     name: ClassVar[str] = "ks_bound"
     citation: ClassVar[str] = (
-        "equivalence test (Schuirmann 1987; Wellek 2010) on the distance of Hu et al. (2025)"
+        "equivalence test (Schuirmann 1987; Wellek 2010) on the distance of Hu et al. (2025), by betting "
+        "(Waudby-Smith and Ramdas 2024)"
     )
-    statistic: ClassVar[str] = "paired cluster-bootstrap upper bound of the Kolmogorov-Smirnov distance"
+    statistic: ClassVar[str] = "upper confidence limit of the Kolmogorov-Smirnov distance, over questions"
     guarantee: ClassVar[str] = (
-        "at each look, P(stop) <= 1 - level if the true distance over the window is >= epsilon, "
-        "asymptotically in the number of clusters; not adjusted for repeated looks"
+        "P(ever stop at a look where the true distance over the window is >= epsilon) <= 1 - level, for any number of "
+        "independent questions; look k has the share 1 / (k (k + 1)) of 1 - level"
     )
     reason: ClassVar[str] = StopReason.KS_EQUIVALENT
 
@@ -374,14 +370,10 @@ class NoiseAwareKS(BatchRule):
         return _BoundState(self, CountWindow(self.window, self.missing, self.carry, watch, self.camp))
 
     def upper_bound(self, pair: PairedCounts, number: int) -> float:
-        """Return the upper bound of D for the counts of two rounds; 1 with fewer than two clusters."""
-        n_clusters = len(np.unique(pair.cluster))
-        if n_clusters < 2:
-            return 1.0
-        rng = np.random.default_rng([self.seed, number])
-        replicates = paired_bootstrap_ks(*pair[:4], cluster=pair.cluster, n_boot=self.n_boot, rng=rng)
-        unseen = 1.0 - (1.0 - self.level) ** (1.0 / n_clusters)
-        return float(max(np.quantile(replicates, self.level), unseen))
+        """Return the upper limit of D for the counts of two rounds, the later one of which has this number."""
+        look = number - self.window
+        error = (1.0 - self.level) / (look * (look + 1))
+        return ks_upper(*pair[:4], cluster=pair.cluster, level=1.0 - error)
 
 
 @dataclass

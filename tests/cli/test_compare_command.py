@@ -42,7 +42,7 @@ def test_the_table_leads_with_the_effect_and_its_interval(runs: list[str]) -> No
     assert "[" in head
     assert "95 % cluster t" in head
     assert "holm" not in head
-    assert "McNemar's test assumes independent items" in " ".join(rest.split())
+    assert "McNemar's test and the paired t over items assume independent items" in " ".join(rest.split())
 
 
 def test_several_runs_are_adjusted_together_or_against_a_baseline(runs: list[str]) -> None:
@@ -166,7 +166,7 @@ def test_notes_of_several_pairs_name_them(runs: list[str], tmp_path: Path) -> No
     assert code == 0, text
     said = " ".join(text.split())
     assert "a (D) - a (A): the runs gave the same result on every item" in said
-    assert "McNemar's test assumes independent items" in said
+    assert "McNemar's test and the paired t over items assume independent items" in said
     assert "and 2 more: McNemar's test" in said or "all 6 pairs: McNemar's test" in said
 
 

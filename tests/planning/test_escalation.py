@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 from d3stats.cli.app import app
 from d3stats.cli.escalate import escalation_table
 from d3stats.cli.output import print_table
-from d3stats.planning import Escalation, join_protocols, plan_escalation, replay
+from d3stats.planning import Escalation, join_protocols, plan_escalation, replay, risk_controlled
 from d3stats.planning.escalation import THRESHOLDS
 from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.trajectories import Trajectories
@@ -233,6 +234,23 @@ def test_the_limit_on_the_loss_holds_over_pilots(n: int) -> None:
         plan = plan_escalation(*pilot(250, rng), max_loss=0.04, confidence=0.9, n_boot=2, rng=1)
         broken += plan.threshold is not None and exact_loss(plan.threshold) > 0.04
     assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_the_loss_of_the_table_is_the_loss_that_is_limited(silent: bool) -> None:
+    """Two questions of 100 debates lose, 200 of one debate do not; some debates have no vote in the first protocol."""
+    votes = np.zeros((400, 2, 1), dtype=int)
+    votes[200:, 0] = 1
+    if silent:
+        votes[:20, 0] = -1
+    cluster = np.concatenate([np.arange(200), np.repeat([200, 201], 100)])
+    t = Trajectories.from_arrays(votes, [0] * 400, answers=["A", "B"], cluster=cluster.tolist())
+    t = replace(t, scores=np.tile([[[60.0, 20.0]] * 2], (400, 1, 1)), sides=("A", "B"))
+    plan = plan_escalation(t, max_loss=0.05, thresholds=[50, 10], n_boot=50, rng=1)
+    risk = risk_controlled(t, ["wide_gap:50", "wide_gap:10"], max_loss=0.05, target="accuracy").to_frame()
+    assert plan.table["loss"].tolist() == risk["risk"].tolist() == [0.0, 0.55 if silent else 0.5]
+    assert not plan.table["certified"].any()
+    assert plan.threshold is None
 
 
 def test_the_join_is_the_two_logs_side_by_side_whatever_their_order() -> None:

@@ -12,7 +12,6 @@ from d3stats.planning.risk import (
     Method,
     Order,
     Target,
-    betting_p,
     binomial_p,
     certified_rules,
     hoeffding_bentkus_p,
@@ -21,6 +20,7 @@ from d3stats.planning.risk import (
     p_values,
     risk_controlled,
 )
+from d3stats.resampling.bounded_means import betting_p
 from d3stats.stopping import FullDepth, Supermajority, from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import (
@@ -64,7 +64,7 @@ METHODS: tuple[Method, ...] = ("binomial", "hoeffding_bentkus", "betting")
 
 def losses_of(world: World, target: Target, n: int, seed: int = 1) -> np.ndarray:
     t = simulate(world, n, 8, seed)
-    return losses_of_rules(t, FAMILY, target, "mean", "question", np.random.default_rng(0)).losses
+    return losses_of_rules(t, FAMILY, target).sums
 
 
 def p_values_of_pilots(
@@ -302,10 +302,13 @@ def test_the_table_and_the_summary_say_the_same() -> None:
     assert "certified, max_loss=0.1" in repr(result)
 
 
-def test_the_risk_is_that_of_a_replay() -> None:
+@pytest.mark.parametrize("unequal", [False, True])
+def test_the_risk_is_that_of_a_replay(unequal: bool) -> None:
     from d3stats.planning.scan import scan
 
     t = pilot(300)
+    if unequal:
+        t = replace(t, cluster=np.arange(300) ** 2 // 3000, cluster_names=tuple(map(str, range(30))))
     table = scan(t, FAMILY)
     for target, expected in (
         ("agreement", 1 - table["agreement"]),
@@ -326,23 +329,82 @@ def test_debates_of_one_question_count_as_one() -> None:
     t = clustered()
     result = risk_controlled(t, FAMILY, max_loss=0.1)
     assert (result.n_units, result.method) == (60, "betting")
-    assert any("Each question is one unit" in note for note in result.notes)
+    assert any("the debates of each question are one independent unit" in note for note in result.notes)
     copied = pilot(60).select(np.repeat(np.arange(60), 10))
     once = risk_controlled(pilot(60), FAMILY, max_loss=0.1, method="hoeffding_bentkus").to_frame()
     again = risk_controlled(copied, FAMILY, max_loss=0.1, method="hoeffding_bentkus").to_frame()
     assert again["p_value"].to_numpy() == pytest.approx(once["p_value"].to_numpy())
 
 
-def test_binomial_refuses_means_and_takes_one_debate_per_question() -> None:
+def test_binomial_refuses_questions_of_several_debates() -> None:
     with pytest.raises(
         ValueError, match=r"method must be 'hoeffding_bentkus' or 'betting' if a unit has several"
     ):
         risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial")
-    one = risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial", per_question="one", rng=1)
-    assert one.n_units == 60
-    assert set((one.to_frame()["risk"] * 60).round(9) % 1) == {0.0}
-    same = risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial", per_question="one", rng=1)
-    assert one.to_frame().equals(same.to_frame())
+
+
+def few_large_questions() -> Trajectories:
+    """200 questions with one debate whose verdict stays, and two with 100 debates whose verdict changes."""
+    votes = np.zeros((400, 2, 1), dtype=int)
+    votes[200:, 1] = 1
+    cluster = np.concatenate([np.arange(200), np.repeat([200, 201], 100)])
+    return Trajectories.from_arrays(votes, [1] * 400, answers=["A", "B"], cluster=cluster.tolist())
+
+
+@pytest.mark.parametrize("method", ["betting", "hoeffding_bentkus"])
+@pytest.mark.parametrize("target", ["agreement", "accuracy"])
+def test_debates_that_are_promised_are_the_debates_that_are_limited(method: Method, target: Target) -> None:
+    t = few_large_questions()
+    found = risk_controlled(t, ["fixed:1"], max_loss=0.05, method=method, target=target)
+    assert found.to_frame()[["risk", "p_value"]].values.tolist() == [[0.5, 1.0]]
+    assert not found.certified
+    lossless = risk_controlled(t, ["full"], max_loss=0.05, method=method, target=target)
+    assert not lossless.certified
+    assert any("the largest has 25% of the debates and all count as 4 equal" in n for n in lossless.notes)
+    once = risk_controlled(t, ["fixed:1"], max_loss=0.05, method="betting", target=target, mean_over="units")
+    assert once.to_frame()["risk"].item() == pytest.approx(2 / 202)
+    assert once.certified
+    assert once.guarantee.endswith("(questions with equal weight).")
+
+
+@pytest.mark.parametrize("method", ["betting", "hoeffding_bentkus"])
+@pytest.mark.parametrize("shared", [False, True], ids=["debate by debate", "question by question"])
+def test_the_promise_about_debates_holds_for_questions_of_unequal_sizes(method: Method, shared: bool) -> None:
+    """Large questions lose, small ones do not, and the loss over debates is the limit."""
+    rng = np.random.default_rng(5)
+    sizes = np.array([5] * 40 + [1] * 100)
+    chance = np.where(sizes == 5, 0.15, 0.0)
+    limit, broken, strayed, reps = float(chance @ sizes / sizes.sum()), 0, 0, 1500
+    for _ in range(reps):
+        sums = sizes * (rng.random(140) < chance) if shared else rng.binomial(sizes, chance)
+        broken += bool(p_values(sums[:, None].astype(float), limit, method, "agreement", sizes)[0] <= 0.1)
+        means = (sums / sizes)[:, None]
+        strayed += bool(p_values(means, limit, method, "agreement")[0] <= 0.1)
+    assert broken / reps <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / reps)
+    # The mean over questions is another quantity: its test certifies several times as often as .1.
+    assert strayed / reps > 0.3
+
+
+def test_questions_of_one_size_give_one_answer_whatever_is_averaged() -> None:
+    t = clustered()
+    tables = [
+        risk_controlled(t, FAMILY, max_loss=0.1, method=method, mean_over=over).to_frame()
+        for method in ("betting", "hoeffding_bentkus")
+        for over in ("debates", "units")
+    ]
+    for first, second in (tables[:2], tables[2:]):
+        assert first[["risk", "p_value"]].to_numpy() == pytest.approx(second[["risk", "p_value"]].to_numpy())
+
+
+def test_an_effect_that_a_pilot_shares_breaks_the_promise() -> None:
+    """The questions must be independent; where a pilot loses nothing or everything, half of the pilots certify."""
+    votes = np.zeros((60, 2, 1), dtype=int)
+    certified = []
+    for changed in (0, 1):
+        votes[:, 1] = changed
+        t = Trajectories.from_arrays(votes, answers=["A", "B"])
+        certified.append(risk_controlled(t, ["fixed:1"], max_loss=0.1).certified)
+    assert certified == [True, False]
 
 
 def test_a_split_pilot_orders_on_one_part_and_tests_on_the_other() -> None:
@@ -369,10 +431,11 @@ def test_a_batch_rule_needs_batches() -> None:
     alone = from_text("ks:0.5,patience=1").stop_rounds(t.select(np.arange(20))).rounds
     verdicts = t.verdicts()[:20]
     differs = (verdicts[np.arange(20), alone - 1] != verdicts[:, -1]).mean()
-    every = losses_of_rules(
-        batches, [from_text("ks:0.5,patience=1")], "agreement", "mean", "group", np.random.default_rng(0)
+    every = losses_of_rules(batches, [from_text("ks:0.5,patience=1")], "agreement", "debates", "group")
+    assert set(every.sizes) == {20}
+    assert every.sums[np.flatnonzero(np.unique(batches.groups) == "run 0")[0], 0] == pytest.approx(
+        20 * differs
     )
-    assert every.losses[np.flatnonzero(np.unique(batches.groups) == "run 0")[0], 0] == pytest.approx(differs)
 
 
 def test_missing_verdicts_and_labels_are_neither_guessed_nor_lost_in_silence() -> None:
@@ -400,7 +463,7 @@ def test_bad_input_gets_one_clear_line() -> None:
         ({"max_loss": 0.1, "method": "normal"}, r"method must be one of 'auto', 'binomial'"),
         ({"max_loss": 0.1, "order": "best"}, r"order must be one of"),
         ({"max_loss": 0.1, "unit": "debate"}, r"unit must be one of"),
-        ({"max_loss": 0.1, "per_question": "all"}, r"per_question must be one of"),
+        ({"max_loss": 0.1, "mean_over": "questions"}, r"mean_over must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             risk_controlled(t, FAMILY, **arguments)  # type: ignore[arg-type]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from d3stats.resampling import (
     bootstrap,
-    cluster_t,
     cluster_totals,
     ratios,
     resampled_counts,
     resampled_totals,
 )
+from d3stats.resampling.cluster_t import linearised
 
 TINY = np.array([[1.0, 2.0], [2.0, 2.0], [0.0, 5.0], [3.0, 4.0]])
 share = ratios((0, 1))
@@ -87,7 +87,9 @@ def test_every_replicate_is_the_statistic_of_the_rows_that_it_drew() -> None:
     for row, errors in zip(draws.replicates, draws.errors, strict=True):
         copied = np.repeat(totals, np.rint(row[2:]).astype(int), axis=0)
         np.testing.assert_allclose(row[:2], curved(copied.sum(axis=0)[None])[0], rtol=1e-12)
-        np.testing.assert_allclose(errors[:2], cluster_t(copied, curved).se, rtol=1e-7)
+        np.testing.assert_allclose(
+            errors[:2], linearised(copied, np.ones(15, dtype=np.int64), curved)[1], rtol=1e-7
+        )
 
 
 def test_cells_and_their_rows_written_out_agree() -> None:

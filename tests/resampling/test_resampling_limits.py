@@ -80,9 +80,9 @@ def test_the_t_interval_of_one_row_a_cluster_is_students(seed: int, n: int) -> N
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
-def test_the_t_interval_of_a_ratio_is_the_survey_samplers(seed: int) -> None:
+def test_the_t_interval_of_a_ratio_of_equal_clusters_is_the_survey_samplers(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    size = rng.integers(1, 12, 30).astype(float)
+    size = np.full(30, float(rng.integers(1, 12)))
     right = rng.binomial(size.astype(int), 0.6).astype(float)
     rate = right.sum() / size.sum()
     error = np.sqrt(30 / 29 * ((right - rate * size) ** 2).sum()) / size.sum()

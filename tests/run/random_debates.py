@@ -75,8 +75,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "supermajority:0.6 & ks:0.9,patience=1,camp=largest",
     ),
     "ks_bound": (
-        "ks_bound:0.9,level=0.5,window=1,n_boot=20",
-        "ks_bound:0.9,level=0.5,window=1,n_boot=20,camp=first,missing=wrong",
+        "ks_bound:0.9,level=0.5,window=1",
+        "ks_bound:0.9,level=0.5,window=1,camp=first,missing=wrong",
     ),
     "hu2025": (),
 }

@@ -201,7 +201,7 @@ def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_
 def test_the_order_of_the_debates_in_a_log_changes_no_stop_of_a_whole_batch(seeds: range) -> None:
     # One replicate, so that another draw is seen as another stop.
     chancy = [
-        from_text(f"ks_bound:{epsilon},level=0.3,window=1,n_boot=1,camp=largest") for epsilon in (0.4, 0.6)
+        from_text(f"ks_bound:{epsilon},level=0.3,window=1,camp=largest") for epsilon in (0.4, 0.6)
     ]
     for seed in seeds:
         where = setting(seed)
@@ -333,7 +333,7 @@ def test_a_replay_says_that_a_jury_asked_at_the_end_is_not_in_the_tokens_of_an_e
         log, agent = tmp_path / f"{poll}.jsonl", Hashed(1)
         protocol = protocol_from_text(f"samre:jurors=3,poll={poll},max_rounds=3,personas=none")
         debate(protocol, PAIR, agent, log)
-        notes[poll] = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], n_boot=20, rng=1).notes
+        notes[poll] = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], rng=1).notes
     (note,) = (note for note in notes["end"] if "No debate has a vote before its last round" in note)
     assert "(fixed:1)" in note
     assert note.endswith("the tokens of these rules leave out the cost of asking.")

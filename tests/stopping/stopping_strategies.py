@@ -101,9 +101,9 @@ PICKED_FOR_BATCHES: tuple[BatchRule, ...] = (
     KSStability(0.4, patience=1, camp="first"),
     KSStability(0.4, patience=1, camp="largest", missing="wrong"),
     KSStability(0.6, patience=2, carry=FixedRounds(2) & Unanimity()),
-    NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20),
-    NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20, camp="largest"),
-    NoiseAwareKS(0.95, level=0.5, window=2, n_boot=20, carry=Unanimity(), missing="wrong"),
+    NoiseAwareKS(0.9, level=0.6, window=1),
+    NoiseAwareKS(0.9, level=0.6, window=1, camp="largest"),
+    NoiseAwareKS(0.95, level=0.5, window=2, carry=Unanimity(), missing="wrong"),
 )
 """The same of batch rules, with an empirical distance."""
 

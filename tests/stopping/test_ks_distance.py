@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, paired_bootstrap_ks
+from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, ks_upper
 from d3stats.resampling import clusters as _resample
+from d3stats.resampling.bounded_means import betting_upper
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 
 votes = st.integers(1, 4).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -79,30 +80,32 @@ def test_resampled_totals_have_the_bootstraps_mean_spread_and_correlation(
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(totals.T)[0, 1], abs=0.08)
 
 
-def test_the_paired_bootstrap_agrees_with_a_loop_over_clusters() -> None:
-    rng = np.random.default_rng(6)
-    cluster = rng.integers(0, 15, 60)
-    sa, sb = rng.integers(0, 4, (2, 60))
-    three = np.full(60, 3)
-    fast = paired_bootstrap_ks(sa, three, sb, three, cluster=cluster, n_boot=4000, rng=1)
+@given(pairs, st.lists(st.integers(0, 3), min_size=12, max_size=12), st.floats(0.3, 0.99))
+def test_the_upper_limit_is_the_largest_of_the_limits_of_all_differences(
+    rows: list, codes: list[int], level: float
+) -> None:
+    sa, ta, sb, tb = map(np.array, columns(rows))
+    cluster = np.array(codes[: len(sa)])
+    limit = ks_upper(sa, ta, sb, tb, cluster=cluster, level=level)
     names = np.unique(cluster)
-    slow = []
-    for _ in range(1500):
-        rows = np.concatenate([np.flatnonzero(cluster == c) for c in rng.choice(names, len(names))])
-        slow.append(empirical_ks(sa[rows], three[rows], sb[rows], three[rows]))
-    assert stats.ks_2samp(fast, slow).pvalue > 0.001
-    assert np.quantile(fast, 0.95) == pytest.approx(np.quantile(slow, 0.95), abs=0.02)
+    sizes = [(cluster == c).sum() for c in names]
+    single = []
+    for point in [-1.0, *(sa / ta), *(sb / tb)]:
+        gap = (sa / ta <= point).astype(float) - (sb / tb <= point)
+        sums = np.array([[gap[cluster == c].sum()] for c in names])
+        single += [betting_upper(sign * sums, 1 - level, sizes) for sign in (1, -1)]
+    assert limit == pytest.approx(max(single), abs=1e-8)
+    assert empirical_ks(sa, ta, sb, tb) <= limit <= 1
 
 
-def test_resampling_debates_of_one_question_as_if_independent_is_too_sure() -> None:
+def test_copies_of_a_debate_tell_no_more_than_one() -> None:
     rng = np.random.default_rng(7)
-    cluster = np.repeat(np.arange(30), 20)
-    three = np.full(600, 3)
-    sa = np.repeat(rng.integers(0, 4, 30), 20)
-    sb = np.repeat(rng.integers(0, 4, 30), 20)
-    clustered = paired_bootstrap_ks(sa, three, sb, three, cluster=cluster, rng=1)
-    naive = paired_bootstrap_ks(sa, three, sb, three, rng=1)
-    assert clustered.std() > 3 * naive.std()
+    sa, sb, three = *rng.integers(0, 4, (2, 200)), np.full(200, 3)
+    cluster = np.repeat(np.arange(200), 10)
+    once = ks_upper(sa, three, sb, three)
+    copied = ks_upper(*(np.repeat(x, 10) for x in (sa, three, sb, three)), cluster=cluster)
+    assert copied == pytest.approx(once, abs=1e-9)
+    assert copied > 1.5 * ks_upper(*(np.repeat(x, 10) for x in (sa, three, sb, three)))
 
 
 def test_the_noise_band_is_the_exact_permutation_distribution() -> None:
@@ -116,6 +119,19 @@ def test_the_noise_band_is_the_exact_permutation_distribution() -> None:
     quantiles = np.array([0.1, 0.3, 0.6, 0.9])
     band = ks_noise(sa, three, sb, three, cluster=cluster, quantiles=quantiles, n_boot=20_000, rng=1)
     assert band == pytest.approx(np.quantile(exact, quantiles, method="inverted_cdf"))
+
+
+def test_a_weight_is_a_repeat_in_the_exact_noise() -> None:
+    sa, sb = np.array([0, 3, 1, 2]), np.array([3, 1, 0, 0])
+    weight, three = np.array([1, 5, 2, 0]), np.full(4, 3)
+    exact = []
+    for swaps in product([False, True], repeat=4):
+        swap = np.array(swaps)
+        exact.append(empirical_ks(np.where(swap, sb, sa), three, np.where(swap, sa, sb), three, weight))
+    quantiles = np.array([0.1, 0.3, 0.6, 0.9])
+    band = ks_noise(sa, three, sb, three, weight, quantiles=quantiles, n_boot=20_000, rng=1)
+    assert band == pytest.approx(np.quantile(exact, quantiles, method="inverted_cdf"))
+    assert band != pytest.approx(ks_noise(sa, three, sb, three, quantiles=quantiles, n_boot=20_000, rng=1))
 
 
 def test_without_drift_the_distance_leaves_the_noise_band_as_often_as_it_should() -> None:
@@ -133,12 +149,12 @@ def test_without_drift_the_distance_leaves_the_noise_band_as_often_as_it_should(
 
 def test_the_same_seed_gives_the_same_replicates() -> None:
     arguments = ([0, 1, 2, 3], [3] * 4, [1, 1, 3, 0], [3] * 4)
-    first, second = (paired_bootstrap_ks(*arguments, n_boot=50, rng=5) for _ in range(2))
+    first, second = (ks_noise(*arguments, n_boot=50, rng=5) for _ in range(2))
     assert np.array_equal(first, second)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 40), st.integers(2, 60))
-def test_the_order_of_debates_and_the_numbers_of_clusters_change_no_replicate(
+def test_the_order_of_debates_and_the_numbers_of_clusters_change_no_limit(
     seed: int, n_clusters: int, n_debates: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -146,9 +162,8 @@ def test_the_order_of_debates_and_the_numbers_of_clusters_change_no_replicate(
     trials_a, trials_b = rng.integers(1, 6, (2, len(cluster)))
     counts = np.stack([rng.integers(0, trials_a + 1), trials_a, rng.integers(0, trials_b + 1), trials_b])
     order, numbers = rng.permutation(len(cluster)), rng.permutation(n_clusters)
-    first = paired_bootstrap_ks(*counts, cluster=cluster, n_boot=20, rng=1)
-    second = paired_bootstrap_ks(*counts[:, order], cluster=numbers[cluster][order], n_boot=20, rng=1)
-    assert np.array_equal(first, second)
+    first = ks_upper(*counts, cluster=cluster)
+    assert first == ks_upper(*counts[:, order], cluster=numbers[cluster][order])
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 5)), min_size=1, max_size=30))
@@ -179,13 +194,16 @@ def test_swapped_totals_have_mean_zero_and_the_sum_of_squares_as_variance() -> N
         (lambda: empirical_ks([2], [1], [0], [1]), r"trials_a must be >= successes_a; got .* at row 0"),
         (lambda: empirical_ks([0, 1], [1, 1], [0], [1]), r"successes_b must be as long as successes_a"),
         (lambda: empirical_ks([0], [1], [0], [1], [0.0]), r"weights must not all be 0"),
-        (lambda: paired_bootstrap_ks([0], [1], [0], [1]), r"at least 2 clusters to resample; got 1"),
         (
-            lambda: paired_bootstrap_ks([0, 1], [1, 1], [0, 1], [1, 1], cluster=[0]),
+            lambda: ks_upper([0, 1], [1, 1], [0, 1], [1, 1], cluster=[0]),
             r"cluster must have one value per debate \(2\); got 1",
         ),
+        (
+            lambda: ks_upper([0], [1], [0], [1], level=1.0),
+            r"level must lie strictly between 0 and 1; got level=1.0",
+        ),
         (lambda: ks_noise([0, 1], [1, 1], [0, 1], [1, 1], quantiles=[1.5]), r"quantiles must lie between"),
-        (lambda: paired_bootstrap_ks([0, 1], [1, 1], [0, 1], [1, 1], n_boot=0), r"n_boot must be >= 1"),
+        (lambda: ks_noise([0, 1], [1, 1], [0, 1], [1, 1], n_boot=0), r"n_boot must be >= 1"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_words(call, message: str) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stopping_strategies import logs
 
 from d3stats.models.mixtures.ks import empirical_ks
+from d3stats.resampling.bounded_means import betting_p
 from d3stats.stopping import (
     KSStability,
     NoiseAwareKS,
@@ -189,32 +190,89 @@ def test_the_fitted_rule_stops_online_where_it_stops_vectorised() -> None:
 # ------------------------------------------------------------------ the bound
 
 
-def boundary_pair(rng: np.random.Generator, n: int, drift: float) -> np.ndarray:
-    """Two rounds whose true distance is `drift`: a share of the zeros becomes threes."""
-    before = rng.integers(0, 4, n)
-    after = np.where((before == 0) & (rng.random(n) < 4 * drift), 3, before)
-    return np.column_stack([before, after])
+def drifting(
+    rng: np.random.Generator, reps: int, sizes: np.ndarray, drift: float, *, noise: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns of the sums of clusters, (questions, batches), and how often a batch changed.
+
+    A share `drift` of the questions changes from 0 to 3 of 3 votes in all its debates; of the others a share `noise`
+    changes up, and as many change down. The true distance is `drift`.
+    """
+    u = rng.random((len(sizes), reps))
+    up = u < drift + (1 - drift) * noise / 2
+    down = ~up & (u < drift + (1 - drift) * noise)
+    return (up.astype(float) - down) * sizes[:, None]
 
 
-def test_the_bound_seldom_stops_a_batch_that_drifts_by_epsilon() -> None:
-    rng = np.random.default_rng(21)
-    reps = 300
-    rule = NoiseAwareKS(0.05, level=0.95, window=1, n_boot=300)
+TEN = np.where(np.arange(300) % 10 == 0, 20, 1)
+"""One question in ten has 20 debates."""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "noise"),
+    [
+        (np.ones(61), 0.0),
+        (np.ones(101), 0.0),
+        (np.ones(300), 0.0),
+        (np.ones(300), 0.3),
+        (TEN[:60], 0.0),
+        (TEN, 0.0),
+        (2 ** (np.arange(60) % 6), 0.1),
+    ],
+    ids=["61", "101", "300", "300, noisy", "60, unequal", "300, unequal", "60, doubling"],
+)
+def test_the_bound_seldom_stops_a_batch_that_drifts_by_epsilon(sizes: np.ndarray, noise: float) -> None:
+    """The error over ten independent looks, each at the limit, and at the first look alone."""
+    rng, reps, epsilon, level = np.random.default_rng(21), 3000, 0.1, 0.9
+    stopped = np.zeros(reps, dtype=bool)
+    for look in range(1, 11):
+        alpha = (1 - level) / (look * (look + 1))
+        fired = betting_p(drifting(rng, reps, sizes, epsilon, noise=noise), epsilon, sizes) <= alpha
+        assert fired.mean() <= alpha + 3 * np.sqrt(alpha / reps)
+        stopped |= fired
+    assert stopped.mean() <= 1 - level
+
+
+def steady_drift(rng: np.random.Generator, n: int, drift: float, n_rounds: int) -> np.ndarray:
+    """Counts of 3 votes; in every round a share `drift` of all questions leaves 0 for 3, so D(t, t - 1) is `drift`."""
+    leaves = np.floor(rng.random(n) / drift).astype(int)
+    return np.where(np.arange(n_rounds) > leaves[:, None], 3, 0)
+
+
+def test_the_rule_seldom_stops_in_ten_rounds_of_steady_drift() -> None:
+    rng, reps, rule = np.random.default_rng(3), 40, NoiseAwareKS(0.08, level=0.8, window=1)
     fired = sum(
-        rule.stop_rounds(right_or_wrong(boundary_pair(rng, 400, 0.05), 3)).reasons[0] == "ks_equivalent"
+        rule.stop_rounds(right_or_wrong(steady_drift(rng, 61, 0.08, 10), 3)).reasons[0] == "ks_equivalent"
         for _ in range(reps)
     )
-    assert fired / reps <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / reps)
+    assert fired / reps <= 0.2
 
 
 def test_the_bound_stops_a_large_settled_batch_and_no_small_one() -> None:
     rng = np.random.default_rng(2)
-    settled = two_regimes(rng, (100, 1)).repeat(4, axis=1)
+    settled = two_regimes(rng, (200, 1)).repeat(6, axis=1)
     rule = NoiseAwareKS(0.05, window=2)
-    assert set(rule.stop_rounds(right_or_wrong(settled, 7)).rounds.tolist()) == {3}
-    # log(.05) / log(.95) is 58.4: with 58 debates, "nothing changed" is not evidence enough.
-    assert set(rule.stop_rounds(right_or_wrong(settled[:59], 7)).rounds.tolist()) == {3}
-    assert set(rule.stop_rounds(right_or_wrong(settled[:58], 7)).reasons.tolist()) == {"exhausted"}
+    # Without any change 89 questions are enough at the first look; later looks need more.
+    assert set(rule.stop_rounds(right_or_wrong(settled[:89], 7)).rounds.tolist()) == {3}
+    assert set(rule.stop_rounds(right_or_wrong(settled[:88], 7)).reasons.tolist()) == {"exhausted"}
+    moved = settled.copy()
+    moved[:, 0] = 7 - moved[:, 0]
+    moved[:, 1] = 7 - moved[:, 1]
+    for n, stop in ((127, "exhausted"), (128, "ks_equivalent")):
+        stops = rule.stop_rounds(right_or_wrong(moved[:n, :5], 7))
+        assert (set(stops.rounds.tolist()), set(stops.reasons.tolist())) == ({5}, {stop})
+
+
+def test_the_bound_stops_where_the_drift_is_far_below_it() -> None:
+    rng = np.random.default_rng(4)
+    powers = [
+        (betting_p(drifting(rng, 500, np.ones(n), 0.0, noise=noise), 0.1) <= 0.025).mean()
+        for n, noise in ((300, 0.05), (300, 0.2), (1000, 0.4), (100, 0.2))
+    ]
+    assert powers[0] > 0.95
+    assert powers[1] > 0.3
+    assert powers[2] > 0.6
+    assert powers[3] < 0.2
 
 
 def test_the_bound_reports_the_distance_and_the_bound() -> None:

@@ -1,7 +1,8 @@
 """Two columns of values of the same items: cluster sums, intervals of the difference, and tests that it is zero.
 
 Intervals are Student's t with a clustered error, bootstraps of clusters, or Tango's score limits (right or wrong items,
-each its own cluster). Tests are the t, the sign flip of cluster sums, and McNemar's.
+each its own cluster). Tests are the t, the sign flip of cluster sums, McNemar's, and for reference the t over items
+that papers print.
 
 References
 ----------
@@ -25,6 +26,13 @@ from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
 from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, ratios
+from d3stats.resampling.degrees import (
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
+)
 from d3stats.resampling.proportions import clustered_share
 from d3stats.resampling.sign_flip import sign_flip_p
 
@@ -177,6 +185,11 @@ class PairData:
         """Whether the runs gave the same result on every item."""
         return not (self.first != self.second).any()
 
+    @cached_property
+    def too_unequal(self) -> str:
+        """Why clusters of these sizes carry no interval and no test; "" where they do."""
+        return too_unequal(self.totals[:, _ITEMS]) if self.n_clusters > 1 else ""
+
     @property
     def changed(self) -> int:
         """Number of clusters whose sums differ between the runs."""
@@ -184,25 +197,40 @@ class PairData:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom of the difference's t: how many clusters of equal size those that changed are worth.
+        """Degrees of freedom of the difference's t: what the clusters are worth, less one, at most those that changed.
 
-        A cluster that did not change says nothing of how large changes are, so that it is not counted. At least 2,
-        at most clusters - 1, and that is the number where every cluster changed, as with most scores.
+        Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
+        are, so that the number is at most the share of items in clusters that changed, times what all are worth; at
+        least 2, unless all are worth less than 3.
         """
-        if self.changed == self.n_clusters:
-            return float(self.n_clusters - 1)
-        items = self.totals[self.totals[:, _CHANGE] != 0, _ITEMS]
-        worth = float(items.sum() ** 2 / (items**2).sum()) if len(items) else 0.0
-        return min(self.n_clusters - 1.0, max(worth, _LEAST_DF))
+        items = self.totals[:, _ITEMS]
+        held = float(items[self.totals[:, _CHANGE] != 0].sum() / items.sum())
+        return min(degrees_of_freedom(items), max(held * effective_clusters(items), _LEAST_DF))
+
+    @cached_property
+    def se(self) -> float:
+        """Standard error of the difference: the larger of two that are the same with clusters of equal size.
+
+        One leaves out a cluster at a time. The other takes all items as alike; it sees variation where the large
+        clusters happen to change alike.
+        """
+        items, change = self.totals[:, _ITEMS], self.totals[:, _CHANGE]
+        each = self.second - self.first
+        mean = float(change.sum() / items.sum())
+        away = change - mean * items
+        found = left_out_error(away / items.sum(), items)
+        return max(found, item_error(away, items, float(np.mean((each - mean) ** 2))))
 
     def change_t(self, level: float) -> tuple[float, float, float]:
         """Return the t limits of the difference and the p-value of 0; refused where :meth:`why_no_spread` says why."""
-        found = self.t(level)
-        if found is None or self.why_no_spread():
-            raise ValueError(
-                f"there must be variation between clusters; got none, because {self.why_no_spread()}"
-            )
-        return student_limits(float(found.estimate[_CHANGE]), float(found.se[_CHANGE]), self.df, level)
+        if why := self.why_no_spread():
+            raise ValueError(f"there must be variation between clusters; got none, because {why}")
+        return student_limits(self.mean_change, self.se, self.df, level)
+
+    @property
+    def mean_change(self) -> float:
+        """Mean of second minus first over items."""
+        return float(self.totals[:, _CHANGE].sum() / self.totals[:, _ITEMS].sum())
 
     def generator(self, purpose: int) -> np.random.Generator:
         """Return the draws of one purpose."""
@@ -233,6 +261,8 @@ class PairData:
             return "all items belong to one cluster, so the variation between clusters is unknown"
         found = next(iter(self._found.values()), None) or self.t(0.95)
         assert found is not None
+        if self.too_unequal:
+            return self.too_unequal
         if found.reasons[_CHANGE]:
             each = change[0] / self.totals[0, _ITEMS]
             return (
@@ -260,9 +290,7 @@ class PairData:
         if not reason and kind == "Tango":
             low, high = score_limits(*self.gained_lost, self.n_items, level)
         elif not reason and kind == "cluster t":
-            found = self.t(level)
-            assert found is not None
-            (low, high, _), se = self.change_t(level), float(found.se[_CHANGE])
+            (low, high, _), se = self.change_t(level), self.se
         elif not reason:
             limits = self.draws.limits(kind, level=level)  # type: ignore[arg-type]  # checked above
             reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))
@@ -367,18 +395,36 @@ def counted_df(df: float) -> str:
 def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairTest, ...]:
     """Make every test that the data carry; `repeated` says that values are means over tries."""
     change, sizes, why = data.second - data.first, np.bincount(data.cluster), data.why_no_spread()
-    found = None if why else data.t(level)
-    if found is None:
+    if why:
         tests = [PairTest(name="cluster t", p_value=None, note=why)]
     else:
         p = data.change_t(level)[2]
-        detail = f"t({counted_df(data.df)}) = {float(found.estimate[_CHANGE] / found.se[_CHANGE]):z.3f}"
+        detail = f"t({counted_df(data.df)}) = {data.mean_change / data.se:z.3f}"
         tests = [PairTest(name="cluster t", p_value=p, detail=detail)]
-        if (sizes <= 1).all() and data.df == len(sizes) - 1:
-            note = "the cluster t of single items"
-            tests.append(PairTest(name="paired t", p_value=p, detail=detail, note=note))
     tests.append(_sign_flip(change, data.cluster, data.generator(1)))
-    return (*tests, *_mcnemar(change, data.binary, repeated, sizes))
+    return (*tests, *_mcnemar(change, data.binary, repeated, sizes), _paired_t(change, sizes, why))
+
+
+def _paired_t(change: Floats, sizes: NDArray[np.int64], why: str) -> PairTest:
+    """Make the t of items with n - 1 degrees of freedom that papers print, for reference beside the cluster t."""
+    if why:
+        return PairTest(name="paired t", p_value=None, note=why)
+    n = len(change)
+    mean, se = float(change.mean()), float(change.std(ddof=1)) / math.sqrt(n)
+    p = student_limits(mean, se, n - 1, 0.95)[2]
+    note = "the test of published tables: items count as independent, also those that did not change"
+    if sizes.max() > 1:
+        note = _dependent("the paired t over items assumes", sizes)
+    return PairTest(
+        name="paired t", p_value=p, detail=f"t({n - 1}) = {mean / se:z.3f}, over items, n - 1", note=note
+    )
+
+
+def _dependent(test: str, sizes: NDArray[np.int64]) -> str:
+    return (
+        f"{test} independent items, but a cluster has up to {int(sizes.max())}; for reference only, because it "
+        "rejects too often if items of a cluster are correlated"
+    )
 
 
 def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> PairTest:
@@ -404,12 +450,7 @@ def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int
         why = "the runs differ on no item"
     if why:
         return [PairTest(name=name, p_value=None, note=why) for name in ("McNemar exact", "McNemar mid-p")]
-    note, largest = "", int(sizes.max())
-    if largest > 1:
-        note = (
-            f"McNemar's test assumes independent items, but a cluster has up to {largest}; for reference "
-            "only, because it rejects too often if items of a cluster are correlated"
-        )
+    note = _dependent("McNemar's test assumes", sizes) if sizes.max() > 1 else ""
     made: dict[str, Any] = {"detail": f"{gained} gained, {lost} lost", "note": note}
     return [
         PairTest(name=f"McNemar {how}", p_value=mcnemar(lost, gained, method=how).p_value, **made)
@@ -463,16 +504,21 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             f"{df} degrees of freedom"
         )
     sizes = data.totals[:, _ITEMS]
-    equal = float(sizes.sum() ** 2 / (sizes**2).sum())
-    if n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
+    equal = effective_clusters(sizes)
+    if data.too_unequal and not data.agree:
+        notes.append(f"{data.too_unequal}, so there is no interval and no test")
+    elif n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
         notes.append(
             f"clusters have very unequal sizes ({int(sizes.max())} of {data.n_items} items in the "
-            f"largest); they count as {equal:z.0f} equal clusters, so the interval is approximate"
+            f"largest); they count as {equal:z.1f} equal clusters, and the interval is as wide as these warrant"
         )
     exact = next(test for test in tests if test.name == "McNemar exact")
-    if exact.p_value is not None and exact.note:
-        notes.append(exact.note)
-    elif repeated:
+    published = next(test for test in tests if test.name == "paired t")
+    if published.p_value is not None and not data.alone:
+        both = "McNemar's test and the paired t over items assume"
+        which = both if exact.p_value is not None else "the paired t over items assumes"
+        notes.append(_dependent(which, np.bincount(data.cluster)))
+    if exact.p_value is None and repeated:
         notes.append(f"McNemar's test was left out, because {exact.note}")
     return notes
 

@@ -158,10 +158,16 @@ def decided_in(checked: Checked, roles: Iterable[str] | None = None) -> Recorded
     return RecordedLog(t, decision, tuple(sorted(voting)), checked.problems)
 
 
-def as_recorded(source: LogSource | RecordedLog) -> RecordedLog:
+def as_recorded(
+    source: LogSource | RecordedLog,
+    *,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> RecordedLog:
     """Read debates as :func:`d3stats.as_trajectories` does, with the decisions of a file, a table or a ``DebateLog``.
 
-    Arrays and ``Trajectories`` have none.
+    Arrays and ``Trajectories`` have none. The other parameters are those of :meth:`Trajectories.from_log`.
     """
     from d3stats.log.consistency import check
     from d3stats.log.reader import read_checked
@@ -170,9 +176,11 @@ def as_recorded(source: LogSource | RecordedLog) -> RecordedLog:
         return source
     paths = [source] if isinstance(source, (str, Path)) else source
     if isinstance(paths, (list, tuple)) and paths and all(isinstance(one, (str, Path)) for one in paths):
-        return decided_in(read_checked([as_path(one) for one in paths]))
+        how: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
+        return decided_in(read_checked([as_path(one) for one in paths], **how))
     if is_frame(source):
-        return decided_in(check(read_log_table(as_frame(source), None), missing_words(None)).strictly())
+        read = read_log_table(as_frame(source), None, columns=columns)
+        return decided_in(check(read, missing_words(missing_values)).strictly())
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
         return recorded_of(source)
     t = as_trajectories(source)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from d3stats.inference.judges.agreement import MEASURES, AgreementTable, agreement
+from d3stats.inference.judges.agreement import (
+    MEASURES,
+    AgreementByLog,
+    AgreementTable,
+    agreement,
+    agreement_by_log,
+)
 from d3stats.inference.judges.coefficients import (
     cohen_kappa,
     fleiss_cohen_everitt,
@@ -23,6 +29,7 @@ from d3stats.inference.judges.ratings import Ratings, as_ratings
 
 __all__ = [
     "MEASURES",
+    "AgreementByLog",
     "AgreementTable",
     "CorrectedShares",
     "Correlation",
@@ -30,6 +37,7 @@ __all__ = [
     "PredictionPowered",
     "Ratings",
     "agreement",
+    "agreement_by_log",
     "as_ratings",
     "cohen_kappa",
     "correct_counts",

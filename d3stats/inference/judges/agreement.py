@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,9 +25,10 @@ from d3stats.inference.judges.coefficients import (
     Metric,
     agreement_weights,
     cohen_kappa,
+    is_table,
     need_pairs,
 )
-from d3stats.inference.judges.ratings import FIELDS, Ratings, Repeats, as_ratings
+from d3stats.inference.judges.ratings import FIELDS, LABEL, Ratings, Repeats, as_ratings
 from d3stats.log.column_names import Columns
 from d3stats.result import EstimatesResult, json_value
 from d3stats.trajectories import MISSING
@@ -35,10 +36,13 @@ from d3stats.trajectories import MISSING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MEASURES", "AgreementTable", "agreement"]
+__all__ = ["MEASURES", "AgreementByLog", "AgreementTable", "agreement", "agreement_by_log"]
 
 MEASURES = ("cohen", *PANEL)
 """Cohen's kappa of every pair, and of the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, the plain share."""
+
+OF_LABELS = ("cohen", "share")
+"""Measures of a rater beside the right answers: kappa, and the share of agreement, which is the accuracy."""
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
@@ -153,9 +157,155 @@ class AgreementTable(EstimatesResult):
         return plot_agreement(frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label=label)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AgreementByLog(EstimatesResult):
+    r"""Cohen's kappa and the share of agreement of the same two raters in each of several logs.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The logs.
+    raters : tuple of str
+        The two raters; with "label" the share of agreement is the accuracy of the other.
+    logs : tuple of AgreementTable
+        What :func:`agreement` finds in each log, in the order of `names`.
+
+    Examples
+    --------
+    >>> votes = pd.DataFrame({"x": list("AABBABAB"), "y": list("AABBBBAA"), "label": list("AABBABAA")})
+    >>> found = agreement_by_log({"all": votes, "half": votes[4:]}, a="label", b="y")
+    >>> found.to_frame()[["log", "kappa", "share", "n"]].round(3).values.tolist()
+    [['all', 0.75, 0.875, 8], ['half', 0.5, 0.75, 4]]
+    >>> found.plot().get_xlabel().partition("\n")[0]
+    "Cohen's kappa of label and y"
+    """
+
+    names: tuple[str, ...]
+    raters: tuple[str, ...]
+    logs: tuple[AgreementTable, ...]
+    notes: tuple[str, ...] = ()
+    _json = ("raters", "names", "logs", "notes")
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The share of agreement and kappa of each log, named by the log; kappa is absent where it is undefined."""
+        return tuple(
+            replace(each, name=f"{name}: {each.name}")
+            for name, log in zip(self.names, self.logs, strict=True)
+            for each in log.estimates
+        )
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return one row per log: ``log, share, kappa``, each with its limits and kind, ``chance, n, n_clusters``."""
+        rows = []
+        for name, log in zip(self.names, self.logs, strict=True):
+            (share,) = (one.estimate for one in log.panel)
+            row = {"log": name, **_with_limits("share", share)}
+            pair = log.pairs[0] if log.pairs else None
+            row |= _with_limits("kappa", None if pair is None else pair.estimate)
+            chance = None if pair is None else pair.chance
+            rows.append(
+                row | {"chance": chance, "n": share.n, "n_clusters": share.n_clusters, "level": share.level}
+            )
+        return {"agreement": pd.DataFrame(rows)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the kappa of each log with its interval."""
+        from d3stats.plotting.intervals import plot_agreement
+
+        frame = self.to_frame()
+        drawn = frame.rename(
+            columns={
+                "log": "name",
+                "kappa": "value",
+                "kappa_low": "low",
+                "kappa_high": "high",
+                "kappa_kind": "kind",
+            }
+        )
+        label = f"Cohen's kappa of {self.raters[0]} and {self.raters[1]}"
+        return plot_agreement(drawn[["name", "value", "low", "high", "level", "kind"]], ax=ax, label=label)
+
+
+def _with_limits(name: str, estimate: Estimate | None) -> dict[str, Any]:
+    parts = {"": "value", "_low": "low", "_high": "high", "_kind": "kind"}
+    return {
+        f"{name}{end}": None if estimate is None else getattr(estimate, what) for end, what in parts.items()
+    }
+
+
+def agreement_by_log(
+    sources: Mapping[str, Any] | Sequence[Any], *, a: str, b: str, rng: RngLike = None, **settings: Any
+) -> AgreementByLog:
+    """Compute Cohen's kappa and the share of agreement of two raters in each of several logs, one row a log.
+
+    With ``a="label", b="decision"`` these are the kappa with people's labels and the accuracy of each protocol's
+    verdicts, as D3's Table 1 and ChatEval's Tables 1, 3 and 4 print them. The logs are not compared with each other:
+    :func:`d3stats.compare` estimates differences of runs over the same items.
+
+    Parameters
+    ----------
+    sources : mapping of str to source, or sequence of sources
+        The logs by name, or paths, which are named by their files.
+    a, b : str
+        The raters, as for :func:`agreement`.
+    rng : int, Generator or None
+        Each log has the draws that it would have alone with the same seed.
+    **settings
+        Further settings of :func:`agreement`, but `raters`, `measures` and `strata`.
+
+    Returns
+    -------
+    AgreementByLog
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two logs, or one of them has not both raters; the message names the log.
+    """
+    taken = {"raters", "measures", "strata"} & {*settings}
+    if taken:
+        raise ValueError(
+            f"{sorted(taken)[0]} must be left out for several logs; got {settings[sorted(taken)[0]]!r}"
+        )
+    named = dict(sources) if isinstance(sources, Mapping) else _named_by_file(sources)
+    if len(named) < 2:
+        raise ValueError(f"sources must be at least two logs; got {len(named)}; for one log use agreement")
+    seed = as_rng(rng)
+    logs = []
+    for name, source in named.items():
+        try:
+            logs.append(agreement(source, a=a, b=b, measures=OF_LABELS, rng=deepcopy(seed), **settings))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    notes = [(name, [*log.refused.values(), *log.notes]) for name, log in zip(named, logs, strict=True)]
+    return AgreementByLog(
+        names=tuple(named), raters=(a, b), logs=tuple(logs), notes=tuple(named_notes(notes, "logs"))
+    )
+
+
+def _named_by_file(sources: Sequence[Any]) -> dict[str, Any]:
+    from pathlib import Path
+
+    plain = [
+        Path(str(source)).name if isinstance(source, (str, Path)) else f"log {k}"
+        for k, source in enumerate(sources, 1)
+    ]
+    names = [
+        str(s) if plain.count(name) > 1 and isinstance(s, (str, Path)) else name
+        for s, name in zip(sources, plain, strict=True)
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"sources must be different logs; got {twice} twice")
+    return dict(zip(names, sources, strict=True))
+
+
 def agreement(
     source: Any,
     *,
+    a: str | None = None,
+    b: str | None = None,
     measures: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     weights: str | ArrayLike | None = None,
@@ -179,12 +329,17 @@ def agreement(
     ----------
     source : Ratings, or anything that :func:`as_ratings` reads
         The ratings: one label of each rater for each item.
+    a, b : str, optional
+        The two raters to compare, both or none: agents, "label" (the right answers) or "decision" (what each debate
+        decided; see :func:`as_ratings`). With ``a="label", b="decision"`` the share of agreement is the accuracy of
+        the verdicts, and kappa is their agreement with the labels beyond chance.
     measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
-        Which coefficients; by default all of :data:`MEASURES`.
+        Which coefficients; by default all of :data:`MEASURES`, and of a pair with "label" kappa and the accuracy.
     raters : sequence of str, optional
-        These alone; "label" means the right answers.
+        Several raters, named as `a` and `b` are.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
+        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that
+        the raters used, or of `categories`.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Metric of alpha; by default "nominal", or "interval" with weights.
     round_number, categories, repeats, by, missing_values, columns, encoding
@@ -214,6 +369,17 @@ def agreement(
     ["Cohen's kappa", 'x', 'y', 0.814]
     """
     known = ["cohen", *PANEL]
+    if (a is None) != (b is None) or (a is not None and raters is not None):
+        raise ValueError(
+            f"a and b must come together and without raters; got a={a!r}, b={b!r}, raters={raters!r}"
+        )
+    if a is not None and b is not None:
+        if a == b:
+            raise ValueError(f"a and b must be different raters; got {a!r} twice")
+        raters = [a, b]
+    of_labels = raters is not None and len(raters) == 2 and LABEL in raters
+    if measures is None and of_labels:
+        measures = OF_LABELS
     wanted = known if measures is None else [choice("measures", m, known) for m in measures]
     if metric is None:
         plain = weights is None or (isinstance(weights, str) and weights == "identity")
@@ -231,8 +397,12 @@ def agreement(
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
     need_pairs(read, "agreement")
+    read = read.occurring()
     if weights is not None:
-        agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
+        agreement_weights(weights, read)  # once, and not as the refusal of every measure
+    # A table of weights names the categories of the panel, and a stratum has those of the whole.
+    whole_panel = replace(read, declared=True)
+    read = whole_panel if is_table(weights) else read
     every = list(combinations(read.raters, 2))
     # A stream for each coefficient, wanted or not: what one draws does not depend on what else is asked for.
     titles = [*(one.title for one in PANEL.values()), *map(_pair_title, every)]
@@ -249,8 +419,22 @@ def agreement(
             refused[name] = str(error)
             return []
 
+    if of_labels:
+        (other,) = (name for name in read.raters if name != LABEL)
+    accuracy = f"accuracy of {other}" if of_labels else ""
+
+    def of_panel(part: Ratings) -> list[Coefficient]:
+        found = [one for c in chosen for one in made(c.title, c.of, part, c.setting)]
+        if not of_labels:
+            return found
+        share = PANEL["share"].title
+        return [
+            replace(one, estimate=replace(one.estimate, name=accuracy)) if one.estimate.name == share else one
+            for one in found
+        ]
+
     chosen = [one for name, one in PANEL.items() if name in wanted]
-    panel = [found for one in chosen for found in made(one.title, one.of, read, one.setting)]
+    panel = of_panel(read)
     names = every if "cohen" in wanted else []
     pairs = [one for pair in names for one in made(_pair_title(pair), cohen_kappa, read.of(pair), "weights")]
     if not panel and not pairs:
@@ -272,8 +456,8 @@ def agreement(
         one_pair = pairs if len(every) == 1 else []
 
         def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
-            part = read.where(rows)
-            again = [one for c in chosen for one in made(c.title, c.of, part, c.setting)]
+            part = whole_panel.where(rows)
+            again = of_panel(part)
             if one_pair:
                 again += made(_pair_title(every[0]), cohen_kappa, part.of(every[0]), "weights")
             return [one.estimate for one in again]

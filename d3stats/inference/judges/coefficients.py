@@ -151,8 +151,9 @@ def cohen_kappa(
     b : array_like, optional
         The second rater's categories, when `a` is a vector; None or NaN is missing.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        What a pair of categories counts as agreement (1 on the diagonal). "linear" and "quadratic" go by the
-        position of the categories: ``1 - |i - j| / (K - 1)``, or its square in place of the distance.
+        What a pair of categories counts as agreement (1 on the diagonal). "linear" is one minus the distance over
+        the greatest distance, "quadratic" one minus its square. The distance of numbers is their difference; other
+        categories are a step apart in their order. A table is of the categories that occur, or of `categories`.
     kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
         "classical" is the normal interval with the error of Fleiss, Cohen and Everitt (1969), items independent.
         Where kappa is above about .8 and disagreements are few, "cluster t" covers .91 to .93 instead of .95 (80 to
@@ -164,7 +165,7 @@ def cohen_kappa(
     cluster : sequence, optional
         What each item of two vectors belongs to; by default every item is its own cluster.
     categories : sequence, optional
-        All categories in their order, including those that no rater chose.
+        All categories in their order, including those that no rater chose; by default those that occur.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
@@ -194,14 +195,14 @@ def cohen_kappa(
     """
     how = How(kind, level, n_boot, rng)
     ratings = _two_raters(a, b, cluster, categories, missing_values)
-    name, table = agreement_weights(weights, ratings.categories)
     both = np.all(ratings.codes >= 0, axis=1)
     first, second = ratings.raters
     if not both.any():
         raise ValueError(
             f"Cohen's kappa needs items that both raters judged; got none for {first!r} and {second!r}"
         )
-    kept = ratings.where(both)
+    kept = _compared(ratings, both, weights)
+    name, table = agreement_weights(weights, kept)
     _refuse_constant(kept, "Cohen's kappa")
     one, two = kept.codes.T
     unit = np.eye(len(kept.categories))
@@ -294,8 +295,8 @@ def gwet_ac(
     .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \quad
               p_e = \frac{\sum_{kl} w_{kl}}{K (K - 1)} \sum_k \pi_k (1 - \pi_k)
 
-    with :math:`\pi_k` the mean over items of the share of raters who chose k, and K all categories that could have
-    been chosen.
+    with :math:`\pi_k` the mean over items of the share of raters who chose k, and K the categories that a rater chose,
+    or those in `categories`.
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ def gwet_ac(
     >>> print(gwet_ac(votes).estimate)
     Gwet's AC1: 0.890 [0.715, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
-    read = _paired(ratings, categories, "Gwet's coefficient")
+    read = _paired(ratings, categories, "Gwet's coefficient").occurring()
     if len(read.categories) < 2:
         needed = "at least two possible categories (categories=..., --categories)"
         raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
@@ -338,10 +339,8 @@ def gwet_ac(
     made = panel_coefficient(
         read, f"Gwet's AC{1 if plain else 2}", weights, _gwet_chance, How(kind, level, n_boot, rng)
     )
-    if categories is not None:
-        return made
-    used, known = int((read.counts.sum(axis=0) > 0).sum()), len(read.categories)
-    among = "that occur" if used == known else f"that are known; {used} of them occur among these ratings"
+    used, known = int(read.counts.any(axis=0).sum()), len(read.categories)
+    among = "that occur" if used == known else f"named as possible; {used} of them occur"
     return replace(made, notes=(*made.notes, f"chance agreement is over the {known} categories {among}"))
 
 
@@ -402,7 +401,7 @@ def krippendorff_alpha(
     how = How(kind, level, n_boot, rng)
     measure = "Krippendorff's alpha"
     read = _paired(ratings, categories, measure)
-    kept = read.where(read.counts.sum(axis=1) > 1)
+    kept = read.where(read.counts.sum(axis=1) > 1).occurring()
     _refuse_constant(kept, measure)
     counts = kept.counts.astype(np.float64)
     raters = counts.sum(axis=1)
@@ -461,8 +460,8 @@ def percent_agreement(
     """
     how = How(kind, level, n_boot, rng)
     read = _paired(ratings, categories, "the share of agreement")
-    kept = read.where(read.counts.sum(axis=1) > 1)
-    name, table = agreement_weights(weights, read.categories)
+    kept = _compared(read, read.counts.sum(axis=1) > 1, weights)
+    name, table = agreement_weights(weights, kept)
     agree = _panel_columns(kept, table)[:, 0]
 
     def statistic(sums: Floats) -> Floats:
@@ -555,7 +554,10 @@ def _limits(
         return sums.statistic(x)[:, :2]
 
     error: Any = "jackknife" if how.kind == "jackknife t" else "linearised"
-    linear = cluster_t(totals, first, level=how.level, error=error)
+    items = (
+        np.ones(len(totals)) if alone else cluster_totals(np.ones((len(sums.cluster), 1)), sums.cluster)[:, 0]
+    )
+    linear = cluster_t(totals, first, level=how.level, error=error, weights=items)
     found: Any = linear
     note = ""
     if how.kind in ("percentile", "basic", "bca", "studentised"):
@@ -584,8 +586,8 @@ def panel_coefficient(
 
     `chance_of` makes of category shares, shape (m, K), and weights, shape (K, K), the chance agreement, shape (m,).
     """
-    name, table = agreement_weights(weights, ratings.categories)
-    kept = ratings.where(ratings.counts.sum(axis=1) > 0)
+    kept = _compared(ratings, ratings.counts.sum(axis=1) > 0, weights)
+    name, table = agreement_weights(weights, kept)
     columns = _panel_columns(kept, table)
 
     def statistic(x: Floats) -> Floats:
@@ -688,15 +690,33 @@ def _distances(ratings: Ratings, metric: Metric) -> Floats:
     return np.divide(apart, together, out=np.zeros((n, n)), where=together > 0) ** 2
 
 
-def agreement_weights(weights: Weights, categories: tuple[str, ...]) -> tuple[str, Floats]:
-    """Return the name and the table of what each pair of categories counts as agreement, 1 on the diagonal."""
+def is_table(weights: Weights) -> bool:
+    """Whether weights are a table and no name."""
+    return not (weights is None or isinstance(weights, str))
+
+
+def _compared(ratings: Ratings, items: NDArray[np.bool_], weights: Weights) -> Ratings:
+    """Keep items, and of categories that the caller did not name those that occur; a table of weights is of all."""
+    return ratings.occurring().where(items) if is_table(weights) else ratings.where(items).occurring()
+
+
+def agreement_weights(weights: Weights, ratings: Ratings) -> tuple[str, Floats]:
+    """Return the name and the table of what each pair of categories counts as agreement, 1 on the diagonal.
+
+    Numbers are apart by their difference, other categories by the steps between them.
+    """
+    categories = ratings.categories
     n = len(categories)
     if weights is None or isinstance(weights, str):
         name = "identity" if weights is None else weights
         if name not in NAMED:
             raise ValueError(f"weights must be one of {list(NAMED)} or a table; got weights={weights!r}")
-        away = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / max(n - 1, 1)
-        return name, {"identity": np.eye(n), "linear": 1 - away, "quadratic": 1 - away**2}[name]
+        if name == "identity":
+            return name, np.eye(n)
+        at = ratings.values() if ratings.is_numeric else np.arange(n, dtype=np.float64)
+        away = np.abs(np.subtract.outer(at, at))
+        away /= away.max() or 1.0
+        return name, 1 - away ** (1 if name == "linear" else 2)
     table = np.asarray(weights, dtype=np.float64)
     if table.shape != (n, n):
         needed = f"a table of {n} x {n} for the categories {list(categories)}"
@@ -861,5 +881,7 @@ def _of_confusion(counts: ConfusionCounts, categories: Sequence[Any] | None) -> 
         raise ValueError(f"counts must be whole numbers to be resampled; got {counts.matrix.tolist()}")
     codes = np.repeat(np.argwhere(whole >= 0), whole.ravel(), axis=0)
     items = tuple(map(str, range(len(codes))))
-    ratings = Ratings(items, ("truth", "vote"), counts.labels, codes, None, np.arange(len(codes)), items)
+    ratings = Ratings(
+        items, ("truth", "vote"), counts.labels, codes, None, np.arange(len(codes)), items, declared=True
+    )
     return ratings if categories is None else as_ratings(ratings, categories=categories)

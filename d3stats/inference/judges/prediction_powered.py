@@ -5,11 +5,18 @@ With scores f of all items and labels Y of some, a random part of all (or of all
     theta(lambda) = lambda * mean of f over the unlabelled + mean of (Y - lambda f) over the labelled.
 
 lambda = 1 is the prediction-powered mean, 0 the mean of the labels alone; the tuned one has the smallest estimated
-variance in [0, 1]. The error is linearised over clusters (without clusters, over items); clusters with and without
-labels have their own degrees of freedom, put together by Welch and Satterthwaite, and tuning costs one.
+variance in [0, 1].
+
+Labels 0 and 1, with a judge in [0, 1]: the mean is made of shares (labels 1 where the judge says 1, labels 1 where it
+says 0, the judge's own shares), each share has limits of its own, and the limits of the mean are put together from
+theirs (MOVER). So a judge whom no label has contradicted yet is not taken to be always right. Other values: the error
+is linearised over clusters (without clusters, over items); clusters with and without labels have their own degrees of
+freedom, put together by Welch and Satterthwaite, and tuning costs one.
 
 References
 ----------
+Zou and Donner (2008), Statistics in Medicine 27, 1693 (MOVER, correlated parts). Brown, Cai and DasGupta (2001),
+Statistical Science 16, 101 (Jeffreys' limits of a share).
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), Science 382, 669 (the mean). Angelopoulos, Duchi and Zrnic
 (2023), arXiv 2311.01453 (lambda, their PPI++). Cochran (1977), Sampling Techniques, chapter 12 (the same idea:
 regression estimation in double sampling).
@@ -17,16 +24,26 @@ regression estimation in double sampling).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers
-from d3stats.resampling import bootstrap_limits, cluster_totals, student_limits
+from d3stats.resampling import (
+    bootstrap_limits,
+    cluster_totals,
+    clustered_share,
+    proportion_interval,
+    share,
+    share_limits,
+    student_limits,
+)
 from d3stats.result import EstimatesResult
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]
@@ -34,8 +51,12 @@ __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_pow
 Floats = NDArray[np.float64]
 
 
-PoweredKind = Literal["t", "percentile", "basic", "bca", "studentised"]
+PoweredKind = Literal["MOVER", "t", "percentile", "basic", "bca", "studentised"]
 FEW_LABELS = 20
+FEW_DIFFERENT = 10
+"""Below so many labels that are not the judge's, no error is estimated from their spread."""
+UNLIKE = 0.01
+"""Level of the test that labelled items have the judge's scores of the others."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +78,7 @@ class PredictionPowered(EstimatesResult):
     width_ratio : float or None
         Width of the interval over that of the labels alone; None where one has none.
     worth_labels : float or None
-        How many labels alone would give the same standard error.
+        How many labels alone would give an interval of the same width.
     n_labelled, n_unlabelled : int
         Items with and without a label.
 
@@ -69,12 +90,12 @@ class PredictionPowered(EstimatesResult):
     >>> judge = np.where(rng.random(1000) < 0.9, truth, ~truth)
     >>> found = prediction_powered_mean(judge, np.where(np.arange(1000) < 100, truth, np.nan))
     >>> print(found)
-    prediction-powered mean: 0.700 [0.638, 0.762] (95 % t, n = 1000)
-    labels-only mean: 0.670 [0.576, 0.764] (95 % t, n = 100)
-    judge-only mean: 0.649 [0.619, 0.679] (95 % t, n = 1000)
-    judge - label: -0.060 [-0.122, 0.002] (95 % t, n = 100)
+    prediction-powered mean: 0.700 [0.638, 0.758] (95 % MOVER, n = 1000)
+    labels-only mean: 0.670 [0.573, 0.754] (95 % Wilson, n = 100)
+    judge-only mean: 0.649 [0.619, 0.678] (95 % Wilson, n = 1000)
+    judge - label: -0.060 [-0.123, 0.002] (95 % MOVER, n = 100)
     >>> found.n_labelled, round(found.worth_labels), round(found.width_ratio, 2)
-    (100, 228, 0.66)
+    (100, 230, 0.66)
     """
 
     mean: Estimate
@@ -101,7 +122,7 @@ def prediction_powered_mean(
     *,
     cluster: ArrayLike | None = None,
     tuning: float | None = None,
-    kind: PoweredKind = "t",
+    kind: PoweredKind | None = None,
     level: float = 0.95,
     n_boot: int = 10_000,
     rng: RngLike = None,
@@ -119,8 +140,11 @@ def prediction_powered_mean(
         The question of each item; a question may have labelled and unlabelled items.
     tuning : float, optional
         lambda; by default the one with the smallest variance in [0, 1]. 1 is the untuned mean.
-    kind : {"t", "percentile", "basic", "bca", "studentised"}
-        Linearised with Student's t, or a bootstrap of clusters that tunes lambda again in each replicate.
+    kind : {"MOVER", "t", "percentile", "basic", "bca", "studentised"}, optional
+        "MOVER", the default for labels 0 and 1 with scores in [0, 1], puts limits together from those of the shares:
+        Jeffreys', or with clusters "cluster Wilson". "t" is linearised with Student's t; the others are bootstraps of
+        clusters that tune lambda again in each replicate. Where fewer than ten labels differ from the judge's score,
+        only "MOVER" gives an interval.
     level : float
         Level of the intervals, in (0, 1).
     n_boot, rng : int; Generator, int or None
@@ -145,51 +169,60 @@ def prediction_powered_mean(
     >>> judge = np.where(rng.random(1000) < 0.9, truth, ~truth)
     >>> result = prediction_powered_mean(judge, np.where(np.arange(1000) < 100, truth, np.nan))
     >>> print(result.mean)
-    prediction-powered mean: 0.700 [0.638, 0.762] (95 % t, n = 1000)
+    prediction-powered mean: 0.700 [0.638, 0.758] (95 % MOVER, n = 1000)
     >>> round(result.tuning, 2), round(result.width_ratio, 2)
     (0.69, 0.66)
     """
-    return _powered(judge, label, cluster, tuning, kind, level, n_boot, rng, name, tested=False)
+    f = numbers("judge", judge)
+    system = _System(f, numbers("label", label, f.size))
+    return _powered((system,), cluster, tuning, kind, level, n_boot, rng, name)
 
 
 def _powered(
-    judge: ArrayLike, label: ArrayLike, cluster: ArrayLike | None, tuning: float | None, kind: PoweredKind,
-    level: float, n_boot: int, rng: RngLike, name: str, *, tested: bool,
+    systems: tuple[_System, ...], cluster: ArrayLike | None, tuning: float | None, kind: PoweredKind | None,
+    level: float, n_boot: int, rng: RngLike, name: str,
 ) -> PredictionPowered:  # fmt: skip
-    choice("kind", kind, get_args(PoweredKind))
+    """Return the powered mean of one system, or of the second minus the first, with a test of 0."""
+    if kind is not None:
+        choice("kind", kind, get_args(PoweredKind))
     level = probability("level", level, open_interval=True)
     if tuning is not None:
         tuning = probability("tuning", tuning)
-    f = numbers("judge", judge)
-    y = numbers("label", label, f.size)
-    codes = common_codes([("cluster", cluster, f.size)])
-    judged = ~np.isnan(f)
+    every, tested = _System.difference(*systems) if len(systems) > 1 else systems[0], len(systems) > 1
+    codes = common_codes([("cluster", cluster, every.f.size)])
+    judged = ~np.isnan(every.f)
     notes: tuple[str, ...] = ()
     if not judged.all():
-        lost = int((~judged & ~np.isnan(y)).sum())
+        lost = int((~judged & ~np.isnan(every.y)).sum())
         notes = (
-            f"{int((~judged).sum())} of {f.size} items have no judge's score and were left out, "
-            f"{lost} of {int((~np.isnan(y)).sum())} labelled ones among them",
+            f"{int((~judged).sum())} of {every.f.size} items have no judge's score and were left out, "
+            f"{lost} of {int((~np.isnan(every.y)).sum())} labelled ones among them",
         )
-    f, y = f[judged], y[judged]
-    units = np.arange(f.size) if codes is None else codes[0][judged]
+    f, y = every.f[judged], every.y[judged]
     known = ~np.isnan(y)
+    systems = tuple(_System(one.f[judged], np.where(known, one.y[judged], np.nan)) for one in systems)
+    units = np.arange(f.size) if codes is None else np.unique(codes[0][judged], return_inverse=True)[1]
     if known.sum() < 3 or known.all():
         raise ValueError(
             "labels must be known for at least three items and unknown for at least one; "
             f"got {int(known.sum())} of {f.size}"
         )
-    rows = _rows(f, y, known)
-    totals = cluster_totals(rows, units)
+    totals = cluster_totals(_rows(f, y, known), units)
     scarce = totals[:, 0] > 0
     if scarce.sum() < 3:
         raise ValueError(
             "labels must come from at least three clusters to show the variation between clusters; got "
             f"{int(scarce.sum())}"
         )
+    what = "items" if codes is None else "clusters"
     if scarce.sum() < FEW_LABELS:
-        what = "items" if codes is None else "clusters"
         notes += (f"only {int(scarce.sum())} {what} are labelled, so intervals are approximate",)
+    notes += _unlike(f, known, units, clustered=codes is not None)
+    shares = all(one.of_shares for one in systems)
+    if kind == "MOVER" and not shares:
+        raise ValueError("kind must not be 'MOVER' unless labels are 0 or 1 and scores in [0, 1]; got others")
+    kind = kind or ("MOVER" if shares else "t")
+    bounds = (-1.0 if tested else 0.0, 1.0) if shares else (-np.inf, np.inf)
     a, b = _influences(totals)
     own = _best_tuning(a, b)
     used = min(max(own, 0.0), 1.0) if tuning is None else tuning
@@ -198,34 +231,72 @@ def _powered(
     value = float(_mean(totals.sum(axis=0), used))
     se, df = error_of_two_samples(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
     clusters = None if codes is None else len(totals)
+    differing = len(np.unique(units[known & (y != f)]))
+    blind = ""
+    if differing < FEW_DIFFERENT:
+        blind = (
+            f"no interval, because only {differing} of {int(scarce.sum())} labelled {what} differ from the judge: too "
+            f"few to show how often it errs{', except with kind=MOVER' if shares else ''}"
+        )
 
-    def estimate(what: str, at: float, error: float, degrees: float, n: int, many: int | None) -> Estimate:
-        low, high, p = student_limits(at, error, degrees, level) if error > 0 else (None, None, None)
-        return Estimate(name=what, value=at, low=low, high=high, kind="t" if many is None else "cluster t", n=n,
+    def estimate(at: str, value: float, error: float, degrees: float, n: int, many: int | None) -> Estimate:
+        low, high, p = student_limits(value, error, degrees, level) if error > 0 else (None, None, None)
+        return Estimate(name=at, value=value, low=low, high=high, kind="t" if many is None else "cluster t", n=n,
                         se=error, level=level, n_clusters=many, p_value=p if tested else None,
                         note="" if error > 0 else "no spread in the data")  # fmt: skip
 
-    mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
-    if kind != "t":
-        mean = _bootstrapped(mean, totals, tuning, kind, n_boot, rng)
-    n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
-
     def mean_of(
-        what: str, above: Floats, below: Floats, labelled: NDArray[np.bool_], *size: int | None
+        at: str, above: Floats, below: Floats, labelled: NDArray[np.bool_], *size: int | None
     ) -> Estimate:
-        at = float(above.sum() / below.sum())
-        error = error_of_two_samples((above - at * below) / below.sum(), labelled)
-        return estimate(what, at, *error, *size)  # type: ignore[arg-type]
+        value = float(above.sum() / below.sum())
+        error = error_of_two_samples((above - value * below) / below.sum(), labelled)
+        return estimate(at, value, *error, *size)  # type: ignore[arg-type]
 
+    n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
+    everything = np.ones(len(totals), dtype=bool)
     n_lab, lab, seen, n_rest, rest = totals.T
     alone = mean_of(f"labels-only {name}", lab, n_lab, scarce, n_known, n_scarce)
-    everything = np.ones(len(totals), dtype=bool)
     naive = mean_of(f"judge-only {name}", seen + rest, n_lab + n_rest, everything, f.size, clusters)
     bias = mean_of("judge - label", seen - lab, n_lab, scarce, n_known, n_scarce)
+    mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
+    if shares:
+        own_units = None if codes is None else units
+
+        def together(estimate: Estimate, tuning: float, *, powered: bool, sign: float = 1.0) -> Estimate:
+            parts = [_shares(one, own_units, tuning, powered=powered) for one in systems]
+            signs = (-sign, sign) if tested else (sign,)
+            return _put_together(estimate, parts, signs, bounds if powered else (-1.0, 1.0), tested=tested)
+
+        bias = together(bias, 1.0, powered=False, sign=-1.0)
+        if not tested:
+            alone, naive = (
+                _share(estimate, values, own)
+                for estimate, values, own in (
+                    (alone, y[known], None if codes is None else units[known]),
+                    (naive, f, own_units),
+                )
+            )
+        else:
+            alone = together(alone, 0.0, powered=False)
+    elif blind:
+        bias = replace(bias, low=None, high=None, p_value=None, note=blind)
+    if kind == "MOVER":
+        labels_alone = tuning == 0
+        mean = (
+            replace(alone, name=mean.name, n=mean.n, n_clusters=clusters)
+            if labels_alone
+            else together(mean, used, powered=True)
+        )
+    elif blind and used > 0:
+        mean = replace(mean, low=None, high=None, p_value=None, note=blind)
+    elif kind != "t":
+        mean = _bootstrapped(mean, totals, tuning, kind, n_boot, rng)
+    if mean.low is not None and mean.high is not None:
+        mean = replace(mean, low=max(mean.low, bounds[0]), high=min(mean.high, bounds[1]))
     ratio = None
     if mean.low is not None and mean.high is not None and alone.low is not None and alone.high is not None:
         ratio = (mean.high - mean.low) / (alone.high - alone.low)
-    worth = n_known * (alone.se / se) ** 2 if se > 0 and alone.se else None
+    worth = n_known / ratio**2 if ratio else None
     return PredictionPowered(mean, alone, naive, bias, used, ratio, worth, n_known, f.size - n_known, notes)
 
 
@@ -237,7 +308,7 @@ def prediction_powered_difference(
     *,
     cluster: ArrayLike | None = None,
     tuning: float | None = None,
-    kind: PoweredKind = "t",
+    kind: PoweredKind | None = None,
     level: float = 0.95,
     n_boot: int = 10_000,
     rng: RngLike = None,
@@ -273,12 +344,192 @@ def prediction_powered_difference(
     columns = {"judge_a": numbers("judge_a", judge_a)}
     for what, values in (("label_a", label_a), ("judge_b", judge_b), ("label_b", label_b)):
         columns[what] = numbers(what, values, columns["judge_a"].size)
-    label = columns["label_b"] - columns["label_a"]
     one = int((np.isnan(columns["label_a"]) != np.isnan(columns["label_b"])).sum())
-    judge = columns["judge_b"] - columns["judge_a"]
-    result = _powered(judge, label, cluster, tuning, kind, level, n_boot, rng, name, tested=True)
+    systems = tuple(_System(columns[f"judge_{at}"], columns[f"label_{at}"]) for at in "ab")
+    result = _powered(systems, cluster, tuning, kind, level, n_boot, rng, name)
     note = f"{one} items with a label of one system alone count as unlabelled"
     return replace(result, notes=(*result.notes, note)) if one else result
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """A judge's scores and the labels of one system, NaN where missing."""
+
+    f: Floats
+    y: Floats
+
+    @classmethod
+    def difference(cls, a: _System, b: _System) -> _System:
+        """Return b - a; an item is labelled where both are."""
+        return cls(b.f - a.f, b.y - a.y)
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether labels are 0 or 1 and scores between."""
+        known = self.y[~np.isnan(self.y)]
+        return bool(np.isin(known, (0.0, 1.0)).all() and (self.f >= 0).all() and (self.f <= 1).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What a mean of labels 0 and 1 is the sum of, each part with limits of its own.
+
+    The parts are the labels where the judge says 1 and where it says 0 (scores below a half), what is left of the
+    labelled items' scores, and the unlabelled items' scores. `influence` has a row per cluster; `reach` gives, for a
+    level, how far each part may be below and above its estimate.
+    """
+
+    influence: Floats
+    reach: Callable[[float], tuple[Floats, Floats]]
+
+    @property
+    def error_seen(self) -> bool:
+        """Whether labels differ both where the judge says 1 and where it says 0."""
+        return bool(self.influence[:, :2].any(axis=0).all())
+
+
+def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, powered: bool) -> _Parts:
+    """Return the parts of the prediction-powered mean, or (not `powered`) of the labelled items' mean y - tuning f."""
+    f, y = system.f, system.y
+    known = ~np.isnan(y)
+    binary = bool(np.isin(f, (0.0, 1.0)).all())
+    says = (f >= 0.5).astype(float)
+    has = known.astype(float)
+    one, zero, truth = has * says, has * (1 - says), np.where(known, y, 0.0)
+    n, m = has.sum(), (1 - has).sum()
+    ones, zeros = one.sum(), zero.sum()
+    both = truth.sum() / n
+    # A judge that never says 1 on labelled items has no effect there that could be seen.
+    high = float(truth @ one / ones) if ones else float(both)
+    low = float(truth @ zero / zeros) if zeros else float(both)
+    weight = float(says.mean() if powered else ones / n)
+    slope = high - low - tuning
+    rest = (high - low) * says - tuning * f
+    left, seen = float(rest @ has / n), float(f @ (1 - has) / m)
+    size = tuning if powered else 0.0
+    columns = np.column_stack(
+        [
+            one * (truth - high) * (weight / ones if ones else 0.0),
+            zero * (truth - low) * ((1 - weight) / zeros if zeros else 0.0),
+            has * (rest - left) / n,
+            (1 - has) * (f - seen) * size / m,
+        ]
+    )
+    influence = columns if units is None else cluster_totals(columns, units)
+    labelled = (has if units is None else cluster_totals(has[:, None], units)[:, 0]) > 0
+
+    shares = [(weight, truth * one, one), (1 - weight, truth * zero, zero)]
+    if binary:
+        shares += [(slope, f * has, has), (size, f * (1 - has), 1 - has)]
+    counts = [np.column_stack(each[1:]) for each in shares]
+    sums = [
+        each.sum(axis=0, keepdims=True) if units is None else cluster_totals(each, units) for each in counts
+    ]
+
+    def limits(counted: Floats, level: float) -> tuple[float, float]:
+        if not counted[:, 1].any():
+            return 0.0, 1.0
+        if units is None:
+            x, size = map(round, counted[0].tolist())
+            ends = proportion_interval(x, size, kind="Jeffreys", level=level)
+            return float(ends[0]), float(ends[1])
+        found = share_limits(counted[:, 0], counted[:, 1], level)
+        return (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
+
+    def reach(level: float) -> tuple[Floats, Floats]:
+        below, above = np.zeros((2, 4))
+        for k, ((by, _, _), counted) in enumerate(zip(shares, sums, strict=True)):
+            x, size = counted.sum(axis=0)
+            at = (high, low)[k] if k < 2 else x / size
+            ends = sorted(by * (end - at) for end in limits(counted, level))
+            below[k], above[k] = -ends[0], ends[1]
+        if not binary:
+            for k, part in ((2, labelled), (3, ~labelled)):
+                se, df = error_of_two_samples(influence[:, k], part if part.any() else ~part)
+                half = student_limits(0.0, se, df, level)[1] if se > 0 else 0.0
+                below[k], above[k] = half, half
+        return np.maximum(below, 0.0), np.maximum(above, 0.0)
+
+    return _Parts(influence, reach)
+
+
+def _put_together(
+    estimate: Estimate, parts: list[_Parts], signs: tuple[float, ...], bounds: tuple[float, float], *, tested: bool
+) -> Estimate:  # fmt: skip
+    """Return the estimate with limits from those of its parts (MOVER); parts are as correlated as their influences."""
+    influence = np.concatenate(
+        [sign * part.influence for sign, part in zip(signs, parts, strict=True)], axis=1
+    )
+    products = influence.T @ influence
+    size = np.sqrt(np.diag(products))
+    spread = np.outer(size, size)
+    alike = np.divide(products, spread, out=np.zeros_like(products), where=spread > 0)
+    np.fill_diagonal(alike, 1.0)
+
+    def limits(level: float) -> tuple[float, float]:
+        ends = [part.reach(level)[:: 1 if sign > 0 else -1] for sign, part in zip(signs, parts, strict=True)]
+        below, above = (np.concatenate([end[side] for end in ends]) for side in (0, 1))
+        low, high = (float(np.sqrt(max(d @ alike @ d, 0.0))) for d in (below, above))
+        return max(estimate.value - low, bounds[0]), min(estimate.value + high, bounds[1])
+
+    low, high = limits(estimate.level)
+    p = None
+    if tested:
+        p = _level_at_zero(limits) if estimate.value else 1.0
+    se = estimate.se if all(part.error_seen for part in parts) else None
+    return replace(estimate, low=low, high=high, se=se, kind="MOVER", p_value=p, note="")
+
+
+def _level_at_zero(limits: Callable[[float], tuple[float, float]]) -> float:
+    """Return 1 minus the level at which the limits just reach 0."""
+    from scipy.optimize import brentq
+
+    def short(quantile: float) -> float:
+        """Return how far the limits end before 0, negative where they hold it."""
+        low, high = limits(float(1 - 2 * ndtr(-quantile)))
+        return max(low, -high)
+
+    least, most = 1e-9, 8.0  # normal quantiles; beyond 8 a level is 1
+    if short(least) <= 0 or short(most) >= 0:
+        return 1.0 if short(least) <= 0 else float(2 * ndtr(-most))
+    return float(2 * ndtr(-brentq(short, least, most, xtol=1e-7)))
+
+
+def _share(estimate: Estimate, values: Floats, units: NDArray[np.int64] | None) -> Estimate:
+    """Return the mean of 0 and 1 with limits of a share; of other numbers as it is."""
+    if not np.isin(values, (0.0, 1.0)).all():
+        return estimate
+    if units is None:
+        made = share(int(values.sum()), values.size, level=estimate.level)
+    else:
+        codes = np.unique(units, return_inverse=True)[1]
+        made = clustered_share(values, np.ones(values.size), codes, level=estimate.level)
+    return replace(estimate, low=made.low, high=made.high, kind=made.kind, note=made.note)
+
+
+def _unlike(
+    f: Floats, known: NDArray[np.bool_], units: NDArray[np.int64], *, clustered: bool
+) -> tuple[str, ...]:
+    """Say that the judge scores labelled items otherwise than the rest: then they are hardly a random part."""
+    seen, rest = f[known], f[~known]
+    if np.isin(f, (0.0, 1.0)).all() and not clustered:
+        from scipy.stats import fisher_exact
+
+        table = [[int((part == value).sum()) for value in (0.0, 1.0)] for part in (seen, rest)]
+        p = float(fisher_exact(np.array(table))[1])
+    else:
+        # The spread of all items, since labels at random leave it the same in both parts.
+        away = cluster_totals((f - f.mean())[:, None], units)[:, 0]
+        se = float(
+            np.sqrt(away @ away * len(away) / (len(away) - 1) / f.size * (1 / seen.size + 1 / rest.size))
+        )
+        p = student_limits(float(seen.mean() - rest.mean()), se, len(away) - 1, 0.95)[2] if se > 0 else 1.0
+    if p >= UNLIKE:
+        return ()
+    return (
+        f"WARNING: the judge's mean is {seen.mean():.3f} on labelled and {rest.mean():.3f} on unlabelled items (p = "
+        f"{p:.2g}): the labelled items are no random part, and the mean may be biased",
+    )
 
 
 def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:

@@ -19,18 +19,22 @@ from d3stats._words import counted, setting
 from d3stats.inference.tables import (
     Fields,
     blank_clusters,
+    is_table,
     place_of,
     question_clusters,
     read_source,
+    read_table,
     unread_note,
 )
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
+from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
 if TYPE_CHECKING:
+    from d3stats.inference.comparison.run_tables import RecordedLog
     from d3stats.log.reader import DebateLog
 
 __all__ = ["Ratings", "as_ratings"]
@@ -56,6 +60,8 @@ CORRECTNESS = (
 
 LABEL = "label"
 """Name of the column of right answers when it is put beside the raters."""
+DECISION = "decision"
+"""Name of the decisions of debates when they are put beside the raters."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +87,8 @@ class Ratings:
         Questions, or items where they are their own clusters.
     notes : tuple of str
         What was done to get here.
+    declared : bool
+        Whether the caller named the categories. If not, a coefficient counts those that occur in the ratings compared.
 
     Examples
     --------
@@ -92,8 +100,8 @@ class Ratings:
     (3, ('j', 'k'), [1.0, 3.0, 5.0], [[2, 0, 0], [0, 1, 1], [0, 0, 1]])
     >>> ratings.of(["k", "label"]).codes.tolist()
     [[0, 0], [2, 1], [-1, 2]]
-    >>> ratings.where(ratings.codes[:, 1] >= 0).items
-    ('0', '1')
+    >>> ratings.where(ratings.codes[:, 1] >= 0).items, ratings.of(["k"]).occurring().categories
+    (('0', '1'), ('1', '5'))
     """
 
     items: tuple[str, ...]
@@ -104,6 +112,7 @@ class Ratings:
     cluster: Codes
     cluster_names: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    declared: bool = False
 
     def __post_init__(self) -> None:
         n, q = len(self.items), len(self.categories)
@@ -212,6 +221,19 @@ class Ratings:
             cluster=self.cluster[items],
         )
 
+    def occurring(self) -> Ratings:
+        """Leave out categories that no rater used, unless the caller named the categories; the label does not count."""
+        used: NDArray[np.bool_] = np.asarray(self.counts.any(axis=0), dtype=np.bool_)
+        if self.declared or used.all():
+            return self
+        move = np.append(np.where(used, np.cumsum(used) - 1, MISSING), MISSING)
+        return replace(
+            self,
+            categories=tuple(compress(self.categories, used.tolist())),
+            codes=move[self.codes],
+            label=None if self.label is None else move[self.label],
+        )
+
 
 def as_ratings(
     source: Any,
@@ -239,10 +261,12 @@ def as_ratings(
     round_number : int, optional
         The round whose votes are taken; by default each debate's last.
     categories : sequence, optional
-        Every category that could have been chosen, in order; by default those that occur. A measure may depend
-        on categories that no rater chose.
+        Every category that could have been chosen, in order; by default those that occur. Gwet's coefficients and
+        the order of words depend on categories that no rater chose only if they are named here.
     raters : sequence of str, optional
-        Keep these, in this order; "label" means the right answers.
+        Keep these, in this order; "label" means the right answers. "decision" means the recorded decision of each
+        debate of a log. In a log that records none it is the plurality of the votes of the last round, and where a
+        round is chosen, of that round. In a table of items it is the column of this name.
     repeats : {"refuse", "separate"}
         What a second vote of a rater on an item is: an error, or the vote of another rater, "NAME (2)".
     by : {"debate", "question"}
@@ -280,8 +304,14 @@ def as_ratings(
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
         ratings = source if categories is None else _recoded(source, categories)
     else:
-        table = _long_table(source, round_number, repeats, by, missing_values, columns, encoding)
+        asked = () if raters is None else raters
+        table = _long_table(source, round_number, repeats, by, missing_values, columns, encoding, asked)
         ratings = _from_table(*table, categories)
+    if raters is not None and LABEL in raters and ratings.label is None and LABEL not in ratings.raters:
+        raise ValueError(
+            f"{LABEL} must be given to be compared; got no right answer in {counted(ratings.n_items, 'item')}; "
+            f"add a column {LABEL!r}, or choose another rater of {', '.join(map(repr, ratings.raters[:12]))}"
+        )
     return ratings if raters is None else ratings.of(raters)
 
 
@@ -299,7 +329,8 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
     cluster[item], clusters = pd.factorize(table["cluster"])
     judged, who, together = (tuple(map(str, each)) for each in (items, raters, clusters))
     notes = (*notes, *_strangers(codes, label, who))
-    return Ratings(judged, who, names, codes, label if labelled else None, cluster, together, notes)
+    return Ratings(judged, who, names, codes, label if labelled else None, cluster, together, notes,
+                   declared=categories is not None)  # fmt: skip
 
 
 def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:
@@ -363,7 +394,7 @@ def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
         raise ValueError(f"categories must list all that occur in the data; got none named {gone[0]!r}")
     move = np.array([*(names.index(c) if c in names else MISSING for c in source.categories), MISSING])
     label = None if source.label is None else move[source.label]
-    return replace(source, categories=names, codes=move[source.codes], label=label)
+    return replace(source, categories=names, codes=move[source.codes], label=label, declared=True)
 
 
 def _long_table(
@@ -374,17 +405,31 @@ def _long_table(
     missing_values: Iterable[str] | None,
     columns: Columns,
     encoding: str | None,
+    asked: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
+    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater.
+
+    Where the decision is `asked` for, it is a rater too, and the only one if no other is.
+    """
+    decided, alone = DECISION in asked, DECISION in asked and {*asked} <= {LABEL, DECISION}
     named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
     reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
-    source, notes = read_source(source, FIELDS, **reading)
+    recorded = _recorded(source, reading) if decided else None
+    if recorded is not None:
+        source, notes = recorded.trajectories, list(recorded.trajectories.notes)
+        decided, alone = (flag and DECISION not in source.seats for flag in (decided, alone))
+    else:
+        source, notes = read_source(source, FIELDS, **reading)
     if not isinstance(source, pd.DataFrame):
         missing_values = ()  # words that are left in a log are answers
     if isinstance(source, Trajectories):
-        table = _of_trajectories(source, round_number, by, notes)
+        table = _of_decisions(recorded, round_number, by, notes) if recorded and decided else None
+        if table is None or not alone:
+            table = pd.concat([_of_trajectories(source, round_number, by, notes), table])
     elif isinstance(source, pd.DataFrame):
-        table = _of_frame(source, round_number, notes, named)
+        table = _of_frame(source, round_number, notes, named, decided)
+        if alone and DECISION in set(table["rater"]):
+            table = table[table["rater"] == DECISION]
     elif hasattr(source, "turns") and hasattr(source, "verdicts"):
         table = _of_log(source, round_number, by, notes)
     else:
@@ -462,6 +507,68 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
     return turns.set_axis(about.index, axis=0)
 
 
+def _recorded(source: Any, reading: dict[str, Any]) -> RecordedLog | None:
+    """Return a log with its decisions; None for a table of items."""
+    from d3stats.inference.comparison.run_tables import as_recorded
+
+    if isinstance(source, (str, Path)):
+        path = as_path(source)
+        own = {name: reading[name] for name in ("columns", "encoding")}
+        table = is_table(path) and read_table(path, FIELDS, **own) is not None
+    else:
+        table = is_frame(source) and not FIELDS.is_log(as_frame(source).columns, reading["columns"])
+    return None if table else as_recorded(source, **reading)
+
+
+def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[str]) -> NDArray[np.object_]:
+    """Return the decision of each debate, None where there is none, and say what it was taken from."""
+    t = log.trajectories
+    if t.coding == "correctness":
+        raise ValueError(
+            f"{DECISION} needs votes that are answers; got a log of right and wrong votes, whose accuracy "
+            "d3stats.compare and d3stats.replay show"
+        )
+    if by != "debate":
+        raise ValueError(
+            f"{DECISION} needs {setting('by', 'debate')}; got {by!r}, and a question has no decision"
+        )
+    n = int((t.depth > 0).sum())
+    if round_number is None and log.usable:
+        known, other = int(log.known.sum()), int(log.differs.sum())
+        said = f"{DECISION} is the recorded decision of {known} of {n} debates"
+        said += "; debates without one are left out" if known < n else ""
+        said += f"; in {other} it is not the plurality of the last votes" if other else ""
+        notes.append(said)
+        return log.decision
+    at = np.maximum(t.depth if round_number is None else np.minimum(round_number, t.depth), 1) - 1
+    verdict = t.verdicts()[np.arange(len(t)), at]
+    cast = verdict != MISSING
+    if not cast.any():
+        raise ValueError(
+            f"{DECISION} must be known in some debate; got no decision and no vote in {n} debates"
+        )
+    tied = int((t.tied()[np.arange(len(t)), at] & cast).sum())
+    which = "the last round" if round_number is None else f"round {round_number}"
+    said = f"{DECISION} is the plurality of the votes of {which} in {int(cast.sum())} of {n} debates"
+    said += "" if log.usable else ", because no decision is recorded"
+    said += f"; ties, {tied}, go to the tied answer in the lowest seat" if tied else ""
+    said += "; debates without a vote are left out" if cast.sum() < n else ""
+    notes.append(said)
+    words: NDArray[np.object_] = np.array([*t.answers, None], dtype=object)
+    return np.asarray(words[verdict], dtype=object)
+
+
+def _of_decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    t, decision = log.trajectories, _decisions(log, round_number, by, notes)
+    row = np.flatnonzero(t.depth > 0)
+    names, cluster, label = (
+        np.asarray(x, dtype=object) for x in (t.debates, t.cluster_names, [*t.answers, None])
+    )
+    columns = {"item": names[row], "rater": DECISION, "vote": decision[row]}
+    columns |= {"cluster": cluster[t.cluster[row]], "label": label[t.label[row]]}
+    return pd.DataFrame(columns, index=names[row])
+
+
 def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
     if t.coding == "correctness":
         notes.append(CORRECTNESS)
@@ -497,7 +604,9 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     return pd.DataFrame(columns, index=debates)
 
 
-def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str) -> pd.DataFrame:
+def _of_frame(
+    frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str, decided: bool = False
+) -> pd.DataFrame:
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
         notes.append("clusters are those of the column 'question'")
@@ -513,6 +622,12 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
             notes += _which_round(round_number, n_rounds, long["round"])
         elif round_number is not None:
             raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
+        if decided and DECISION in given and DECISION not in set(long["rater"]):
+            item, items = pd.factorize(long["item"])
+            said = frame[[DECISION]].reset_index(drop=True).loc[long.index].assign(item=long["item"])
+            one = _one_per_item(said, DECISION, item, len(items))
+            first = ~pd.Series(item, index=long.index).duplicated()
+            long = pd.concat([long, long.assign(rater=DECISION, vote=one)[first]])
         return long.drop(columns="round", errors="ignore")
     if {"rater", "vote"} & given:
         absent = [name for name in _LONG if name not in given]
@@ -525,7 +640,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
         raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
-    raters = [name for name in others if plain(name) not in _NO_RATERS]
+    raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:

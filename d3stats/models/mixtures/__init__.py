@@ -13,7 +13,7 @@ from d3stats.models.mixtures.fit import (
     fit_beta_binomial_mixture_batch,
     likelihood_ratio_test,
 )
-from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, paired_bootstrap_ks
+from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, ks_upper
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.models.mixtures.result import (
     ConvergenceError,
@@ -54,9 +54,9 @@ __all__ = [
     "fit_rounds",
     "ks_distance",
     "ks_noise",
+    "ks_upper",
     "latent_ks",
     "likelihood_ratio_test",
-    "paired_bootstrap_ks",
     "parametric_bootstrap",
     "pmf_ks",
     "refit",

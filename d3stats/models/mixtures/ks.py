@@ -1,8 +1,8 @@
 """The Kolmogorov-Smirnov distance between two rounds of the same debates, and how much of it is noise.
 
 ``D = max_x |F_a(x) - F_b(x)|`` cannot be read alone, because it shrinks with the number of debates whether or not they
-have settled. It is therefore reported with its paired bootstrap (how large may the true D be?) and its paired
-permutation null (how large is D when nothing drifts?). Both resample clusters, the questions, and not votes.
+have settled. So there are an upper confidence limit (how large may the true D be?) and a paired permutation null (how
+large is D when nothing drifts?). The units of both are clusters, the questions, and not votes.
 
 On the same debates D is at most the share of debates whose count changed. The converse is false: swap half
 the debates at 0 with half at n and D is 0 while every verdict flips.
@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, integer, nonnegative, probability, whole_numbers
-from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
+from d3stats.resampling.bounded_means import betting_upper
+from d3stats.resampling.clusters import cluster_totals, swapped_totals
 
-__all__ = ["empirical_ks", "ks_distance", "ks_noise", "paired_bootstrap_ks"]
+__all__ = ["empirical_ks", "ks_distance", "ks_noise", "ks_upper"]
 
 _SUM_TOLERANCE = 1e-6
 
@@ -96,53 +97,55 @@ def empirical_ks(
     return float(np.abs(total).max(initial=0.0) / weight.sum())
 
 
-def paired_bootstrap_ks(
+def ks_upper(
     successes_a: ArrayLike,
     trials_a: ArrayLike,
     successes_b: ArrayLike,
     trials_b: ArrayLike,
-    weights: ArrayLike | None = None,
     *,
     cluster: ArrayLike | None = None,
-    n_boot: int = 2000,
-    rng: RngLike = None,
-) -> NDArray[np.float64]:
-    """Return bootstrap replicates of D, shape (n_boot,), by drawing whole clusters with both their rounds.
+    level: float = 0.95,
+) -> float:
+    """Return an upper confidence limit of D by betting, valid for any number of independent clusters.
 
-    A replicate of a maximum of absolute values is biased upwards, so an upper quantile of these is a
-    conservative upper bound of D; it is no lower bound. With the same `rng` the replicates do not depend on the order
-    of the debates, nor on how clusters are numbered.
+    D is the largest of the differences F_a(x) - F_b(x) and F_b(x) - F_a(x), and each of these is the mean over debates
+    of values between -1 and 1. The limit is the largest of their limits. No number of values x makes the error larger
+    than 1 - level, because only the difference at which the true D lies must be below its own limit. A large cluster
+    counts with its debates, and the sizes of clusters are taken as given.
 
     Parameters
     ----------
     cluster : array of int, shape (debates,), optional
-        What is drawn together (the question), at least 2; by default each debate by itself. Other parameters as in
+        What is independent (the question); by default each debate by itself. Other parameters as in
         :func:`empirical_ks`.
-    n_boot : int
-        Number of replicates.
-    rng : Generator, int or None
-        Source of randomness.
+    level : float
+        Confidence of the limit, one-sided, in (0, 1).
 
     Returns
     -------
-    ndarray of float, shape (n_boot,)
+    float
+
+    Raises
+    ------
+    ValueError
+        As in :func:`empirical_ks`, or when `cluster` has another length.
 
     Examples
     --------
-    >>> d = paired_bootstrap_ks([0, 1, 2] * 40, [3] * 120, [0, 1, 3] * 40, [3] * 120, n_boot=500, rng=1)
-    >>> bool(1 / 3 - 0.15 < d.mean() < 1 / 3 + 0.15)
-    True
+    One of 61 questions changed its count; the second line is where none did.
+
+    >>> before, panel = [0, 1, 2] * 20 + [0], [3] * 61
+    >>> round(ks_upper(before, panel, [*before[:-1], 3], panel), 3)
+    0.104
+    >>> round(ks_upper(before, panel, before, panel), 3)
+    0.06
     """
-    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights=weights, cluster=cluster)
-    # A running batch numbers its clusters otherwise than its log does: draws go by what clusters hold.
-    totals = totals[np.lexsort(totals.T)]
-    replicates = resampled_totals(totals, n_boot, rng)
-    size = replicates[:, -1]
-    gap: NDArray[np.float64] = np.abs(replicates[:, :-1]).max(axis=1, initial=0.0)
-    # Only weights of zero can empty a replicate; it then has no distance at all.
-    if not (size > 0).all():
-        raise ValueError("weights must leave every replicate with debates; got clusters of weight 0")
-    return gap / size
+    alpha = 1.0 - probability("level", level, open_interval=True)
+    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights=None, cluster=cluster)
+    gaps = totals[:, :-1]
+    # Below the lowest rate both distribution functions are 0: a difference there could not have been seen.
+    unseen = np.zeros((len(gaps), 1))
+    return betting_upper(np.column_stack([gaps, -gaps, unseen]), alpha, totals[:, -1])
 
 
 def ks_noise(
@@ -164,12 +167,16 @@ def ks_noise(
 
     Parameters
     ----------
+    weights : array of float, shape (debates,), optional
+        How often each row counts; by default once.
+    cluster : array of int, shape (debates,), optional
+        What swaps together (the question); by default each debate by itself.
     quantiles : sequence of float
         Which quantiles of the null distribution of D to return.
     n_boot : int
         Number of permutations.
     rng : Generator, int or None
-        Source of randomness. Other parameters as in :func:`paired_bootstrap_ks` and :func:`empirical_ks`.
+        Source of randomness. Other parameters as in :func:`empirical_ks`.
 
     Returns
     -------
@@ -194,10 +201,7 @@ def _totals(*rounds: ArrayLike, weights: ArrayLike | None, cluster: ArrayLike | 
     codes = np.arange(len(weight)) if cluster is None else whole_numbers("cluster", cluster)
     if codes.size != len(weight):
         raise ValueError(f"cluster must have one value per debate ({len(weight)}); got {codes.size}")
-    totals = cluster_totals(np.column_stack([gaps * weight[:, None], weight]), codes)
-    if len(totals) < 2:
-        raise ValueError(f"cluster must hold at least 2 clusters to resample; got {len(totals)}")
-    return totals
+    return cluster_totals(np.column_stack([gaps * weight[:, None], weight]), codes)
 
 
 def _gaps(*rounds: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -185,7 +185,7 @@ def test_the_text_leads_with_the_effect_and_says_who_is_the_reference(three: Com
     several = str(three)
     assert "p adjusted over 3 pairs (holm)" in several
     assert several.count("  holm: p") == 3
-    assert several.count("McNemar's test assumes independent items") == 1
+    assert several.count("McNemar's test and the paired t over items assume independent items") == 1
 
 
 def test_tables_json_and_latex_hold_every_pair(three: Comparison) -> None:

@@ -64,12 +64,42 @@ def test_without_clusters_it_is_the_paired_t_of_scipy() -> None:
     a, b = rng.normal(size=(2, 57))
     found, scipy = paired_difference(a, b), stats.ttest_rel(b, a)
     limits = scipy.confidence_interval(0.95)
-    assert found.p("paired t") == found.p("cluster t") == pytest.approx(scipy.pvalue, rel=1e-9)
+    for test in ("paired t", "cluster t"):
+        assert found.p(test) == pytest.approx(scipy.pvalue, rel=1e-9)
     assert (found.difference.low, found.difference.high) == pytest.approx((limits.low, limits.high), rel=1e-9)
     assert found.correlation == pytest.approx(stats.pearsonr(a, b).statistic)
 
 
-@pytest.mark.parametrize("sizes", [[3] * 25, [1, 7, 2, 5, 3, 3, 9, 1, 4, 4, 2, 6]])
+def test_the_paired_t_of_published_tables_has_all_items_degrees_whatever_changed() -> None:
+    """80 items, 10 gained and 2 lost: t(79), beside the cluster t, which counts the items that changed."""
+    first = np.repeat([0.0, 1.0, 1.0, 0.0], [10, 2, 50, 18])
+    second = np.repeat([1.0, 0.0, 1.0, 0.0], [10, 2, 50, 18])
+    found, scipy = paired_difference(first, second), stats.ttest_rel(second, first)
+    published = found.tests[-1]
+    assert published.name == "paired t"
+    assert published.detail == f"t(79) = {scipy.statistic:.3f}, over items, n - 1"
+    assert published.p_value == pytest.approx(scipy.pvalue, rel=1e-9)
+    assert round(scipy.pvalue, 3) == 0.020
+    ours = found.p("cluster t")
+    assert ours is not None
+    assert ours > scipy.pvalue
+    assert found.test == "cluster t"
+
+
+def test_the_paired_t_of_dependent_items_says_that_it_is_not_valid_and_is_scipys() -> None:
+    rng = np.random.default_rng(31)
+    first, second = rng.normal(size=(2, 60))
+    found = paired_difference(first, second, np.repeat(np.arange(15), 4))
+    assert found.tests[-1].p_value == pytest.approx(stats.ttest_rel(second, first).pvalue, rel=1e-9)
+    assert any(
+        note.startswith("the paired t over items assumes independent items, but a cluster has up to 4")
+        for note in found.notes
+    )
+    one_cluster = paired_difference(first, second, np.zeros(60))
+    assert one_cluster.tests[-1].p_value is None
+
+
+@pytest.mark.parametrize("sizes", [[3] * 25, [1] * 40])
 def test_the_clustered_error_is_that_of_a_regression_on_a_constant(sizes: list[int]) -> None:
     import statsmodels.api as sm
 
@@ -258,7 +288,8 @@ def test_mcnemar_warns_of_clusters_and_is_refused_for_means_and_scores() -> None
     found = paired_difference(a, b, cluster)
     assert found.p("McNemar exact") is not None
     assert any(
-        "McNemar's test assumes independent items, but a cluster has up to 3" in n for n in found.notes
+        "McNemar's test and the paired t over items assume independent items, but a cluster has up to 3" in n
+        for n in found.notes
     )
     means = paired_difference(a, b, repeated=True)
     assert means.p("McNemar exact") is None
@@ -273,9 +304,23 @@ def test_mcnemar_warns_of_clusters_and_is_refused_for_means_and_scores() -> None
 
 def test_clusters_of_very_unequal_size_are_noted() -> None:
     rng = np.random.default_rng(10)
+    cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
+    a, b = rng.random((2, len(cluster)))
+    assert any("very unequal sizes (50 of 136" in note for note in paired_difference(a, b, cluster).notes)
+
+
+def test_one_cluster_with_most_items_has_neither_interval_nor_p_value() -> None:
+    rng = np.random.default_rng(10)
     cluster = np.concatenate([np.zeros(60), np.arange(1, 20)])
     a, b = rng.random((2, len(cluster)))
-    assert any("very unequal sizes (60 of 79" in note for note in paired_difference(a, b, cluster).notes)
+    found = paired_difference(a, b, cluster)
+    assert found.difference.low is None
+    assert found.difference.p_value is None
+    assert "one cluster has 60 of 79 items" in found.difference.note
+    assert found.first.low is None
+    assert "60 of 79" in found.first.note
+    for kind in ("percentile", "basic", "bca", "studentised"):
+        assert found.interval(kind).low is None, kind
 
 
 @pytest.mark.parametrize(
@@ -300,7 +345,10 @@ def test_what_is_no_pair_of_runs_is_refused(
 
 
 def test_asking_for_a_test_by_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(ValueError, match="test must be one of 'cluster t', 'paired t', 'sign flip'"):
+    with pytest.raises(
+        ValueError,
+        match="test must be one of 'cluster t', 'sign flip', 'McNemar exact', 'McNemar mid-p', 'paired t'",
+    ):
         paired_difference(DRUG, OTHER).p("anova")
 
 

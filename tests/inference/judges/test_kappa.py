@@ -209,6 +209,65 @@ def test_with_words_for_categories_the_order_of_weights_is_said() -> None:
     assert not cohen_kappa([1, 2, 3], [1, 3, 3], weights="linear").notes
 
 
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+@pytest.mark.parametrize("words", [False, True])
+def test_categories_that_no_rater_used_change_nothing_unless_they_are_named(
+    weights: str | None, words: bool
+) -> None:
+    table = votes(60, 3)
+    table = table.replace({0: "a", 1: "c", 2: "e"} if words else {0: 1, 1: 2, 2: 5}).astype(object)
+    strange = ["b", "d"] if words else [3, 4]
+    wide = table.assign(label=[*strange * 2, *table["r0"].iloc[4:]])
+    for of in PANEL:
+        setting = {} if of is krippendorff_alpha else {"weights": weights}
+        plain, labelled = of(table, **setting), of(wide, **setting)
+        assert labelled.estimate == plain.estimate
+        assert labelled.share == plain.share
+        assert labelled.categories == plain.categories
+    pair = as_ratings(wide).of(["r0", "r1"])
+    assert (
+        cohen_kappa(pair, weights=weights).estimate
+        == cohen_kappa(table[["r0", "r1"]], weights=weights).estimate
+    )
+    named = gwet_ac(table, weights=weights, categories=list("abcde") if words else [1, 2, 3, 4, 5])
+    assert len(named.categories) == 5
+    assert named.estimate.value > gwet_ac(table, weights=weights).estimate.value
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_weights_of_numbers_go_by_their_values(power: int) -> None:
+    name = {1: "linear", 2: "quadratic"}[power]
+    table = votes(90, 5).dropna().replace({0: 1, 1: 2, 2: 5}).astype(int)
+    at = np.array([1.0, 2.0, 5.0])
+    found = cohen_kappa(table[["r0", "r1"]], weights=name).estimate
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    cells = pd.crosstab(table["r0"], table["r1"]).to_numpy()
+    away = np.abs(at[:, None] - at) ** power
+    assert found.value == pytest.approx(inter_rater.cohens_kappa(cells, weights=away).kappa)
+    # By hand: disagreement of pairs over that of the two raters' answers at random.
+    one, two = table["r0"].to_numpy(), table["r1"].to_numpy()
+    within = (np.abs(one - two) ** power).mean()
+    assert found.value == pytest.approx(1 - within / (np.abs(one[:, None] - two) ** power).mean())
+    # Any other unit or origin of the numbers, and numbers between them that nobody gave, change nothing.
+    for other, named in ((table * 10 - 3, None), (table, [1, 2, 3, 4, 5])):
+        assert cohen_kappa(
+            other[["r0", "r1"]], weights=name, categories=named
+        ).estimate.value == pytest.approx(found.value)
+        assert fleiss_kappa(other, weights=name, categories=named).estimate.value == pytest.approx(
+            fleiss_kappa(table, weights=name).estimate.value
+        )
+
+
+def test_quadratic_fleiss_is_alpha_of_intervals_but_for_its_small_sample_factor() -> None:
+    krippendorff = pytest.importorskip("krippendorff")
+    table = votes(70, 8).dropna().replace({0: 1, 1: 2, 2: 5}).astype(float)
+    peer = krippendorff.alpha(table.to_numpy().T, level_of_measurement="interval")
+    n = table.size
+    found = fleiss_kappa(table, weights="quadratic").estimate.value
+    assert 1 - peer == pytest.approx((1 - found) * (n - 1) / n)
+    assert krippendorff_alpha(table, metric="interval").estimate.value == pytest.approx(peer)
+
+
 def test_alpha_does_not_see_items_with_one_rating_and_fleiss_sees_their_category() -> None:
     table = textbook()
     assert krippendorff_alpha(table).estimate.value == krippendorff_alpha(table.iloc[:11]).estimate.value

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
@@ -121,8 +121,10 @@ def test_the_clustered_error_is_a_plain_sum_over_clusters(n_clusters: int, seed:
 
 def test_clusters_repeated_word_for_word_give_the_error_of_one_copy() -> None:
     judge, label = (np.array(part, dtype=float) for part in joined())
-    thrice = prediction_powered_mean(np.tile(judge, 3), np.tile(label, 3), cluster=np.tile(np.arange(32), 3))
-    once = prediction_powered_mean(judge, label)
+    thrice = prediction_powered_mean(
+        np.tile(judge, 3), np.tile(label, 3), cluster=np.tile(np.arange(32), 3), kind="t"
+    )
+    once = prediction_powered_mean(judge, label, kind="t")
     assert thrice.mean.value == pytest.approx(once.mean.value)
     assert (thrice.mean.low, thrice.mean.high) == pytest.approx((once.mean.low, once.mean.high))
 
@@ -198,12 +200,168 @@ def test_bad_input_is_refused_in_words(
         prediction_powered_mean(judge, label, **options)  # type: ignore[arg-type]
 
 
-def test_data_without_spread_have_no_interval() -> None:
+def test_a_judge_whom_no_label_contradicts_may_still_err() -> None:
     found = prediction_powered_mean([1] * 30, [1] * 25 + [None] * 5)
-    assert found.mean.value == 1
-    assert found.mean.low is None
-    assert found.mean.note == "no spread in the data"
-    assert found.width_ratio is None
+    assert found.mean.value == found.mean.high == 1
+    assert found.mean.low is not None
+    assert 0.8 < found.mean.low < 0.95
+    assert found.mean.se is None
+    judge = np.arange(400) % 2.0
+    label = np.where(np.arange(400) < 50, judge, np.nan)
+    share = prediction_powered_mean(judge, label)
+    # Of 25 labels each where the judge says 1 and 0, none differs: up to .096 may (Jeffreys), half of it in the mean.
+    assert share.mean.high - share.mean.value > 0.045
+    assert share.bias.low is not None
+    assert share.bias.low < -0.04
+    assert share.bias.high > 0.04
+    assert share.bias.value == 0
+    for kind in ("t", "percentile"):
+        none = prediction_powered_mean(judge, label, kind=kind, n_boot=50, rng=1).mean  # type: ignore[arg-type]
+        assert none.low is None
+        assert none.note.startswith("no interval, because only 0 of 50 labelled items differ from the judge")
+    points = prediction_powered_mean(1 + 4 * judge, 1 + 4 * label)
+    assert points.mean.low is points.bias.low is None
+    assert points.mean.note.startswith("no interval, because only 0 of 50")
+
+
+def test_labels_where_the_judge_says_no_are_said_to_be_no_random_part() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(1000) < 0.8
+    judge = np.where(rng.random(1000) < 0.9, truth, ~truth).astype(float)
+    chosen = np.flatnonzero(judge == 0)[:100]
+    label = np.full(1000, np.nan)
+    label[chosen] = truth[chosen]
+    found = prediction_powered_mean(judge, label)
+    (note,) = (note for note in found.notes if note.startswith("WARNING"))
+    assert (
+        f"the judge's mean is 0.000 on labelled and {judge[np.isnan(label)].mean():.3f} on unlabelled" in note
+    )
+    assert found.mean.high is not None
+    assert found.mean.high > 0.8  # what it would be if every unlabelled 1 were right
+    for cluster in (None, np.arange(1000) // 5):
+        at_random = np.where(rng.permutation(1000) < 100, truth, np.nan)
+        assert not any(
+            "WARNING" in note for note in prediction_powered_mean(judge, at_random, cluster=cluster).notes
+        )
+    by_question = np.where(judge.reshape(200, 5).mean(axis=1) < 0.5, 1.0, np.nan).repeat(5) * truth
+    told = prediction_powered_mean(judge, by_question, cluster=np.arange(1000) // 5).notes
+    assert any("no random part" in note for note in told)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_errors_are_many_the_parts_give_the_interval_of_the_linearised_error(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(6000) < 0.5).astype(float)
+    judge = np.where(rng.random(6000) < 0.75, truth, 1 - truth)
+    label = np.where(np.arange(6000) < 1500, truth, np.nan)
+    scores = np.clip(judge * 0.6 + 0.4 * rng.random(6000), 0, 1)
+    cluster = np.arange(6000) // 3
+    for f, how in (
+        (judge, {}),
+        (scores, {}),
+        (judge, {"cluster": cluster}),
+        (scores, {"cluster": cluster}),
+    ):
+        parts = prediction_powered_mean(f, label, **how).mean  # type: ignore[arg-type]
+        plain = prediction_powered_mean(f, label, kind="t", **how).mean  # type: ignore[arg-type]
+        assert (parts.kind, parts.value, parts.se) == ("MOVER", plain.value, plain.se)
+        assert (parts.low, parts.high) == pytest.approx((plain.low, plain.high), abs=0.0015)
+    other = (rng.random(6000) < 0.5).astype(float)
+    second = np.where(rng.random(6000) < 0.75, other, 1 - other)
+    both = (judge, label, second, np.where(np.arange(6000) < 1500, other, np.nan))
+    parts, plain = (prediction_powered_difference(*both, kind=kind).mean for kind in ("MOVER", "t"))
+    assert (parts.low, parts.high) == pytest.approx((plain.low, plain.high), abs=0.003)
+    assert parts.p_value == pytest.approx(plain.p_value, abs=0.02)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_limits_lie_in_the_range_and_agree_with_the_test(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, right = int(rng.integers(8, 60)), rng.uniform(0.5, 1)
+    cluster = rng.integers(0, 12, n) if rng.random() < 0.5 else None
+    known = np.arange(n) < max(4, int(rng.uniform(0.2, 0.9) * n))
+    if cluster is not None:
+        cluster[:4] = np.arange(4)
+    columns = []
+    for _ in range(2):
+        truth = rng.random(n) < rng.uniform(0, 1)
+        judge = np.where(rng.random(n) < right, truth, ~truth).astype(float)
+        columns += [judge, np.where(known, truth, np.nan)]
+    found = prediction_powered_difference(*columns, cluster=cluster)
+    low, high, p = found.mean.low, found.mean.high, found.mean.p_value
+    assert low is not None
+    assert high is not None
+    assert p is not None
+    assert -1 <= low <= found.mean.value <= high <= 1
+    assert (p > 0.05) == (low <= 0 <= high) or abs(p - 0.05) < 1e-6
+    for at in (0, 2):
+        mean = prediction_powered_mean(columns[at], columns[at + 1], cluster=cluster).mean
+        assert mean.low is not None
+        assert mean.high is not None
+        assert 0 <= mean.low <= mean.high <= 1
+        assert mean.high > mean.low
+        # Exchanging right and wrong turns the interval round.
+        turned = prediction_powered_mean(1 - columns[at], 1 - columns[at + 1], cluster=cluster).mean
+        assert (1 - turned.high, 1 - turned.low) == pytest.approx((mean.low, mean.high), abs=1e-9)
+
+
+def _draw(
+    rng: np.random.Generator, right: tuple[float, float], share: float, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    truth = rng.random(1000) < share
+    judge = np.where(rng.random(1000) < np.where(truth, *right), truth, ~truth)
+    return judge.astype(float), np.where(np.arange(1000) < n, truth, np.nan)
+
+
+CELLS = [
+    (n, right, share)
+    for n in (20, 50, 200)
+    for right in ((0.6, 0.6), (0.9, 0.9), (0.98, 0.98), (1.0, 1.0), (0.98, 0.7))
+    for share in (0.1, 0.5, 0.95)
+]
+
+
+@pytest.mark.parametrize(("n", "right", "share"), [CELLS[i] for i in (3, 9, 21)])
+def test_the_interval_covers_whether_or_not_labels_contradict_the_judge(
+    n: int, right: tuple[float, float], share: float
+) -> None:
+    _covers(n, right, share, 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "right", "share"), CELLS)
+def test_the_interval_covers_in_every_cell(n: int, right: tuple[float, float], share: float) -> None:
+    _covers(n, right, share, 2000)
+
+
+def _covers(n: int, right: tuple[float, float], share: float, replicates: int) -> None:
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(replicates):
+        mean = prediction_powered_mean(*_draw(rng, right, share, n)).mean
+        assert mean.low is not None
+        assert mean.high is not None
+        hits += mean.low <= share <= mean.high
+    assert hits / replicates >= 0.93 - 3 * np.sqrt(0.93 * 0.07 / replicates)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("right", [0.6, 0.9, 0.98, 1.0])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_the_difference_of_equal_systems_is_rejected_as_often_as_said(
+    n: int, right: float, share: float
+) -> None:
+    rng = np.random.default_rng(2)
+    replicates = 1000
+    rejected = 0
+    for _ in range(replicates):
+        a, b = (_draw(rng, (right, right), share, n) for _ in range(2))
+        p = prediction_powered_difference(*a, *b).mean.p_value
+        assert p is not None
+        rejected += p <= 0.05
+    assert rejected / replicates <= 0.065 + 3 * np.sqrt(0.065 * 0.935 / replicates)
 
 
 def test_a_result_shows_itself_with_the_effect_first() -> None:

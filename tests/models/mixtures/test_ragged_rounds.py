@@ -11,7 +11,6 @@ from scipy import stats
 import d3stats
 from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.models.mixtures.fit import fit_beta_binomial
-from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
 from d3stats.models.mixtures.rounds import rounds_drift
 
 
@@ -55,19 +54,6 @@ def test_the_martingale_test_of_a_ragged_log_is_that_of_a_loop_over_its_pairs_of
                 assert abs(slope["slope"] - np.polyfit(start, change, 1)[0]) < 1e-8
             assert ends["left_all_wrong"] == ((start == 0) & (end > 0)).sum()
             assert ends["left_all_right"] == ((start == 1) & (end < 1)).sum()
-
-
-def test_the_bootstrap_of_a_distance_has_the_law_of_drawing_whole_clusters_of_rows() -> None:
-    rng = np.random.default_rng(1)
-    (trials_a, trials_b), cluster = rng.integers(1, 6, (2, 40)), rng.integers(0, 12, 40)
-    a, b = rng.binomial(trials_a, 0.6), rng.binomial(trials_b, 0.5)
-    fast = paired_bootstrap_ks(a, trials_a, b, trials_b, cluster=cluster, n_boot=4000, rng=1)
-    groups = [np.flatnonzero(cluster == g) for g in np.unique(cluster)]
-    slow = []
-    for _ in range(800):
-        at = np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))])
-        slow.append(empirical_ks(a[at], trials_a[at], b[at], trials_b[at]))
-    assert stats.ks_2samp(fast, slow).pvalue > 1e-3
 
 
 def test_the_noise_of_a_drift_has_the_law_of_swapping_the_rounds_of_whole_questions() -> None:

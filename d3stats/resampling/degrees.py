@@ -1,0 +1,195 @@
+"""What clusters of unequal size are worth: effective number, degrees of freedom, and two errors of a mean.
+
+One rule for every share, mean, paired difference and linearised statistic of cluster sums. Clusters of sizes w count
+as ``(sum w)^2 / sum w^2`` clusters of equal size (Kish, 1965). An interval has that number less one as its degrees of
+freedom, and the error that leaves out one cluster at a time. Below `LEAST_EFFECTIVE` there is no interval. With
+clusters of equal size all this is Student's t of cluster means, with clusters - 1 degrees of freedom.
+
+None of it depends on what was observed, so that it does not jump when one item changes. The candidates were clusters -
+1, Satterthwaite's number under equal variances of cluster means (Bell and McCaffrey), Kish's number, and Kish's less
+one. The last holds 95 % limits of normal means at .93 or more in every design that was tried. With 2 clusters of 50
+beside 18 of 2, clusters - 1 covers .71 and this .96. Bell and McCaffrey's covers 1.00, with limits up to three times as
+far apart.
+
+To use it: :func:`~d3stats.resampling.cluster_t` and :func:`~d3stats.resampling.share_limits` apply the rule; with an
+error of one's own, ask :func:`too_unequal` first, then take :func:`degrees_of_freedom` of the same weights.
+
+References
+----------
+Kish (1965), Survey Sampling, section 11.7. Bell and McCaffrey (2002), Survey Methodology 28, 169 (leaving out one).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "LEAST_EFFECTIVE",
+    "degrees_of_freedom",
+    "effective_clusters",
+    "item_error",
+    "left_out_error",
+    "too_unequal",
+]
+
+Floats = NDArray[np.float64]
+
+LEAST_EFFECTIVE = 2.0
+"""With fewer effective clusters there is no interval, as with a single one."""
+_ROUNDING = 1e-9
+
+
+def effective_clusters(weights: ArrayLike, times: ArrayLike | None = None) -> float:
+    """Return how many equal clusters clusters of these sizes are worth, ``(sum w)^2 / sum w^2`` (Kish, 1965).
+
+    Parameters
+    ----------
+    weights : array_like of float, shape (clusters,)
+        Sizes of the clusters, at least 0: items, or whatever the statistic divides by.
+    times : array_like of int, shape (clusters,), optional
+        How often each occurs; by default once.
+
+    Returns
+    -------
+    float
+        At most the number of clusters whose size is above 0; 0 where there is none.
+
+    Examples
+    --------
+    >>> effective_clusters([5, 5, 5, 5]), round(effective_clusters([100] + 9 * [1]), 2)
+    (4.0, 1.19)
+    """
+    size = np.asarray(weights, dtype=np.float64)
+    each = np.ones(len(size)) if times is None else np.asarray(times, dtype=np.float64)
+    largest = float(size.max(initial=0.0))
+    if largest <= 0:
+        return 0.0
+    share = size / largest
+    return float(each @ share) ** 2 / float(each @ share**2)
+
+
+def degrees_of_freedom(weights: ArrayLike, times: ArrayLike | None = None) -> float:
+    """Return the degrees of freedom of a statistic of clusters of these sizes: :func:`effective_clusters` less one.
+
+    Parameters
+    ----------
+    weights, times
+        As for :func:`effective_clusters`.
+
+    Returns
+    -------
+    float
+        Clusters - 1 where sizes are equal; at least 1, since with less no interval is made (:func:`too_unequal`).
+
+    Examples
+    --------
+    >>> degrees_of_freedom([5, 5, 5, 5]), round(degrees_of_freedom([50, 50] + 18 * [2]), 2)
+    (3.0, 2.65)
+    """
+    effective = effective_clusters(weights, times)
+    whole = round(effective)
+    # Equal sizes give a whole number, whatever rounding makes of it.
+    return max((float(whole) if abs(effective - whole) < _ROUNDING * whole else effective) - 1, 1.0)
+
+
+def too_unequal(weights: ArrayLike, times: ArrayLike | None = None, *, what: str = "items") -> str:
+    """Say why clusters of these sizes carry no interval, "" where they do.
+
+    Parameters
+    ----------
+    weights, times
+        As for :func:`effective_clusters`.
+    what : str
+        What the sizes count.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> too_unequal([100] + 9 * [1])
+    'one cluster has 100 of 109 items, so all 10 count as 1.2 equal clusters and their variation is unknown'
+    >>> too_unequal([3, 3])
+    ''
+    """
+    size = np.asarray(weights, dtype=np.float64)
+    effective = effective_clusters(size, times)
+    if effective >= LEAST_EFFECTIVE * (1 - _ROUNDING):
+        return ""
+    each = np.ones(len(size)) if times is None else np.asarray(times, dtype=np.float64)
+    held = int(each[size > 0].sum())
+    if held < 2:
+        return "a single cluster, so the variation between clusters is unknown"
+    return (
+        f"one cluster has {size.max():.6g} of {each @ size:.6g} {what}, so all {held} count as {effective:.1f} "
+        "equal clusters and their variation is unknown"
+    )
+
+
+def left_out_error(influence: Floats, weights: Floats, times: ArrayLike | None = None) -> float:
+    """Return the standard error of a statistic from the influence of each cluster, leaving each out in turn.
+
+    With shares h of the weights, ``se^2 = (G - 1) / G * sum (influence / (1 - h))^2``: the jackknife about the estimate
+    (CR3; Bell and McCaffrey, 2002), exact for a ratio of sums. G counts the clusters whose weight is above 0.
+
+    Parameters
+    ----------
+    influence : ndarray of float, shape (clusters,)
+        What each cluster adds to the linearised statistic.
+    weights : ndarray of float, shape (clusters,)
+        Sizes of the clusters, two of them at least above 0.
+    times : array_like of int, shape (clusters,), optional
+        How often each occurs; by default once.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> mean_of_four = np.array([-0.3, 0.1, 0.4, -0.2]) / 4
+    >>> float(round(left_out_error(mean_of_four, np.ones(4)) / np.std([-0.3, 0.1, 0.4, -0.2], ddof=1), 12))
+    0.5
+    """
+    each = np.ones(len(weights)) if times is None else np.asarray(times, dtype=np.float64)
+    share = weights / (each @ weights)
+    held = float(each[weights > 0].sum())
+    return float(np.sqrt((held - 1) / held * (each @ (influence / (1 - share)) ** 2)))
+
+
+def item_error(away: Floats, sizes: Floats, variance: float) -> float:
+    """Return the standard error of a mean over items if all items are alike in variance and in correlation.
+
+    The correlation within clusters is that which clusters show when each item counts alike; so a small cluster that is
+    far off counts as it does not in :func:`left_out_error`. That error sees no variation where the large clusters
+    happen to agree. With clusters of equal size both are the same.
+
+    Parameters
+    ----------
+    away : ndarray of float, shape (clusters,)
+        Each cluster's sum of values minus the mean times its size.
+    sizes : ndarray of float, shape (clusters,)
+        Items in each cluster, above 0.
+    variance : float
+        Variance of an item.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> away = np.array([-0.5, 1.0, -1.0, 0.5])
+    >>> round(item_error(away, np.full(4, 3.0), 0.25), 6), round(left_out_error(away / 12, np.full(4, 3.0)), 6)
+    (0.152145, 0.152145)
+    """
+    total, clusters = float(sizes.sum()), len(sizes)
+    share = sizes / total
+    correlation = 0.0
+    if variance > 0 and total > clusters * (1 + _ROUNDING):
+        found = float((away**2 / (sizes * (1 - share))).sum()) / variance
+        correlation = min((found - clusters) / (total - clusters), 1.0)
+    square = variance * (correlation * float(share @ share) + (1 - correlation) / total)
+    return float(np.sqrt(max(square, 0.0)))

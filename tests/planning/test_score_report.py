@@ -1,0 +1,54 @@
+"""Ranks of three or more candidates: they rest on the turns that the means rest on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats import read_log
+from d3stats.planning.scores import ScoreReport, describe_scores
+
+SIDES, CRITERIA = ("A", "B", "C"), ("clear", "sound")
+
+
+def report(points: np.ndarray, folder: Path, *, drop: Collection[tuple[int, int, int]] = ()) -> ScoreReport:
+    """Describe points, shape (debates, sides, criteria), by one judge; those in `drop` are missing."""
+    rows = []
+    for d, own in enumerate(points):
+        given = {
+            side: {name: own[s, c] for c, name in enumerate(CRITERIA) if (d, s, c) not in drop}
+            for s, side in enumerate(SIDES)
+        }
+        rows.append((f"d{d}", 1, "judge", json.dumps(given), "A"))
+    path = folder / "log.csv"
+    pd.DataFrame(rows, columns=["debate", "round", "agent", "scores", "label"]).to_csv(path, index=False)
+    return describe_scores(read_log(path))
+
+
+def test_a_candidate_without_a_criterion_is_left_out_and_not_ranked_last(tmp_path: Path) -> None:
+    points = np.tile(np.array([[5.0, 5.0], [9.0, 9.0], [6.0, 6.0]]), (12, 1, 1))
+    found = report(points, tmp_path, drop={(d, 1, 1) for d in range(9)})
+    assert found.ranks is not None
+    assert found.ranks["candidate"].tolist() == ["B", "C", "A"]
+    assert found.ranks["debates"].tolist() == [3, 3, 3]
+    assert "ranks leave out 9 of 12 turns with scores in the last scored round" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranks_are_those_of_the_log_without_the_turns_that_are_partial(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 9, (15, 3, 2)).astype(float)
+    partial = np.sort(rng.choice(15, 6, replace=False))
+    drop = {(int(d), int(rng.integers(3)), int(rng.integers(2))) for d in partial}
+    here = report(points, tmp_path, drop=drop)
+    there = report(np.delete(points, partial, axis=0), tmp_path)
+    assert here.ranks is not None
+    assert there.ranks is not None
+    pd.testing.assert_frame_equal(here.ranks, there.ranks)
+    shown = here.means.set_index("side")["mean"]
+    assert shown.to_dict() == pytest.approx(there.means.set_index("side")["mean"].to_dict())
