@@ -606,7 +606,8 @@ def _with_ties_decided(
     if t.scores is None or len(t.sides) != 2:
         return result
     first = t.decided_by_scores[at].astype(np.int64)
-    scored = np.where(np.isnan(t.scores).any(axis=2)[:, :, None], 0.0, t.scores)
+    unscored: NDArray[np.bool_] = np.any(np.isnan(t.scores), axis=2)
+    scored = np.where(unscored[:, :, None], 0.0, t.scores)
     total = np.cumsum(scored, axis=1)
     # Scores of rounds before the first that counts are left out once it is reached.
     skipped = np.where(((first > 1) & (r + 1 >= first))[:, None], total[at, np.maximum(first - 2, 0)], 0.0)

@@ -216,7 +216,7 @@ def can_run(trajectories: Trajectories, rule: StoppingRule) -> bool:
         return True
     if trajectories.polled is not None:
         return bool((trajectories.polled | ~trajectories.reached()).all())
-    asked = trajectories.had_turns().any(axis=2)
+    asked: BoolArray = np.any(trajectories.had_turns(), axis=2)
     return not _at_the_end(trajectories, asked)
 
 
