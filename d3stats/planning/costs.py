@@ -562,7 +562,7 @@ def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: floa
 
 def measure_columns(
     results: Mapping[str, Outcomes],
-    references: Mapping[str, str],
+    references: Mapping[str, str | None],
     *,
     labelled: bool,
     undecided: Collection[str] = (),
@@ -574,7 +574,7 @@ def measure_columns(
     results : mapping
         Outcomes by rule.
     references : mapping
-        What savings are measured against: a word for the measure's name, and the rule.
+        What savings are measured against: a word for the measure's name, and the rule; None leaves them missing.
     labelled : bool
         Whether any debate has a label; otherwise there is no accuracy.
     undecided : collection of str
@@ -614,7 +614,7 @@ def measure_columns(
         for word, reference in references.items():
             for cost in costs:
                 saved, of = nothing, nothing
-                if not {rule, reference} & {*undecided, *unknown.get(cost, ())}:
+                if reference is not None and not {rule, reference} & {*undecided, *unknown.get(cost, ())}:
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
                 columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)

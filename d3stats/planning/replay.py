@@ -226,8 +226,6 @@ class Replay:
         """
         max_loss = probability("max_loss", max_loss)
         saved = "saved_rounds_vs_unanimity"
-        if self.baseline is None:
-            return pd.DataFrame(columns=["rule", *_CHEAPEST])
         named = zip(self.rules, self.names, strict=True)
         peeks = [name for rule, name in named if any(part.needs_labels for part in rule.parts())]
         table = self._table[~self._table["rule"].isin(peeks)].set_index("rule")
@@ -450,7 +448,7 @@ def replay(
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         results,
-        ({} if baseline is None else {"unanimity": baseline}) | {"full": full},
+        {"unanimity": baseline, "full": full},
         labelled=bool((trajectories.label != MISSING).any()),
         undecided=ended,
     )

@@ -677,6 +677,8 @@ class DebateProtocol(Value, ABC):
         Whether the agents judge two candidates (True) or answer the question themselves (False); None is for both.
     one_response : bool
         Whether the protocol also scores a single candidate.
+    ends_itself : bool
+        Whether the protocol may end a debate under any stopping rule, as a judge does who has decided.
     temperatures : mapping of str to float
         By role, the sampling temperature of the source. A live agent sends it unless the user chooses another.
 
@@ -702,6 +704,7 @@ class DebateProtocol(Value, ABC):
     citation: ClassVar[str] = ""
     candidates: ClassVar[bool | None] = True
     one_response: ClassVar[bool] = False
+    ends_itself: ClassVar[bool] = False
     temperatures: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     def __post_init__(self) -> None:

@@ -143,7 +143,9 @@ def _saved(rules: Part) -> _Known:
             else "flips at most 1 point more verdicts"
         )
         words = (
-            "Debates ended before unanimity would have stopped them."
+            "Votes are cast only at the end of a debate, so unanimity cannot stop one."
+            if str(Unanimity()) not in set(table["rule"])
+            else "Debates ended before unanimity would have stopped them."
             if unknown
             else f"No replayed rule plays fewer rounds than unanimity and {limit}."
         )

@@ -287,6 +287,18 @@ class StoppingRule(Value, ABC):
         found = frozenset[str]().union(*(part.inputs for part in self.parts()))
         return found | {"labels"} if self.needs_labels else found
 
+    @property
+    def earliest(self) -> int:
+        """A round before which the rule never stops a debate, whatever is said.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import from_text
+        >>> [from_text(text).earliest for text in ("d3_paper", "unanimity | d3_paper", "unanimity.after(3)")]
+        [2, 1, 3]
+        """
+        return 1
+
     @abstractmethod
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
@@ -1009,6 +1021,10 @@ class _Either(_Combination):
 
     binding: ClassVar[int] = 1
 
+    @property
+    def earliest(self) -> int:
+        return min(self.left.earliest, self.right.earliest)
+
     def _joined(self, states: Sequence[Any]) -> _EitherState:
         """Return the state made of those of the parts."""
         return _EitherState(*states)
@@ -1024,6 +1040,10 @@ class _Both(_Combination):
 
     binding: ClassVar[int] = 2
 
+    @property
+    def earliest(self) -> int:
+        return max(self.left.earliest, self.right.earliest)
+
     def _joined(self, states: Sequence[Any]) -> _BothState:
         """Return the state made of those of the parts."""
         return _BothState(*states)
@@ -1036,6 +1056,10 @@ class _Both(_Combination):
 class _After(_Combination):
     inner: StoppingRule
     rounds: PositiveInt
+
+    @property
+    def earliest(self) -> int:
+        return max(self.inner.earliest, self.rounds)
 
     def _joined(self, states: Sequence[Any]) -> _AfterState:
         """Return the state made of that of the part."""

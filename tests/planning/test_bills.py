@@ -17,18 +17,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.planning import replay, scan
+from d3stats.planning import plan, plan_escalation, replay, scan
+from d3stats.planning.describe import describe_rounds
+from d3stats.planning.prices import dollars_by_round, price_turns
 from d3stats.planning.study import Study
 from d3stats.planning.sweep import run_sweep
 from d3stats.polling import OF_PROTOCOL, reads_votes
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import RuleBook
+from d3stats.report.tables import round_tables
 from d3stats.stopping import from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import (
     Assembly,
     Conformity,
     Courtroom,
+    PriceTable,
     Referees,
     Voter,
     World,
@@ -276,7 +280,7 @@ def test_a_log_with_votes_at_the_end_replays_no_rule_on_votes_and_prices_no_othe
     table = found.to_frame().set_index("rule")
     assert table.loc[[d3, "fixed:2"], "tokens"].isna().all()
     assert table.loc["full", "tokens"] == pytest.approx(run.tokens.mean())
-    assert not [name for name in table.columns if name.endswith("vs_unanimity")]
+    assert table[["saved_rounds_vs_unanimity", "saved_tokens_vs_unanimity"]].isna().all(axis=None)
     assert found.cheapest().empty
     assert any("supermajority:0.8; unanimity" in note and "poll=every_round" in note for note in found.notes)
     assert any("Tokens are not known" in note and d3 in note for note in found.notes)
@@ -310,3 +314,54 @@ def test_logs_of_several_protocols_in_one_are_charged_as_each_alone() -> None:
             replay(both, rule, n_boot=2, rng=1).per_debate().query("rule == @rule")["tokens"].to_numpy(float)
         )
         np.testing.assert_allclose(joined, np.concatenate(alone))
+
+
+def test_a_plan_charges_full_depth_for_one_poll_in_tokens_and_dollars() -> None:
+    run = played("samre", 0, None, 40)
+    full = played("samre", 0, "full", 40)
+    prices = PriceTable("2025-01-01", {"judge": (1.0, 4.0), "jury": (2.0, 8.0)})
+    roles = {"juror": "jury"}
+    dollars, own = (
+        price_turns(one.turns, one.log, prices, model="judge", role_models=roles) for one in (run, full)
+    )
+    for paid in ({"dollars": dollars}, {"price": (1.0, 4.0)}):
+        table = plan(run.log, limit=False, n_draws=50, rng=1, **paid).to_frame().set_index("rule")
+        assert table.loc["full", "tokens"] == pytest.approx(full.tokens.mean())
+        assert table.loc["unanimity", "tokens"] == pytest.approx(
+            played("samre", 0, "unanimity", 40).tokens.mean()
+        )
+        cost = own.dollars if "dollars" in paid else dollars_by_round(full.log, (1.0, 4.0))
+        assert table.loc["full", "dollars"] == pytest.approx(cost.sum(axis=1).mean())
+        assert table.loc["full", "saved"] == pytest.approx(
+            1 - table.loc["full", "dollars"] / table.loc["unanimity", "dollars"]
+        )
+    bare = plan(run.log, limit=False, n_draws=50, rng=1, dollars=dollars.dollars).to_frame().set_index("rule")
+    assert np.isnan(bare.loc["full", ["dollars", "saved"]].astype(float)).all()
+
+
+def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> None:
+    run = played("samre", 0, "full", 40)
+    with pytest.raises(ValueError, match=r"votes after every round.*poll=every_round"):
+        plan(run.log)
+    report = describe_rounds(run.log, n_components=1, n_boot=10, rng=1)
+    frame, counts = report.to_frame(), report.counts()
+    assert frame["round"].tolist() == counts.index.tolist() == [run.log.n_rounds]
+    assert frame["missing_votes"].tolist() == [0]
+    assert int(counts.to_numpy().sum()) == len(run.log)
+    assert len(round_tables(report)) == 2
+    # A debate that a rule ended earlier has its votes there, and none is missing elsewhere.
+    stopped = played("samre", 0, "d3_paper", 40).log
+    found = describe_rounds(stopped, n_components=1, n_boot=10, rng=1, missing="wrong").to_frame()
+    assert found["missing_votes"].sum() == 0
+    ended = np.bincount(stopped.depth, minlength=stopped.n_rounds + 1)
+    assert found["debates"].tolist() == [ended[r] for r in found["round"]]
+
+
+def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
+    first, run, alone = (
+        played("more", 0, None, 40),
+        played("samre", 0, None, 40),
+        played("samre", 0, "full", 40),
+    )
+    both = [plan_escalation(first.log, second.log, n_boot=50, rng=1).pilot.tokens for second in (run, alone)]
+    np.testing.assert_allclose(*both)
