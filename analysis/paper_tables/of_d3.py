@@ -15,6 +15,7 @@ from d3stats.inference.printed_tables import (
     check_gains_and_losses,
     check_grouped_mean,
     check_kappas,
+    check_majority_gain,
     check_one_price,
     check_part,
     check_ratio,
@@ -118,6 +119,18 @@ def _ablation(paper: Paper) -> Iterator[Finding]:
     yield check_common_size([row["swap_consistency"] for row in rows], place="Table 3, swap consistency", n=n)
     yield check_kappas([(row["accuracy"], row["kappa"]) for row in rows], place="Table 3")
     one, one_persona, five, five_persona = (row["accuracy"] for row in rows)
+    agreement = paper.text["agreement"]
+    yield if_only(
+        check_majority_gain(
+            one_persona,
+            five_persona,
+            agreement["printed"],
+            5,
+            place=f"Table 3 and {agreement['place']}, personas",
+        ),
+        "jurors of the panel who are right more often than the one juror of Table 3, 78.1 % or more on average, "
+        "or a verdict that is no majority of them",
+    )
     said = paper.text["jury_gain"]
     yield check_difference(five, one, said["printed"], place=f"{said['place']}, five jurors over one")
     said = paper.text["persona_gain"]

@@ -392,7 +392,7 @@ class BootstrapSettings(Value):
     level : float
         Coverage aimed at, in (0, 1); equal-tailed.
     interval : {"percentile", "bca"}
-        Efron (1979) percentile limits, or bias-corrected and accelerated ones (Efron 1987) with the
+        Efron (1981) percentile limits, or bias-corrected and accelerated ones (Efron 1987) with the
         acceleration from leaving out one cluster at a time.
     n_boot : int
         Replicates.

@@ -41,6 +41,7 @@ from d3stats.resampling.clusters import (
     resampled_totals,
     swapped_totals,
 )
+from d3stats.resampling.contrasts import contrast_of_means, contrast_of_shares
 from d3stats.resampling.degrees import (
     LEAST_EFFECTIVE,
     degrees_of_freedom,
@@ -83,6 +84,8 @@ __all__ = [
     "cluster_t",
     "cluster_totals",
     "clustered_share",
+    "contrast_of_means",
+    "contrast_of_shares",
     "degrees_of_freedom",
     "effective_clusters",
     "exact_coverage",

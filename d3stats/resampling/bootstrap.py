@@ -6,8 +6,8 @@ row of weights times a table of cluster totals; no row of data is copied and not
 Assumptions: clusters are drawn alike and independently; the statistic is a smooth function of sums. The limits
 are first-order right (percentile, basic) or second-order right (BCa, studentised) as the number of clusters grows.
 
-References: Efron (1979, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 5; Field and Welsh (2007); Hesterberg
-(2015).
+References: Efron (1979, 1981, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 5; Field and Welsh (2007);
+Hesterberg (2015).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def expanded_level(level: float, n_clusters: int) -> float:
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:
-    """Return percentile limits: quantiles of the replicates themselves (Efron, 1979).
+    """Return percentile limits: quantiles of the replicates themselves (Efron, 1981).
 
     Parameters
     ----------
@@ -451,7 +451,7 @@ def bootstrap_limits(
     totals, statistic, n_boot, rng, multiplicity
         As for :func:`bootstrap`.
     kind : {"percentile", "basic", "bca", "studentised"}
-        Quantiles of the replicates (Efron, 1979); mirrored at the estimate; bias-corrected and accelerated with
+        Quantiles of the replicates (Efron, 1981); mirrored at the estimate; bias-corrected and accelerated with
         the cluster jackknife (Efron, 1987), ties at the estimate counting half; or of (replicate - estimate) over
         the replicate's own cluster-robust error, times the data's (Davison and Hinkley, 1997, section 5.2.1).
     level : float

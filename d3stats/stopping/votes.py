@@ -182,7 +182,7 @@ class Supermajority(CampRule):
 
     name: ClassVar[str] = "supermajority"
     citation: ClassVar[str] = (
-        "May (1952), Econometrica 20: special majorities; here of the votes in one round"
+        "special majorities: Nitzan and Paroush (1984), Public Choice 42; here of the votes in one round"
     )
     statistic: ClassVar[str] = "the largest camp's share of the panel"
     guarantee: ClassVar[str] = "none on accuracy; it stops no later than unanimity of the whole panel"
@@ -212,9 +212,8 @@ class Ladder(CampRule):
 
     Notes
     -----
-    For two answers and exchangeable voters the optimal rule has falling boundaries of this kind (Wald and
-    Wolfowitz, 1950, for one vote at a time with a horizon). A ladder is such a rule that uses only the latest
-    count.
+    For independent votes of two answers, read one at a time up to a horizon, the optimal boundaries never rise (Wald
+    and Wolfowitz, 1950). For a panel that votes again they may, so that a ladder is a restriction.
 
     Examples
     --------
@@ -228,7 +227,9 @@ class Ladder(CampRule):
     steps: str
 
     name: ClassVar[str] = "ladder"
-    citation: ClassVar[str] = "Wald and Wolfowitz (1950), Ann. Math. Statist. 21: falling boundaries"
+    citation: ClassVar[str] = (
+        "falling boundaries for independent votes: Wald and Wolfowitz (1950), Ann. Math. Statist. 21"
+    )
     statistic: ClassVar[str] = "votes for the leading answer, against a step for each round"
     guarantee: ClassVar[str] = "none by itself; a plan states the guarantee of the ladder that it chooses"
     reason: ClassVar[str] = "ladder"

@@ -41,10 +41,14 @@ __all__ = [
 
 Status = Literal["holds", "holds under", "refuted"]
 
-D3 = "Harrasse, Bandi and Bandi (D3), arXiv 2410.04663"
-ADVOCATES = "Optimal Architectures for Judging LLM Outputs Using LLMs (the advocates paper)"
-STABILITY = "Hu et al. (2025), arXiv 2510.12697"
-DEBATE_OR_VOTE = "Choi, Zhu and Li (2025), Debate or Vote, arXiv 2508.17536"
+D3 = "Harrasse, Bandi and Bandi (D3), arXiv 2410.04663 (version 3 on, full text)"
+ADVOCATES = (
+    "Optimal Architectures for Judging LLM Outputs Using LLMs (the advocates paper), arXiv 2410.04663 (versions 1 and "
+    "2, full text)"
+)
+STABILITY = "Hu et al. (2025), arXiv 2510.12697 (a summary)"
+DEBATE_OR_VOTE = "Choi, Zhu and Li (2025), Debate or Vote, arXiv 2508.17536 (its abstract)"
+"""A work, its version, and in brackets what of it was read: a verdict is about no more than that."""
 HERE = "d3stats"
 """For what is stated and proved in this package: a correction, a formula that a source left out."""
 
@@ -61,11 +65,14 @@ def position_of_work(work: str) -> int:
     >>> position_of_work(STABILITY), position_of_work("version 2 of arXiv 2510.12697"), position_of_work("folklore")
     (2, 2, 5)
     """
-    for position, known in enumerate(WORKS):
-        number = re.search(r"\d{4}\.\d{5}", known)
-        if work == known or (number is not None and number.group() in work):
-            return position
-    return len(WORKS)
+    if work in WORKS:
+        return WORKS.index(work)
+    numbers = [re.search(r"\d{4}\.\d{5}", known) for known in WORKS]
+    named = [k for k, number in enumerate(numbers) if number is not None and number.group() in work]
+    # Two works have one number: the first two versions of D3 are the advocates paper.
+    if WORKS.index(ADVOCATES) in named and re.search(r"2410\.04663v[12]\b", work):
+        return WORKS.index(ADVOCATES)
+    return named[0] if named else len(WORKS)
 
 
 def short_name(work: str) -> str:

@@ -1,4 +1,4 @@
-"""The voter model: no agent learns anything, each copies the vote of a random seat."""
+"""The Wright-Fisher model as a voter model: no agent learns, each copies the vote of a random seat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Voter(PanelWorld):
     Round 1: a debate has ability p ~ Beta(a, b), and each agent is right with probability p, given p
     independently. Round t + 1: each agent, independently, takes the vote that a seat drawn uniformly from
     the panel (itself included) cast in round t. So ``S[t+1] | S[t] ~ Binomial(n, S[t] / n)`` for the number S of
-    right votes, and ``E[S[t+1] | past] = S[t]``.
+    right votes, and ``E[S[t+1] | past] = S[t]``. All seats change at once, so the count is the Wright-Fisher model of
+    genetic drift without mutation (Fisher 1930; Wright 1931). The voter model of Clifford and Sudbury changes one site
+    at a time.
 
     Parameters
     ----------
@@ -49,7 +51,8 @@ class Voter(PanelWorld):
 
     name: ClassVar[str] = "voter"
     citation: ClassVar[str] = (
-        "Clifford and Sudbury (1973), Biometrika 60; as the null of debate: arXiv 2508.17536"
+        "Wright (1931), Genetics 16; one site at a time: Clifford and Sudbury (1973), Biometrika 60; as the null of "
+        "debate: arXiv 2508.17536"
     )
     free: ClassVar[tuple[str, ...]] = ("accuracy", "precision")
 

@@ -35,6 +35,13 @@ INCONSISTENT = [
     ("D3", "Table 5, D3-MORE, Llama-3-70B", "a share of 100 items", "73.9", "73/100 = 73 or 74/100 = 74"),
     ("D3", "5.8, diversity as a ratio of diversities", "a ratio", "2.2x", "2.091 ("),
     ("D3", "5.4, rounds by the published code's rule", "a mean of groups", "2.71", "3 to 5"),
+    (
+        "D3",
+        "Table 3 and G.3, personas",
+        "gain of a majority of 5",
+        "74.8 to 85.1",
+        "a gain of at most 7 (7.03)",
+    ),
     # Found on the way.
     ("D3", "Table 1, MT-Bench", "shares of the same 80 items", "72.5, 78.2", "4 of 6 are not a share of 80"),
     (
@@ -197,9 +204,14 @@ def test_both_readings_of_its_t_tests_as_right_or_wrong_answers(found: dict[str,
     assert sorted(none.index[none]) == ["GPT-4-turbo", "Qwen"]
 
 
-def test_nothing_in_chateval_is_inconsistent(found: dict[str, pd.DataFrame]) -> None:
+def test_one_number_of_chateval_has_another_in_the_same_setting(found: dict[str, pd.DataFrame]) -> None:
+    """Table 4 and section 4.3 both have three agents, one by one, two turns; Tables 1 and 3 have two."""
     table = found["findings"].query("paper == 'ChatEval'")
-    assert (table["verdict"] == "consistent").all()
+    wrong = table[table["verdict"] != "consistent"]
+    assert wrong["printed"].tolist() == ["60 (Table 4), 62.5 (4.3)"]
+    assert wrong["verdict"].tolist() == ["inconsistent"]
+    two = table[table["place"].str.contains("two agents")]
+    assert not two["printed"].str.contains("Table 4").any()
     counted = table["check"].value_counts()
     assert counted["a share of 80 items"] == 16
     assert counted["accuracy and kappa of known labels"] == 15

@@ -248,5 +248,5 @@ def test_every_kind_of_interval_of_a_rank_correlation_covers(kinds: tuple[str, .
     found = rank_coverage(icc, FULL, 23, kinds)
     print(f"\nicc {icc}: {found}")
     holds(found, FULL, kinds)
-    # Fieller's variance knows of no ties: it is too small for tau-b of five-point scores, clusters or not.
-    assert found["Kendall's tau-b, fisher"] < 0.92
+    if icc == 0:
+        holds(found, FULL, ("fisher",))

@@ -22,7 +22,8 @@ from d3stats.inference.comparison.strata import (
     strata_tables,
 )
 from d3stats.inference.item_strata import ItemStrata, StrataOf, item_strata, read_besides
-from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
+from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
+from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result, json_value
 
@@ -145,7 +146,12 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
     """Say which intervals rest on few clusters; those that count each cluster once know it already."""
     few: dict[int, list[str]] = {}
     for e in estimates:
-        if e.low is not None and e.kind != EXACT and e.n_clusters and 1 < e.n_clusters < FEW_CLUSTERS:
+        if (
+            e.low is not None
+            and e.kind not in (EXACT, MOVER)
+            and e.n_clusters
+            and 1 < e.n_clusters < FEW_CLUSTERS
+        ):
             few.setdefault(e.n_clusters, []).append(e.name)
     every = len(few) == 1 and estimates[0].name in next(iter(few.values()))
     return [
@@ -408,13 +414,10 @@ def clustered_rate(name: str, hits: Floats, cluster: Ints, level: float, *, note
     return replace(found, note="; ".join(part for part in (note, why) if part))
 
 
-def contrast_of_rates(
-    name: str, sides: Sequence[Side], weights: Sequence[float], level: float, *, left_out: bool = False
-) -> Estimate:
-    """Return a weighted sum of means of several sets of values, clusters shared or not, with t limits over clusters.
+def contrast_of_rates(name: str, sides: Sequence[Side], weights: Sequence[float], level: float) -> Estimate:
+    """Return a weighted sum of means of several sets of values in [0, 1], clusters shared or not, with MOVER limits.
 
-    Weights add up to 0; the first two sides make up `n`. With `left_out` the error is the jackknife's (CR3; Bell and
-    McCaffrey, 2002), which is larger where few clusters carry a rate.
+    Weights add up to 0; the first two sides make up `n`.
     """
     parts = []
     for at, (values, _) in enumerate(sides):
@@ -422,14 +425,8 @@ def contrast_of_rates(
         block[:, 2 * at], block[:, 2 * at + 1] = values, 1.0
         parts.append(block)
     totals = cluster_totals(np.concatenate(parts), np.concatenate([cluster for _, cluster in sides]))
-
-    def statistic(sums: Floats) -> Floats:
-        return np.asarray((sums[:, ::2] / sums[:, 1::2]) @ np.array(weights))
-
-    most = sum(weight for weight in weights if weight > 0)
     n = sum(len(values) for values, _ in sides[:2])
-    error: Any = "CR3" if left_out else "linearised"
-    return cluster_estimate(name, totals, statistic, n, level=level, bounds=(-most, most), error=error)
+    return contrast_of_shares(name, totals, weights, n=n, level=level)
 
 
 def unlabelled_note(count: int) -> str:

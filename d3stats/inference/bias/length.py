@@ -263,7 +263,7 @@ def _model_free(data: Judgments, doubling: Floats, level: float) -> tuple[Estima
     if all(mask.any() for mask in by_label):
         right = (1 - share[by_label[0]], data.cluster[by_label[0]])
         wrong = (share[by_label[1]], data.cluster[by_label[1]])
-        found.append(contrast_of_rates(PULL, (wrong, right), (0.5, -0.5), level, left_out=True))
+        found.append(contrast_of_rates(PULL, (wrong, right), (0.5, -0.5), level))
     return tuple(found)
 
 

@@ -377,7 +377,7 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
     notes.append("assumption: the errors of an unbiased judge fall on either place with equal probability")
     estimates = (pull, *_accuracy_by_place(data.rows(decided), level, notes))
     return PositionBias(judge=name, estimates=estimates, notes=tuple(notes), consistent=0, first=0, second=0,
-                        through_tie=0, method="cluster t")  # fmt: skip
+                        through_tie=0, method=pull.kind)  # fmt: skip
 
 
 def _pairs(data: Judgments) -> tuple[Ints, Ints]:

@@ -5,8 +5,8 @@ ChatEval (Chan et al., 2023, section 3.5), after Zhong et al. (2022), is the fir
 
 References
 ----------
-Spearman (1904). Kendall (1945), tau-b. Bonett and Wright (2000), Psychometrika 65, 23. Fieller, Hartley and Pearson
-(1957), for tau.
+Spearman (1904). Kendall (1945), tau-b. Kendall (1970), Rank Correlation Methods (errors with ties). Fieller, Hartley
+and Pearson (1957), Biometrika 44, 470 (Fisher's z for ranks).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate
@@ -33,6 +32,7 @@ from d3stats.resampling import (
     cluster_t,
     cluster_totals,
     ratios,
+    student_limits,
 )
 from d3stats.result import EstimatesResult
 
@@ -115,10 +115,10 @@ def correlation(
     cluster : sequence, shape (n,), optional
         What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
     kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
-        "fisher" takes pairs as independent: limits on Fisher's z, with the variance (1 + r^2 / 2) / (n - 3) for
-        Spearman (Bonett and Wright, 2000) and .437 / (n - 4) for Kendall (Fieller, Hartley and Pearson, 1957). The
-        two t kinds are made on Fisher's z as well, except with `within`. By default "fisher" without `within` and
-        `cluster`, else "cluster t".
+        "fisher" takes pairs as independent. It and the two t kinds are Student's limits on Fisher's z, with an error
+        from the data (linearised, or a jackknife), but at least that of unrelated scores with the same ties; the
+        p-value has the same error. With `within` the limits are those of a mean. By default "fisher" without `within`
+        and `cluster`, else "cluster t".
     level : float
         Coverage aimed at.
     n_boot, rng : int; Generator, int or None
@@ -138,7 +138,7 @@ def correlation(
     --------
     >>> result = correlation([1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 8, 5, 7])
     >>> print(result)
-    Spearman's rho: 0.833 [0.180, 0.977] (95 % Fisher z, n = 8)
+    Spearman's rho: 0.833 [0.296, 0.970] (95 % Fisher z, n = 8)
     """
     choice("method", method, _NAMES)
     level = probability("level", level, open_interval=True)
@@ -178,14 +178,14 @@ def correlation(
         totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), rows[:, 0])
 
         label, size = f"{_NAMES[method]} within groups", int(rows[:, 1].sum())
-        made = _over_clusters(label, float(values.mean()), size, totals, ratios((0, 1)), on_z=False, **how)
+        made = _over_clusters(label, float(values.mean()), size, totals, ratios((0, 1)), **how)
         return Correlation(estimate=made, method=method, over="groups", n_groups=len(values),
                            n_groups_undefined=undefined, notes=tuple(notes))  # fmt: skip
     cells = Cells.of(first, second)
     statistic = rank_statistic(cells, method)
     value = float(statistic(cells.totals(np.zeros(n, dtype=np.int64)))[0, 0])
     if chosen == "fisher":
-        made = _fisher(_NAMES[method], value, n, method, level)
+        made = _fisher(_NAMES[method], value, cells, method, level)
     else:
         codes = np.unique(owner, return_inverse=True)[1].astype(np.int64)
         n_clusters = int(codes.max()) + 1
@@ -194,7 +194,8 @@ def correlation(
                 f"kind={chosen!r} holds clusters x distinct pairs, at most {MOST_CELLS}; got {n_clusters} x "
                 f"{len(cells.x)}. Round the scores, or use kind='fisher' if pairs are independent"
             )
-        made = _over_clusters(_NAMES[method], value, n, cells.totals(codes), statistic, on_z=True, **how)
+        least = null_error(cells, method)
+        made = _over_clusters(_NAMES[method], value, n, cells.totals(codes), statistic, least=least, **how)
     return Correlation(estimate=made, method=method, over="all pairs", notes=tuple(notes))
 
 
@@ -338,31 +339,88 @@ def _by_group(x: Floats, y: Floats, group: Codes, owner: Codes, method: str) -> 
     return np.array(values), np.array(rows), len(starts) - len(values)
 
 
-def _fisher(name: str, value: float, n: int, method: str, level: float) -> Estimate:
+def _fisher(name: str, value: float, cells: Cells, method: str, level: float) -> Estimate:
     """Return limits on Fisher's z for independent pairs."""
+    weight = np.bincount(cells.cell).astype(np.float64)
+    n = len(cells.cell)
     shape: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": "Fisher z"}
     if n < 5 or abs(value) > _ONE:
         why = _PERFECT if abs(value) > _ONE else f"Fisher's z needs 5 pairs; got {n}"
         return Estimate(low=None, high=None, note=why, **shape)
-    z = np.arctanh(value)
-    null = 1 / (n - 3) if method == "spearman" else 0.437 / (n - 4)
-    variance = (1 + value**2 / 2) / (n - 3) if method == "spearman" else null
-    half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
-    low, high, se = (
-        float(np.tanh(z - half)),
-        float(np.tanh(z + half)),
-        float((1 - value**2) * np.sqrt(variance)),
-    )
-    return Estimate(
-        low=low, high=high, se=se, p_value=float(2 * special.ndtr(-abs(z / np.sqrt(null)))), **shape
+    influence = (_spearman_influence if method == "spearman" else _kendall_influence)(cells, weight)
+    own = float(np.sqrt(n / (n - 1) * (weight @ influence**2))) / (1 - value**2)
+    low, high, se, p = _on_z(value, max(own, null_error(cells, method)), n - 1, level)
+    return Estimate(low=low, high=high, se=se, p_value=p, **shape)
+
+
+def _on_z(value: float, error: float, df: float, level: float) -> tuple[float, float, float, float]:
+    """Return limits, error and p-value of 0 from an error on Fisher's z."""
+    low, high, p = student_limits(float(np.arctanh(value)), error, df, level)
+    return float(np.tanh(low)), float(np.tanh(high)), error * (1 - value**2), p
+
+
+def null_error(cells: Cells, method: str) -> float:
+    """Return the standard error of rho or tau-b of unrelated scores with these ties (Kendall, 1970, chapters 4, 5).
+
+    An error estimated from the data is too small where no pair holds two rare scores, so none is taken below this one.
+    """
+    n = len(cells.cell)
+    if method == "spearman":
+        return float(1 / np.sqrt(n - 1))
+    ties = [np.bincount(codes[cells.cell]).astype(np.float64) for codes in (cells.x, cells.y)]
+    plain = [float((t * (t - 1) * (2 * t + 5)).sum()) for t in ties]
+    third = [float((t * (t - 1) * (t - 2)).sum()) for t in ties]
+    pairs = [float((t * (t - 1)).sum()) for t in ties]
+    variance = (n * (n - 1) * (2 * n + 5) - sum(plain)) / 18
+    variance += third[0] * third[1] / (9 * n * (n - 1) * (n - 2)) + pairs[0] * pairs[1] / (2 * n * (n - 1))
+    apart = [(n * (n - 1) - tied) / 2 for tied in pairs]
+    return float(np.sqrt(variance / (apart[0] * apart[1])))
+
+
+def _kendall_influence(cells: Cells, weight: Floats) -> Floats:
+    """Return the derivative of tau-b by the weight of each distinct pair."""
+    n = weight.sum()
+    score = np.zeros(len(weight))
+    step = max(1, _CHUNK // len(weight))
+    for at in range(0, len(weight), step):
+        signs = [np.sign(np.subtract.outer(codes[at : at + step], codes)) for codes in (cells.x, cells.y)]
+        score[at : at + step] = (signs[0] * signs[1]) @ weight
+    apart = [n - np.bincount(codes, weight)[codes] for codes in (cells.x, cells.y)]
+    x, y = (float(weight @ each) for each in apart)
+    value = float(weight @ score) / np.sqrt(x * y)
+    return np.asarray(2 * score / np.sqrt(x * y) - value * (apart[0] / x + apart[1] / y))
+
+
+def _spearman_influence(cells: Cells, weight: Floats) -> Floats:
+    """Return the derivative of rho by the weight of each distinct pair, which moves the ranks of all others as well."""
+    n = weight.sum()
+
+    def above(codes: Codes, values: Floats) -> Floats:
+        """Return the weighted sum of values at higher scores minus that at lower ones."""
+        here = np.bincount(codes, weight * values)
+        below = np.cumsum(here)
+        return np.asarray((here.sum() - below - (below - here))[codes])
+
+    ranks = []
+    for codes in (cells.x, cells.y):
+        here = np.bincount(codes, weight)
+        ranks.append((np.cumsum(here) - here / 2 - n / 2)[codes])
+    x, y = ranks
+    xy, xx, yy = (float(weight @ (a * b)) for a, b in ((x, y), (x, x), (y, y)))
+    both = x * y + (above(cells.x, y) + above(cells.y, x)) / 2
+    value = xy / np.sqrt(xx * yy)
+    return np.asarray(
+        both / np.sqrt(xx * yy)
+        - value / 2 * ((x * x + above(cells.x, x)) / xx + (y * y + above(cells.y, y)) / yy)
     )
 
 
 def _over_clusters(
-    name: str, value: float, n: int, totals: Floats, statistic: Statistic, *, on_z: bool, kind: CorrelationKind,
-    level: float, n_boot: int, rng: RngLike,
+    name: str, value: float, n: int, totals: Floats, statistic: Statistic, *, kind: CorrelationKind, level: float,
+    n_boot: int, rng: RngLike, least: float | None = None,
 ) -> Estimate:  # fmt: skip
-    """Return limits over clusters; the t kinds on Fisher's z when `on_z`, where a perfect correlation has none."""
+    """Return limits over clusters; with the `least` error there can be, the t kinds are made on Fisher's z."""
+    on_z = least is not None
     made: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": kind}
     made |= {"n_clusters": len(totals), "low": None, "high": None}
     if len(totals) < 2 or (on_z and abs(value) > _ONE):
@@ -384,8 +442,10 @@ def _over_clusters(
     found = cluster_t(totals, scaled, level=level, error=error)
     if found.reasons[0]:
         return Estimate(**made, note=found.reasons[0])
-    low, high, se = float(found.low[0]), float(found.high[0]), float(found.se[0])
-    if on_z:
-        low, high, se = float(np.tanh(low)), float(np.tanh(high)), se * (1 - value**2)
-    made |= {"low": low, "high": high, "se": se, "p_value": float(found.p_value[0])}
+    low, high, se, p, df = (
+        float(each[0]) for each in (found.low, found.high, found.se, found.p_value, found.df)
+    )
+    if least is not None:
+        low, high, se, p = _on_z(value, max(se, least), df, level)
+    made |= {"low": low, "high": high, "se": se, "p_value": p}
     return Estimate(**made, note=f"only {len(totals)} clusters" if len(totals) < FEW_CLUSTERS else "")

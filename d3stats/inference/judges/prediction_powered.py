@@ -7,9 +7,9 @@ With scores f of all items and labels Y of some, a random part of all (or of all
 lambda = 1 is the prediction-powered mean, 0 the mean of the labels alone; the tuned one has the smallest estimated
 variance in [0, 1].
 
-Labels 0 and 1, with a judge in [0, 1]: the mean is made of shares (labels 1 where the judge says 1, labels 1 where it
-says 0, the judge's own shares), each share has limits of its own, and the limits of the mean are put together from
-theirs (MOVER). So a judge whom no label has contradicted yet is not taken to be always right. Other values: the error
+With labels 0 and 1 and scores in [0, 1], the mean is made of shares: labels 1 where the judge says 1, labels 1 where it
+says 0, and the judge's own. Each share has limits of its own, and the limits of the mean are put together from these
+(MOVER). So a judge whom no label has contradicted yet is not taken to be always right. Other values: the error
 is linearised over clusters (without clusters, over items); clusters with and without labels have their own degrees of
 freedom, put together by Welch and Satterthwaite, and tuning costs one.
 

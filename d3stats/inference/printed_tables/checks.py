@@ -19,6 +19,7 @@ __all__ = [
     "check_grouped_mean",
     "check_kappa_of_labels",
     "check_kappas",
+    "check_majority_gain",
     "check_one_price",
     "check_part",
     "check_ratio",
@@ -533,6 +534,54 @@ def check_part(
     taken, there = printed(part), printed(whole)
     fits, needed = taken.low <= there.high, "items counted in part or more than once"
     return fits_or_needs(check, place, f"{taken} of {there}", f"at most {there}", fits, needed)
+
+
+def check_majority_gain(juror: Number, majority: Number, agreement: Number, n: int, *, place: str) -> Finding:
+    r"""Check that a majority of jurors can be so much more often right than the mean juror; all in percent.
+
+    There are two answers and an odd number n of jurors, of whom k are right on an item. The majority gains 1 - k/n over
+    the mean juror if k > n/2, and loses k/n otherwise; k(n - k) of the n(n - 1)/2 pairs of jurors disagree. So the gain
+    is at most (n - 1)/(n + 1) times the share of pairs that disagree, and over all items
+
+    .. math:: \text{majority} - \text{mean juror} \le \frac{n - 1}{n + 1} (1 - \text{agreement}).
+
+    Parameters
+    ----------
+    juror, majority, agreement : str, float or Printed
+        Accuracy of the mean juror and of the majority, and the mean share of pairs of jurors that agree, as printed.
+    n : int
+        Number of jurors, odd.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Raises
+    ------
+    ValueError
+        When n is even or below 3.
+
+    Examples
+    --------
+    >>> check_majority_gain("74.8", "85.1", "89.5", 5, place="Table 3").implied
+    'a gain of at most 7 (7.03)'
+    """
+    if n < 3 or n % 2 == 0:
+        raise ValueError(f"n must be an odd number of jurors, 3 or more; got {n}")
+    one, together, alike = printed(juror), printed(majority), printed(agreement)
+    factor = (n - 1) / (n + 1)
+    most = factor * (100 - alike.low)
+    fits = together.low - one.high <= most + 1e-9
+    implied = f"a gain of at most {factor * (100 - alike.value):.3g} ({most:.3g})"
+    needed = (
+        "another mean juror than the one printed, more than two answers, or a verdict that is no majority"
+    )
+    return fits_or_needs(
+        f"gain of a majority of {n}", place, f"{one} to {together}, agreement {alike}", implied, fits, needed
+    )
 
 
 def check_grouped_mean(

@@ -26,6 +26,7 @@ __all__ = [
     "check_discordance",
     "check_distinguishable",
     "check_gains_and_losses",
+    "check_items_to_change",
     "check_p_values",
     "check_paired_t",
     "check_significance",
@@ -37,6 +38,7 @@ __all__ = [
     "t_range",
 ]
 
+_SLACK = 1e-9
 _FISHER = 20_000
 """Items beyond which Fisher's p is that of the corrected chi-square."""
 OTHER_SCORES = "another number of items, or scores that are not 0 or 1"
@@ -711,3 +713,70 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
     implied = f"{up.value - down.value:g} ({low:g} to {high:g})"
     needed = '"improves" must mean something other than a verdict that becomes right'
     return fits_or_needs("gained minus lost items", place, str(said), implied, said.covers(low, high), needed)
+
+
+def check_items_to_change(
+    gained: Number,
+    lost: Number,
+    *,
+    before: Number | None = None,
+    after: Number | None = None,
+    n: int | None = None,
+    place: str,
+) -> Finding:
+    """Check that there are as many items as are gained and lost; all in percent.
+
+    An item that is gained was wrong and is right, so gained items are at most the items wrong before, and at most those
+    right after. Lost items are at most those right before, and at most those wrong after.
+
+    Parameters
+    ----------
+    gained, lost : str, float or Printed
+        Items that only the new run has right, and only the old run, in percent, as printed.
+    before, after : str, float or Printed, optional
+        Accuracies of the old and the new run in percent, as printed; one of them at least.
+    n : int, optional
+        Number of items; right and wrong items are then whole numbers.
+    place : str
+        Place of the number, for the finding.
+
+    Returns
+    -------
+    Finding
+        What is printed, what the other numbers imply, and whether both go together.
+
+    Raises
+    ------
+    ValueError
+        When neither accuracy is given.
+
+    Examples
+    --------
+    >>> check_items_to_change("25", "20", before="80", n=80, place="A").implied
+    'at most 20 gained, 80 lost'
+    >>> check_items_to_change("0", "1.25", after="100", n=80, place="B").verdict
+    'inconsistent'
+    """
+    if before is None and after is None:
+        raise ValueError("before or after must be given; got neither accuracy")
+    up, down = printed(gained), printed(lost)
+    most_gained = most_lost = 100.0
+    for accuracy, of_wrong in ((before, True), (after, False)):
+        if accuracy is None:
+            continue
+        right, wrong = _most_of(accuracy, n)
+        most_gained = min(most_gained, wrong if of_wrong else right)
+        most_lost = min(most_lost, right if of_wrong else wrong)
+    fits = up.low <= most_gained + _SLACK and down.low <= most_lost + _SLACK and min(up.high, down.high) >= 0
+    implied = f"at most {most_gained:.4g} gained, {most_lost:.4g} lost"
+    needed = "other numbers gained and lost, or numbers for other items"
+    return fits_or_needs("items to gain and to lose", place, f"{up} and {down}", implied, fits, needed)
+
+
+def _most_of(accuracy: Number, n: int | None) -> tuple[float, float]:
+    """Return the largest percentages of right and of wrong items that print an accuracy."""
+    said = printed(accuracy)
+    right, wrong = min(said.high, 100.0), min(100.0 - said.low, 100.0)
+    if n is None or not counts_of_share(said, n):
+        return right, wrong
+    return 100 * math.floor(n * right / 100 + _SLACK) / n, 100 * math.floor(n * wrong / 100 + _SLACK) / n

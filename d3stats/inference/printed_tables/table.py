@@ -26,10 +26,18 @@ from d3stats.inference.printed_tables.checks import (
     counts_of_share,
     kappa_of_any_classes,
 )
-from d3stats.inference.printed_tables.printed import Finding, Printed, Verdict, findings_frame, printed
+from d3stats.inference.printed_tables.printed import (
+    Finding,
+    Printed,
+    Verdict,
+    findings_frame,
+    fits_or_needs,
+    printed,
+)
 from d3stats.inference.printed_tables.significance import (
     check_common_df,
     check_gains_and_losses,
+    check_items_to_change,
     check_p_values,
     check_paired_t,
     check_significance,
@@ -378,15 +386,16 @@ def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 
 def _refuse_outside(rows: Sequence[Row]) -> None:
     limits = {"accuracy": (0.0, 100.0), "baseline": (0.0, 100.0), "p": (0.0, 1.0), "kappa": (-1.0, 1.0)}
+    limits |= dict.fromkeys(("gained", "lost", "tokens", "cost", *_PER_POINT), (0.0, math.inf))
     for row in rows:
         for column, (low, high) in limits.items():
             cell = row.cells.get(column)
             if cell is not None and not low <= cell.value <= high:
-                raise ValueError(
-                    f"{column} must lie between {low:g} and {high:g}; got {cell.text!r} in row {row.name!r}"
-                )
+                within = f"between {low:g} and {high:g}" if high < math.inf else "at or above 0"
+                raise ValueError(f"{column} must lie {within}; got {cell.text!r} in row {row.name!r}")
 
 
+_PER_POINT = ("tokens_per_point", "cost_per_point")
 _SUMMED = ("accuracy", "baseline", "kappa", "gain", "relative_gain", "tokens", "cost")
 """Columns of which a row of averages may print the average."""
 _PAIRS = 400
@@ -429,6 +438,17 @@ def _relative_gains(table: UserTable) -> Iterator[Finding]:
 
 def _both(table: UserTable, row: Row, unit: Unit) -> list[Printed]:
     return [table.cell(row, column, unit) for column in FROM_ITEMS]
+
+
+def _items_to_change(table: UserTable) -> Iterator[Finding]:
+    for row in table.with_columns("gained", "lost"):
+        known = [c for c in FROM_ITEMS if c in row.cells and not row.cells[c].several_runs]
+        if not known or (table.units["gained"] == "count" and row.n is None):
+            continue
+        up, down = (table.cell(row, column, "percent") for column in ("gained", "lost"))
+        of = {"accuracy": "after", "baseline": "before"}
+        accuracies = {of[c]: table.cell(row, c, "percent") for c in known}
+        yield check_items_to_change(up, down, n=row.n, place=row.name, **accuracies)
 
 
 def _gained_and_lost(table: UserTable) -> Iterator[Finding]:
@@ -663,6 +683,24 @@ def _wholes(table: UserTable) -> Iterator[Finding]:
             yield check_within_parts(cells, said, place=whole.name)
 
 
+def _sums_of_items(table: UserTable) -> Iterator[Finding]:
+    sizes = [row.n for row in table.rows if row.n is not None]
+    for whole in table.wholes:
+        if whole.n is None or len(sizes) < 2 or len(sizes) < len(table.rows) or set(sizes) == {whole.n}:
+            continue  # rows of the same items have the n of all
+        said, implied = " + ".join(map(str, sizes)), f"{sum(sizes)}, and at least {max(sizes)}"
+        found = fits_or_needs(
+            "n of all items",
+            whole.name,
+            f"{whole.n} for {said}",
+            implied,
+            whole.n == sum(sizes),
+            "items of other rows",
+        )
+        needed = "items in several rows" if whole.n < sum(sizes) else "items in no row"
+        yield _only_if(found, needed) if whole.n >= max(sizes) else found
+
+
 def _of_items(table: UserTable, *columns: str) -> list[Row]:
     """Return the rows that print these and whose accuracies are those of one run over n items."""
     items = [c for c in columns if c in FROM_ITEMS]
@@ -692,6 +730,12 @@ CHECKS = {
             _relative_gains,
         ),
         ("gained-lost", "gained lost", "Does gained minus lost equal the gain?", _gained_and_lost),
+        (
+            "items-to-change",
+            "gained lost",
+            "Are there as many wrong items as are gained, and right ones as are lost?",
+            _items_to_change,
+        ),
         ("kappa", "accuracy kappa", "Which share of the majority class do they need?", _kappas),
         ("t-and-p", "t p", "Which degrees of freedom do t and p share?", _t_and_p),
         ("one-df", "t p", "Do all rows fit one number of degrees of freedom?", _one_df),
@@ -713,6 +757,7 @@ CHECKS = {
         ("one-price", "tokens cost", "Do all rows fit one price?", _price),
         ("average", "", "Is a row named average or mean the mean of the others?", _averages),
         ("overall", "accuracy", "Does a row named overall lie between the others?", _wholes),
+        ("overall-n", "n", "Is its n the sum of the others?", _sums_of_items),
     )
 }
 """Every check of a user's table by name, in the order of the report."""

@@ -123,7 +123,7 @@ def separation_from_scores(
     level : float
         Level of the equal-tailed intervals.
     kind : {"percentile", "bca"}
-        Efron (1979) or Efron (1987), clusters resampled `n_boot` times.
+        Efron (1981) or Efron (1987), clusters resampled `n_boot` times.
     n_boot : int
         Resamples.
     rng : Generator, int or None

@@ -34,7 +34,7 @@ _VARIANCE = "definition 1 ('variance decreasing at rate O(1/r)'), appendix C.1"
 _SURE = DiscreteLaw([1], [1])
 _COIN = DiscreteLaw([0, 1], [0.5, 0.5])
 _INSTEAD = (
-    "The excess-wealth order, not dominance, makes the means part (theorem-a); scores with falling failure rates "
+    "The dilation order, not dominance, makes the means part (theorem-a); scores with falling failure rates "
     "make the absolute gap grow too (theorem-b). Under a common ceiling, such as a rubric that ends at 20, it tends "
     "to 0 (theorem-c, common-ceiling)."
 )
@@ -258,7 +258,7 @@ CLAIMS: tuple[Claim, ...] = (
         instances=dominating_pairs,
         counterexample=Advocates(_SURE, _COIN, 2),
         corrected=(
-            "With >= it holds, for every k, when the first score is larger in the excess-wealth order; dominance is "
+            "With >= it holds, for every k, when the first score is larger in the dilation order; dominance is "
             "neither needed nor enough. For one k it holds exactly when the integral of (Q1 - Q2)(k u^(k-1) - 1) over "
             "(0, 1) is not negative; for k = 2, when the Gini mean difference of G1 is at least that of G2."
         ),

@@ -19,8 +19,8 @@ from d3stats.theory.instances.advocates import (
     BOUNDED,
     CEILING,
     DILATED,
+    DILATION,
     DISPERSIVE,
-    EXCESS_WEALTH,
     INDEPENDENT,
     MEANS_PART,
     POWERS,
@@ -31,8 +31,8 @@ from d3stats.theory.instances.advocates import (
     ceiling_pairs,
     dfr_laws,
     dfr_pairs,
+    dilation_pairs,
     dispersive_pairs,
-    excess_wealth_pairs,
     lehmann_pairs,
     single_laws,
 )
@@ -427,21 +427,26 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem-a",
-        title="Excess wealth decides whether means move apart",
+        title="A larger score in the dilation order moves the means apart",
         source=_INSTEAD_OF,
         statement=(
-            "If G1 is larger than G2 in the excess-wealth order, then E M1 - E M2 >= E G1 - E G2 for every k. "
-            "Dominance is not needed."
+            "If G1 is larger than G2 in the dilation order, then E M1 - E M2 >= E G1 - E G2 for every k. The "
+            "dispersive and the excess-wealth order imply it; dominance is neither needed nor enough."
         ),
-        latex=r"W_{G_1} \ge W_{G_2} \implies E M_1 - E M_2 \ge E G_1 - E G_2 \quad \text{for every } k",
-        assumptions=(INDEPENDENT, SEVERAL, EXCESS_WEALTH),
+        latex=(
+            r"G_1 - E G_1 \ge_{\mathrm{cx}} G_2 - E G_2 \implies "
+            r"E M_1 - E M_2 \ge E G_1 - E G_2 \quad \text{for every } k"
+        ),
+        assumptions=(INDEPENDENT, SEVERAL, DILATION),
         status="holds",
         quantities=Advocates.numbers,
         margin=_gain_margin,
-        instances=excess_wealth_pairs,
+        instances=dilation_pairs,
         proof=(
-            "By theorem-a-identity E M - E G is the integral of W_G against a weight that is not negative and the "
-            "same for both answers. So W1 >= W2 gives E M1 - E G1 >= E M2 - E G2."
+            "Let H(u) be the integral of Q - E G from u to 1, so that H(0) = H(1) = 0. M has the quantile density "
+            "k u^(k-1), so E M - E G is the integral of (Q - E G) k u^(k-1), and by parts k (k - 1) times that of "
+            "H(u) u^(k-2). The convex order of the centred scores is H1 >= H2 at every level (Shaked and "
+            "Shanthikumar 2007, theorem 3.A.5), and the weight is not negative."
         ),
     ),
     Claim(

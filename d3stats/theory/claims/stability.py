@@ -13,10 +13,17 @@ from d3stats.theory.instances.beliefs import (
     evidence,
     strong_discussions,
 )
-from d3stats.theory.instances.votes import SAME_DEBATES, TwoRounds, still_rounds
+from d3stats.theory.instances.votes import (
+    SAME_DEBATES,
+    CountChain,
+    TwoRounds,
+    condorcet_chains,
+    still_rounds,
+)
 
 __all__ = ["CLAIMS"]
 
+_SURE, _NO, _THIRD = Fraction(1), Fraction(0), Fraction(1, 3)
 _HALF, _NINE, _ONE = Fraction(1, 2), Fraction(9, 10), Fraction(1, 10)
 _MIRRORED = ((Fraction(4, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(4, 5)))
 
@@ -90,6 +97,51 @@ CLAIMS: tuple[Claim, ...] = (
             "The likelihoods of all responses multiply. One at .9/.1 for the truth and two at .1/.9 against it "
             "take 1/2 to 1/10; one for and six against take it to 1.69348e-5. A bound on one factor bounds "
             "nothing while the others are free."
+        ),
+    ),
+    Claim(
+        name="stability-theorem-4-2",
+        title="Debate is right at least as often as a static majority vote",
+        source=Source(
+            STABILITY,
+            "theorem 4.2, which the summary names and does not state; read as 'debate amplifies correctness compared "
+            "to static ensembles'",
+        ),
+        statement=(
+            "Let an odd number n of agents be right independently with probability p >= 1/2 each in round 0, and "
+            "let the panel debate until all agree. The consensus is right at least as often as the majority of "
+            "round 0. (The instances are debates in which agents hear only each other.)"
+        ),
+        latex=r"P(S_T = n) \ge P(S_0 > n/2)",
+        assumptions=(
+            Assumption("Every debate ends in unanimity", lambda case: case.reaches_unanimity),
+            Assumption(
+                "S_0 is Binomial(n, p), p >= 1/2, n odd (Condorcet)", lambda case: case.begins_as_condorcet
+            ),
+        ),
+        status="refuted",
+        quantities=CountChain.numbers,
+        margin=lambda case: float(case.prob_right) - case.prob_majority_right,
+        instances=condorcet_chains,
+        counterexample=CountChain(
+            (Fraction(1, 27), Fraction(2, 9), Fraction(4, 9), Fraction(8, 27)),
+            (
+                (_SURE, _NO, _NO, _NO),
+                (2 * _THIRD, _NO, _NO, _THIRD),
+                (_THIRD, _NO, _NO, 2 * _THIRD),
+                (_NO, _NO, _NO, _SURE),
+            ),
+        ),
+        corrected=(
+            "Agents who hear only each other have no new evidence. Where the expected count stays, the consensus is "
+            "right with the mean accuracy of one agent. The majority of round 0 is right at least as often. Debate "
+            "can win where later rounds bring fresh evidence."
+        ),
+        correction=("theorem-d", "vote-beats-consensus"),
+        proof=(
+            "Three agents of accuracy 2/3 all take the vote of one seat drawn at random. The expected count of right "
+            "votes stays, so that the consensus is right with probability 2/3. The majority of round 0 is right with "
+            "probability 4/9 + 8/27 = 20/27."
         ),
     ),
     Claim(

@@ -30,7 +30,6 @@ from d3stats.models.separation.orders import (
     dilation_order,
     dispersive_order,
     dominates,
-    excess_wealth_order,
     is_dfr,
 )
 from d3stats.theory.claim import Assumption
@@ -44,9 +43,9 @@ __all__ = [
     "BOUNDED",
     "CEILING",
     "DILATED",
+    "DILATION",
     "DISPERSIVE",
     "DOMINANCE",
-    "EXCESS_WEALTH",
     "INDEPENDENT",
     "MEANS_PART",
     "POWERS",
@@ -60,9 +59,9 @@ __all__ = [
     "describe",
     "dfr_laws",
     "dfr_pairs",
+    "dilation_pairs",
     "dispersive_pairs",
     "dominating_pairs",
-    "excess_wealth_pairs",
     "laws",
     "lehmann_pairs",
     "pairs",
@@ -380,9 +379,9 @@ INDEPENDENT = Assumption(
 )
 SEVERAL = Assumption("k >= 2", lambda a: a.k >= 2)
 DOMINANCE = Assumption("P(G1 > x) >= P(G2 > x) for every x, strictly for some x", _dominates)
-EXCESS_WEALTH = Assumption(
-    "W1(u) >= W2(u) for every level u, with the excess wealth W(u) = E (G - Q(u))^+",
-    lambda a: excess_wealth_order(a.first, a.second).holds,
+DILATION = Assumption(
+    "G1 - E G1 is larger than G2 - E G2 in the convex order",
+    lambda a: dilation_order(a.first, a.second).holds,
 )
 DISPERSIVE = Assumption(
     "Q1(v) - Q1(u) >= Q2(v) - Q2(u) for all levels u < v", lambda a: dispersive_order(a.first, a.second).holds
@@ -473,13 +472,14 @@ def dispersive_pairs(dice: Dice) -> Pair:
 
 
 @_advocates
-def excess_wealth_pairs(dice: Dice) -> Pair:
-    """Return pairs of which the first is larger in the excess-wealth order.
+def dilation_pairs(dice: Dice) -> Pair:
+    """Return pairs of which the first is larger in the dilation order, wherever the two lie.
 
-    Those of :func:`dispersive_pairs`, tables whose jumps move up in level, and exponential laws against laws with
-    a monotone failure rate and a mean on the right side of theirs.
+    Tables of which some weight moved outward by equal steps; many of these are not larger in excess wealth. Tables
+    whose jumps move up in level. Exponential laws against laws with a monotone failure rate and a mean on the right
+    side of theirs. Pairs of :func:`dispersive_pairs`.
     """
-    return dice.pick(wealthier_tables, _against_exponential, _dispersed)(dice)
+    return dice.pick(spread_tables, wealthier_tables, _against_exponential, _dispersed)(dice)
 
 
 @_advocates
@@ -664,6 +664,21 @@ def _wider_table(dice: Dice) -> Pair:
     more = dice.wholes(len(jumps), 0, 3)
     first = _climb(dice.whole(0, 3), [g + d for g, d in zip(jumps, more, strict=True)])
     return _table(first, weights), _table(_climb(start, [float(g) for g in jumps]), weights)
+
+
+def spread_tables(dice: Dice) -> Pair:
+    """Return tables of which the first is the second with some weights split outward about their points, and moved."""
+    n = dice.whole(1, 4)
+    points, weights = dice.wholes(n, 0, 6), dice.wholes(n, 1, 4)
+    law = [(float(x), 2 * w) for x, w in zip(points, weights, strict=True)]
+    second = _table([x for x, _ in law], [w for _, w in law])
+    for _ in range(dice.whole(0, 3)):
+        i, step = dice.whole(0, len(law) - 1), dice.whole(1, 3)
+        x, w = law[i]
+        if w % 2 == 0:
+            law[i : i + 1] = [(x - step, w // 2), (x + step, w // 2)]
+    start = dice.whole(-3, 3)
+    return _table([x + start for x, _ in law], [w for _, w in law]), second
 
 
 def wealthier_tables(dice: Dice) -> Pair:

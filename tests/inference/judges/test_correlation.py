@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.inference.judges.correlation import Cells, correlation, kendall, rank_statistic, spearman
+from d3stats.inference.judges.correlation import (
+    Cells,
+    correlation,
+    kendall,
+    null_error,
+    rank_statistic,
+    spearman,
+)
 
 KINDS = ("cluster t", "jackknife t", "percentile", "basic", "bca")
 
@@ -49,16 +57,87 @@ def test_missing_scores_are_left_out_and_counted() -> None:
     assert made.notes == ("2 of 30 pairs left out: a score is missing",)
 
 
-def test_fisher_limits_have_the_variance_of_bonett_and_wright() -> None:
-    x, y = scores(50, 6, None)
-    e = spearman(x, y, level=0.9).estimate
-    z, half = np.arctanh(e.value), stats.norm.ppf(0.95) * np.sqrt((1 + e.value**2 / 2) / 47)
-    assert (e.low, e.high) == pytest.approx((np.tanh(z - half), np.tanh(z + half)))
-    t = kendall(x, y).estimate
-    half = stats.norm.ppf(0.975) * np.sqrt(0.437 / 46)
-    assert (t.low, t.high) == pytest.approx(
-        (np.tanh(np.arctanh(t.value) - half), np.tanh(np.arctanh(t.value) + half))
+@pytest.mark.parametrize("levels", [None, 2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_error_under_no_relation_is_that_of_scipy(levels: int | None, seed: int) -> None:
+    x, y = scores(40, seed, levels)
+    z = kendall(x, y).estimate.value / null_error(Cells.of(x, y), "kendall")
+    assert 2 * stats.norm.sf(abs(z)) == pytest.approx(stats.kendalltau(x, y, method="asymptotic").pvalue)
+
+
+def test_rho_of_all_orders_of_one_score_varies_as_one_over_n_less_one_whatever_its_ties() -> None:
+    short = np.array([1, 1, 2, 2, 3.0])
+    rho = [stats.spearmanr(short, np.array(p)).statistic for p in permutations([1, 2, 2, 2, 1.0])]
+    assert np.std(rho) == pytest.approx(null_error(Cells.of(short, short), "spearman"))
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("levels", [None, 2, 5])
+def test_the_error_of_independent_pairs_is_that_of_every_pair_as_its_own_cluster(
+    method: Any, levels: int | None
+) -> None:
+    x, y = scores(70, 9, levels)
+    alone = correlation(x, y, method=method).estimate
+    clustered = correlation(x, y, method=method, cluster=range(70)).estimate
+    assert (alone.se, alone.low, alone.high, alone.p_value) == pytest.approx(
+        (clustered.se, clustered.low, clustered.high, clustered.p_value), rel=1e-5
     )
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("seed", range(8))
+def test_interval_and_p_agree_and_the_error_has_a_least_value(method: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = (rng.random((2, 40)) < (0.15, 0.5)[seed % 2]).astype(float)
+    for cluster in (None, np.repeat(np.arange(20), 2)):
+        e = correlation(x, y, method=method, cluster=cluster).estimate
+        assert e.low is not None
+        assert e.high is not None
+        assert e.p_value is not None
+        assert (e.p_value > 0.05) == (e.low <= 0 <= e.high)
+        assert e.se is not None
+        assert e.se / (1 - e.value**2) >= null_error(Cells.of(x, y), method) - 1e-12
+
+
+SHARES = {2: (0.5, 0.5), 3: (0.3, 0.4, 0.3), 5: (0.02, 0.03, 0.05, 0.2, 0.7)}
+
+
+def rejected(method: Any, levels: int, n: int, replicates: int, *, clusters: bool = False) -> float:
+    """Return how often unrelated scores with ties are said to be related."""
+    rng = np.random.default_rng(levels)
+    found = 0
+    for _ in range(replicates):
+        x, y = rng.choice(levels, (2, n), p=SHARES[levels])
+        p = correlation(x, y, method=method, cluster=np.arange(n) // 2 if clusters else None).estimate.p_value
+        found += p is not None and p <= 0.05
+    return found / replicates
+
+
+@pytest.mark.parametrize("levels", SHARES)
+def test_scores_with_ties_are_not_related_too_often(levels: int) -> None:
+    assert rejected("kendall", levels, 60, 300) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("levels", SHARES)
+@pytest.mark.parametrize("n", [20, 60, 150])
+def test_the_size_holds_with_ties(n: int, levels: int, method: Any, clusters: bool) -> None:
+    assert rejected(method, levels, n, 2000, clusters=clusters) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 2000)
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+def test_a_related_pair_of_yes_and_no_is_covered(method: Any) -> None:
+    # Both correlations are phi = .5 here: equal shares of 0 and 1, equal in three of four.
+    rng, hits = np.random.default_rng(4), 0
+    for _ in range(300):
+        x = rng.integers(0, 2, 60)
+        e = correlation(x, np.where(rng.random(60) < 0.75, x, 1 - x), method=method).estimate
+        assert e.low is not None
+        assert e.high is not None
+        hits += e.low <= 0.5 <= e.high
+    assert hits / 300 >= 0.94 - 3 * np.sqrt(0.06 * 0.94 / 300)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -54,7 +54,8 @@ def test_a_made_up_table_that_is_true_has_no_inconsistent_finding(seed: int, n: 
     frame = made_up(np.random.default_rng(seed), n, percent)
     found = audit_table(frame)
     assert found.holds, [str(f) for f in found.of("inconsistent")]
-    assert {"kappa", "gained-lost", "cost-per-point", "average", "overall"} == set(found.left_out)
+    without = {"kappa", "gained-lost", "items-to-change", "cost-per-point", "average", "overall", "overall-n"}
+    assert without == set(found.left_out)
 
 
 @pytest.mark.parametrize(
@@ -229,3 +230,32 @@ def test_only_shares_may_be_percentages() -> None:
     assert found.ignored == ("p (%)", "tokens (%)")
     with pytest.raises(ValueError, match="differ by more than case and a percent sign"):
         audit_table(pd.DataFrame({"Accuracy": ["81.6"], "accuracy (%)": ["81.6"]}))
+
+
+FALSE_TABLES = {
+    "more gained than wrong": "accuracy,baseline,n,gained,lost\n85.0,80.0,80,20,16\n",
+    "lost where all are right": "accuracy,gained,lost,n\n100,4,1,80\n",
+    "more lost than right": "accuracy,baseline,gained,lost,n\n70.0,10.0,60%,20%,10\n",
+    "a whole smaller than a part": "system,accuracy,n\nA,50.0,40\nB,60.0,20\noverall,53.3,30\n",
+}
+
+
+@pytest.mark.parametrize("name", FALSE_TABLES)
+def test_numbers_of_items_that_cannot_be_are_inconsistent(name: str) -> None:
+    found = audit_table(table(FALSE_TABLES[name]))
+    assert {f.check for f in found.of("inconsistent")} & {"items to gain and to lose", "n of all items"}
+
+
+def test_a_whole_that_is_not_the_sum_needs_items_of_no_or_of_several_rows() -> None:
+    rows = "system,accuracy,n\nA,50.0,40\nB,60.0,20\noverall,53.3,{}\n"
+    for n, verdict in (("60", "consistent"), ("75", "conditional"), ("50", "conditional")):
+        found = [f for f in audit_table(table(rows.format(n))).findings if f.check == "n of all items"]
+        assert [f.verdict for f in found] == [verdict]
+    same = audit_table(table("system,accuracy,n\nA,50.0,40\nB,60.0,40\noverall,55.0,40\n"))
+    assert "overall-n" in same.left_out
+
+
+@pytest.mark.parametrize("column", ["tokens", "cost", "gained", "lost", "tokens_per_point", "cost_per_point"])
+def test_a_number_below_zero_of_what_is_counted_is_refused(column: str) -> None:
+    with pytest.raises(ValueError, match=f"{column} must lie at or above 0; got '-300' in row 'row 1'"):
+        audit_table(table(f"accuracy,{column}\n85.0,-300\n"))

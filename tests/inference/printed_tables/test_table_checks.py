@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from d3stats.inference.printed_tables import (
     Finding,
@@ -16,7 +18,9 @@ from d3stats.inference.printed_tables import (
     check_difference,
     check_extremes,
     check_grouped_mean,
+    check_items_to_change,
     check_kappas,
+    check_majority_gain,
     check_one_price,
     check_p_values,
     check_part,
@@ -245,3 +249,82 @@ def test_a_finding_reads_as_a_sentence() -> None:
         "printed ones)"
     )
     assert not math.isnan(printed(found.printed).value)
+
+
+# Majority and mean juror
+
+
+def gains_and_agreements(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each of the 2^n patterns of right votes, the majority's gain over the mean and the agreeing pairs."""
+    votes = np.array(list(product((0, 1), repeat=n)))
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    agree = np.mean([votes[:, i] == votes[:, j] for i, j in pairs], axis=0)
+    return (votes.mean(axis=1) > 0.5) - votes.mean(axis=1), agree
+
+
+@pytest.mark.parametrize("n", [3, 5, 7])
+@pytest.mark.parametrize("agreement", [0.7, 0.895, 0.99])
+def test_the_gain_of_a_majority_is_the_optimum_of_a_linear_programme_over_all_votes(
+    n: int, agreement: float
+) -> None:
+    """Over every law of n votes with this agreement, the largest gain is the bound that the check takes."""
+    gain, agree = gains_and_agreements(n)
+    best = optimize.linprog(-gain, A_eq=[np.ones(len(gain)), agree], b_eq=[1, agreement], bounds=(0, 1))
+    assert -best.fun == pytest.approx((n - 1) / (n + 1) * (1 - agreement), rel=1e-9)
+    # Digits enough that rounding plays no part: the optimum is accepted, and a hundredth of a point more is not.
+    juror, reached = 50.0, 50.0 - 100 * best.fun
+    for more, verdict in ((0.0, "consistent"), (0.01, "inconsistent")):
+        row = f"{juror:.6f}", f"{reached + more:.6f}", f"{100 * agreement:.6f}"
+        assert check_majority_gain(*row, n, place="").verdict == verdict
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 5, 7]), st.integers(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_no_panel_of_jurors_is_accused(seed: int, n: int, digits: int) -> None:
+    rng = np.random.default_rng(seed)
+    votes = rng.random((200, n)) < rng.beta(2, 1, (200, 1))
+    if seed % 2:
+        votes = rng.permuted(np.arange(n) < (n + 1) // 2) & np.ones((200, 1), dtype=bool)  # the extreme case
+    right = votes.sum(axis=1)
+    agree = 1 - np.mean(right * (n - right)) / math.comb(n, 2)
+    row = (100 * votes.mean(), 100 * np.mean(right > n / 2), 100 * agree)
+    assert check_majority_gain(*(f"{x:.{digits}f}" for x in row), n, place="").verdict == "consistent"
+
+
+def test_an_even_panel_has_ties_and_no_bound() -> None:
+    with pytest.raises(ValueError, match="n must be an odd number of jurors, 3 or more; got 4"):
+        check_majority_gain("74.8", "85.1", "89.5", 4, place="")
+
+
+# Items to gain and to lose
+
+
+@given(st.integers(1, 60), st.data(), st.integers(0, 2), st.booleans())
+def test_the_items_gained_and_lost_of_any_two_runs_are_possible(
+    n: int, data: st.DataObject, digits: int, sized: bool
+) -> None:
+    gained = data.draw(st.integers(0, n))
+    lost = data.draw(st.integers(0, n - gained))
+    both = data.draw(st.integers(0, n - gained - lost))
+    up, down, before, after = (
+        f"{100 * x / n:.{digits}f}" for x in (gained, lost, both + lost, both + gained)
+    )
+    for known in ({"before": before}, {"after": after}, {"before": before, "after": after}):
+        found = check_items_to_change(up, down, n=n if sized else None, place="", **known)
+        assert found.verdict == "consistent", found
+
+
+def test_exactly_the_numbers_that_no_two_runs_have_are_refused() -> None:
+    """Ten items, both accuracies: every pair of numbers gained and lost against enumeration of all runs."""
+    n = 10
+    possible = {
+        (both + lost, both + gained, gained, lost)
+        for both, gained, lost in product(range(n + 1), repeat=3)
+        if both + gained + lost <= n
+    }
+    for before, gained, lost in product(range(n + 1), repeat=3):
+        after = before + gained - lost
+        if 0 <= after <= n:
+            row = [f"{100 * x / n:.0f}" for x in (gained, lost, before, after)]
+            found = check_items_to_change(row[0], row[1], before=row[2], after=row[3], n=n, place="")
+            assert (found.verdict == "consistent") == ((before, after, gained, lost) in possible)

@@ -28,6 +28,7 @@ from d3stats.models.separation.laws import (
     uniform,
     weibull,
 )
+from d3stats.models.separation.orders import excess_wealth_order
 from d3stats.models.separation.softmax import softmax_weighted
 from d3stats.theory import claim
 from d3stats.theory.claims import proved_here
@@ -146,6 +147,30 @@ def test_excess_wealth_alone_does_not_make_means_part_with_every_advocate() -> N
         [0.05, 1 / 15, 0.075, 1 / 12]
     )
     assert claim("theorem-a-monotone").margin(wide) > 0
+
+
+def test_theorem_a_needs_no_excess_wealth() -> None:
+    """A point at 1 split into 0 and 2, beside one at 3: the spread is below the rest, where excess wealth is less."""
+    pair = Advocates(as_law({0: 1 / 4, 2: 1 / 4, 3: 1 / 2}), as_law({1: 1 / 2, 3: 1 / 2}), 2)
+    assert not excess_wealth_order(pair.first, pair.second).holds
+    assert claim("theorem-a").admits(pair)
+    # E M = sum of x P(M = x): 2 (3/16) + 3 (3/4) = 2.625 for the first, 1/4 + 3 (3/4) = 2.5 for the second.
+    assert claim("theorem-a").margin(pair) == pytest.approx(0.125)
+
+
+def test_the_gain_of_the_best_of_k_is_an_integral_of_the_centred_upper_tail() -> None:
+    """E M - E G = k (k - 1) times the integral of H(u) u^(k-2): the step of theorem A's proof, with exact fractions."""
+    law = {0: Fraction(1, 4), 2: Fraction(1, 4), 3: Fraction(1, 2)}
+    mean = sum(x * p for x, p in law.items())
+    for k in (2, 3, 5):
+        level, upper, integral, best = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
+        for x, p in law.items():
+            # H is linear with slope mean - x between two levels.
+            low, high, slope = level, level + p, mean - x
+            start = upper - slope * low
+            integral += start * (high ** (k - 1) - low ** (k - 1)) / (k - 1) + slope * (high**k - low**k) / k
+            level, upper, best = high, upper + slope * p, best + x * (high**k - low**k)
+        assert best - mean == k * (k - 1) * integral
 
 
 def test_the_identity_is_exact_for_a_rubric_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pytest
@@ -12,13 +13,16 @@ from hypothesis import given
 from d3stats.models.beliefs.latent import (
     expected_belief,
 )
+from d3stats.theory import claim
 from d3stats.theory.instances.beliefs import (
     Discussion,
     Evidence,
     evidence,
 )
 from d3stats.theory.instances.votes import (
+    CountChain,
     TwoRounds,
+    voter_row,
 )
 
 HALF = Fraction(1, 2)
@@ -75,3 +79,18 @@ def test_swapping_the_halves_shows_nothing_and_flips_everything(panel: int) -> N
     wrong, right = (0,) * 50, (panel,) * 50
     swapped = TwoRounds(panel, wrong + right, right + wrong)
     assert (swapped.distance, swapped.share_changed, swapped.share_flipped) == (0.0, 1.0, 1.0)
+
+
+def test_voters_who_start_as_condorcet_lose_by_debating() -> None:
+    """Three voters of accuracy 2/3: all paths of counts, summed with exact fractions, against the first majority."""
+    p = Fraction(2, 3)
+    first = tuple(comb(3, s) * p**s * (1 - p) ** (3 - s) for s in range(4))
+    law = list(first)
+    for _ in range(60):
+        law = [sum(law[i] * voter_row(3, i)[j] for i in range(4)) for j in range(4)]
+    assert float(law[3]) == pytest.approx(2 / 3, abs=1e-9)
+    case = CountChain(first, tuple(voter_row(3, s) for s in range(4)))
+    assert case.prob_right == p
+    assert case.prob_majority_right == pytest.approx(20 / 27)
+    assert claim("stability-theorem-4-2").admits(case)
+    assert claim("stability-theorem-4-2").margin(case) == pytest.approx(2 / 3 - 20 / 27)
