@@ -262,8 +262,9 @@ class Pilot:
         spent = tokens_by_round(log)
         paid = None if dollars is None else spent_by_round(log, dollars / _DOLLARS)
         once = None
-        if dollars is not None:
+        if paid is not None and dollars is not None:
             once = bill_of(log, FullDepth(), dollars / _DOLLARS, None if polls is None else polls / _DOLLARS)
+            once = np.full_like(paid, np.nan) if once is None else once
         notes = []
         if spent is None:
             notes.append(

@@ -351,10 +351,9 @@ def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> N
     assert len(round_tables(report)) == 2
     # A debate that a rule ended earlier has its votes there, and none is missing elsewhere.
     stopped = played("samre", 0, "d3_paper", 40).log
-    found = describe_rounds(stopped, n_components=1, n_boot=10, rng=1, missing="wrong").to_frame()
-    assert found["missing_votes"].sum() == 0
-    ended = np.bincount(stopped.depth, minlength=stopped.n_rounds + 1)
-    assert found["debates"].tolist() == [ended[r] for r in found["round"]]
+    asked = stopped.successes_trials("wrong")[1]
+    assert (asked.sum(axis=1) == stopped.panel).all()
+    assert (np.argmax(asked, axis=1) == stopped.depth - 1).all()
 
 
 def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
