@@ -12,7 +12,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench lint format figures screenshot docs links clean
+.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration lint format figures screenshot docs links clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ test-install:  ## build both archives; install each under every Python here with
 
 bench: $(DEV)  ## measure speed (tests/benchmarks)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
+
+calibration: $(DEV)  ## measure coverage and size of every public interval and test; goes on where it was stopped
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python simulations/calibration/run.py -j $(WORKERS)
 
 lint: $(DEV)  ## check style, types and that no import runs up a floor
 	$(BIN)/ruff check .

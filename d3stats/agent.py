@@ -291,6 +291,8 @@ class Reply:
         Raw points by side, then by criterion, complete; None in the same cases as `vote`.
     tokens_in, tokens_out : int or None
         Prompt and completion tokens of all attempts that were or may have been charged.
+    tokens_cached : int or None
+        The part of the prompt tokens that the server read from its cache; None when it did not say.
     estimated : bool
         Whether any of these tokens is an estimate, because the server gave no count.
     model : str or None
@@ -319,6 +321,7 @@ class Reply:
     error: str | None = None
     attempts: int = 1
     temperature: float | None = None
+    tokens_cached: int | None = None
 
 
 class Refused(ValueError):

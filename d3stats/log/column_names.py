@@ -23,7 +23,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 TABLE_COLUMNS = _words(
     "debate question cluster category log protocol label answers first round agent role persona vote correct scores "
-    "tokens tokens_in tokens_out tokens_source model temperature error closed decision stop_round stop_reason"
+    "tokens tokens_in tokens_out tokens_cached tokens_source model temperature error closed decision stop_round "
+    "stop_reason"
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
@@ -81,6 +82,7 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
         "completion_tokens output_tokens tokens_completion tokens_output generated_tokens n_completion_tokens "
         "n_output_tokens",
     ),
+    "tokens_cached": ("cached_tokens cached_prompt_tokens cached_input_tokens",),
     "model": ("model_name model_id llm",),
     "temperature": ("sampling_temperature",),
     "text": (

@@ -24,7 +24,7 @@ ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", 
 """Columns of the items, all coded; the values of ``answers`` are tuples of texts."""
 TURN = {
     "coded": ("debate", "agent", "role", "vote", "scores", "tokens_source", "model", "error", "persona"),
-    "numbers": ("round", "correct", "tokens", "tokens_in", "tokens_out", "temperature"),
+    "numbers": ("round", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"),
 }
 """Columns of the turns. Numbers are float64 with NaN where missing, but ``round``, which is int64 and at least 1.
 All but the temperature are whole.

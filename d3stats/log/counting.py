@@ -411,6 +411,7 @@ _UNCOUNTED = (
     "tokens",
     "tokens_in",
     "tokens_out",
+    "tokens_cached",
     "tokens_source",
     "model",
     "error",

@@ -155,7 +155,7 @@ _SCORES = msgspec.json.Decoder(dict[str, dict[str, float]] | None)
 
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),
-    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out", "temperature")),
+    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out", "tokens_cached", "temperature")),
     (("debate", "decision", "stop_reason"), ("round",)),
 )
 """Coded columns and numbers of items, turns and verdicts."""
@@ -578,8 +578,8 @@ class DebateLog:
         model, error, persona, temperature``. A vote is None when there was none to be read; scores are a dict (side,
         criterion, raw points) or None; tokens are Int64, temperatures Float64. With ``coding="correctness"`` there is
         ``correct`` (Int64: 0, 1, missing) in place of ``vote``. A table that recorded only total tokens has ``tokens``
-        in place of ``tokens_in, tokens_out``. A log that was read with its texts also has ``text``, where there are
-        some.
+        in place of ``tokens_in, tokens_out``; where cached prompt tokens were recorded there is ``tokens_cached``. A
+        log that was read with its texts also has ``text``, where there are some.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -657,14 +657,13 @@ def read_log(
     ``.csv``, ``.tsv`` (all these also with ``.gz``), ``.xlsx`` and ``.parquet`` hold a table. Its cells are separated
     by commas, semicolons, tabs or bars, and a row is a turn: ``debate, round, agent`` and ``vote, label`` or
     ``correct``, and optionally ``question, cluster, category, log, protocol, answers`` (JSON), ``first``,
-    ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, temperature``,
-    ``error``, and
-    ``closed, decision, stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per
-    both. The field's other names for these columns are known (``d3stats.log.column_names.ALIASES``), in any case;
-    `columns` names others. A row without round and agent is a debate without turns. A debate's question is the debate
-    itself when it is not given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file,
-    and those of other tables that hold the same debates. The meaning given to each column, and the columns
-    that were not read, are in ``notes``.
+    ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_cached, tokens_source``,
+    ``model, temperature, error``, and ``closed, decision, stop_round, stop_reason``.
+    A wide table has a column of votes per agent, per round, or per both. The field's other names for these columns
+    are known (``d3stats.log.column_names.ALIASES``), in any case; `columns` names others. A row without round and
+    agent is a debate without turns. A debate's question is the debate itself when it is not given. Rounds of a table
+    in which a round 0 occurs are shifted by one, all rows of that file, and those of other tables that hold the same
+    debates. The meaning given to each column, and the columns that were not read, are in ``notes``.
 
     Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
     an answer ``6.0`` is ``6``. An empty cell and words such as ``NA`` are missing, unless the debates'
@@ -890,6 +889,8 @@ def tables_of(checked: Checked, *, parsed: bool = True) -> tuple[pd.DataFrame, p
     """
     vote = "vote" if checked.coding == "answers" else "correct"
     tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
+    if not np.isnan(checked.turns.numbers("tokens_cached")).all():
+        tokens = (*tokens, "tokens_cached")
     said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
     said += ("persona", "temperature", *(name for name in TEXTS["turns"] if name in checked.turns.columns))
     asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))

@@ -46,8 +46,8 @@ __all__ = [
 SCHEMA_VERSION = 2
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
-Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_source``,
-``temperature`` and ``error``.
+Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_cached``,
+``tokens_source``, ``temperature`` and ``error``.
 """
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -165,6 +165,8 @@ class Turn(Record, tag="turn", frozen=True):
         to be scored and its points are missing.
     tokens_in, tokens_out : int or None
         Prompt and completion tokens of the call; None when not recorded.
+    tokens_cached : int or None
+        The part of the prompt tokens that the server read from its cache; None when not recorded.
     tokens_source : str or None
         ``"estimate"`` when they are no server's count; None for a count.
     model, text : str or None
@@ -192,6 +194,7 @@ class Turn(Record, tag="turn", frozen=True):
     scores: dict[str, dict[str, float]] | None = None
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
+    tokens_cached: Tokens | None = None
     tokens_source: Name | None = None
     model: Name | None = None
     text: str | None = None

@@ -367,6 +367,7 @@ _SAID = (
         "tokens",
         "tokens_in",
         "tokens_out",
+        "tokens_cached",
         "tokens_source",
     ),
     "vote",
@@ -788,7 +789,7 @@ class _Rows:
         if "scores" in cells:
             cells["scores"] = _values_of(cells["scores"].codes, self.parsed("scores", _scores))
         columns: dict[str, Any] = {"round": played}
-        for name in ("tokens_in", "tokens_out"):
+        for name in ("tokens_in", "tokens_out", "tokens_cached"):
             if name in cells:
                 columns[name] = self.numbers(name, _whole)
         if "round" in cells and len(played):
@@ -975,7 +976,14 @@ _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+")
 
 def _ungrouped(name: str, got: Any) -> str:
     """Return how a whole number with marks between thousands is written, as the end of a refusal."""
-    if name not in ("tokens", "tokens_in", "tokens_out", "round", "stop_round") or not isinstance(got, str):
+    if name not in (
+        "tokens",
+        "tokens_in",
+        "tokens_out",
+        "tokens_cached",
+        "round",
+        "stop_round",
+    ) or not isinstance(got, str):
         return ""
     text = got.strip()
     return f" (write {re.sub('[^0-9]', '', text)})" if _THOUSANDS.fullmatch(text) else ""

@@ -336,6 +336,7 @@ _TYPES = {
     "tokens": "BIGINT",
     "tokens_in": "BIGINT",
     "tokens_out": "BIGINT",
+    "tokens_cached": "BIGINT",
     "temperature": "DOUBLE",
     "correct": "TINYINT",
     "closed": "BOOLEAN",
@@ -455,6 +456,7 @@ def _wide(log: DebateLog) -> str:
 
     absent = {"correct" if log.coding == "answers" else "vote"}
     absent |= {"tokens_in", "tokens_out"} if "tokens" in log.turns.columns else {"tokens"}
+    absent |= {"tokens_cached"} - set(log.turns.columns)
     chosen = {name: f"i.{name}" for name in ITEM} | {
         "closed": "v.debate IS NOT NULL",
         "decision": "v.decision",

@@ -67,6 +67,7 @@ __all__ = [
     "undecided",
     "unpriced",
     "verdicts_at",
+    "votes_at_the_end",
     "with_turns",
     "written",
 ]
@@ -566,6 +567,7 @@ def measure_columns(
     *,
     labelled: bool,
     undecided: Collection[str] = (),
+    unusable: Collection[str] = (),
 ) -> RatioColumns:
     """Say what every measure of every rule is a ratio of.
 
@@ -580,6 +582,8 @@ def measure_columns(
     undecided : collection of str
         Rules that would continue in a debate that ended: their measures, and savings against them, are
         missing.
+    unusable : collection of str
+        Rules that the debates could not have had: savings against them are missing.
     """
     first = next(iter(results.values()))
     columns = RatioColumns()
@@ -614,7 +618,12 @@ def measure_columns(
         for word, reference in references.items():
             for cost in costs:
                 saved, of = nothing, nothing
-                if reference is not None and not {rule, reference} & {*undecided, *unknown.get(cost, ())}:
+                gone = {*undecided, *unusable, *unknown.get(cost, ())}
+                if (
+                    reference is not None
+                    and rule not in {*undecided, *unknown.get(cost, ())}
+                    and reference not in gone
+                ):
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
                 columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)
@@ -819,7 +828,7 @@ def early_notes(
     return notes
 
 
-def _votes_at_the_end(trajectories: Trajectories) -> bool:
+def votes_at_the_end(trajectories: Trajectories) -> bool:
     """Whether votes come in the last round of debates of several rounds and never before."""
     return _at_the_end(trajectories, (trajectories.votes != MISSING).any(axis=2))
 
@@ -901,6 +910,27 @@ def _missing_votes(trajectories: Trajectories) -> list[str]:
     ]
 
 
+def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) -> list[str]:
+    """Say how many flips rules without one may have: the upper limit of the table, and what it rests on."""
+    found: dict[tuple[float, int, int], list[str]] = {}
+    for name, result in steady.items():
+        limit = share(result.column("flips"), result.column("compared"), cluster, level)
+        key = (limit.high, len(np.unique(cluster[result.compared])), int(result.compared.sum()))
+        found.setdefault(key, []).append(name)
+    notes = []
+    for (high, questions, debates), names in found.items():
+        bound = (
+            "no limit can be given"
+            if np.isnan(high)
+            else f"the {level:z.0%} interval reaches {high:z.1%} flips"
+        )
+        notes.append(
+            f"No verdict flipped under {'; '.join(names)}, in {counted(debates, 'compared debate')} of "
+            f"{counted(questions, 'question')}: {bound}."
+        )
+    return notes
+
+
 def notes_on(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
@@ -956,7 +986,7 @@ def notes_on(
     tokens = tokens_by_round(trajectories)
     unknown = {name for name in decided if np.isnan(results[name].spent.get("tokens", np.zeros(1))).all()}
     short = [name for name in decided if name in shortened]
-    if short and tokens is not None and _votes_at_the_end(trajectories):
+    if short and tokens is not None and votes_at_the_end(trajectories):
         late = (
             " If the voters were asked only in the last round, the tokens of these rules leave out the cost of "
             "asking."
@@ -975,11 +1005,7 @@ def notes_on(
         if 0 < results[name].compared.sum() == results[name].agrees.sum() and name in shortened
     ]
     if steady:
-        unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)
-        notes.append(
-            f"No verdict flipped under {'; '.join(steady)}: up to "
-            f"{unseen:z.1%} of questions could flip unseen among {n_clusters} ({level:z.0%} bound)."
-        )
+        notes += _no_flip({name: results[name] for name in steady}, trajectories.cluster, level)
     batch = [str(name) for rule, name in zip(rules, names, strict=True) if not isinstance(rule, Rule)]
     if batch:
         notes.append(

@@ -143,8 +143,24 @@ def price_turns(
     else:
         share, source = ASSUMED_OUTPUT_SHARE, "assumed, because the log does not record both kinds separately"
     if output_share is None and split:
-        paid = sent * asked + written * answered
+        cached = np.nan_to_num(_numbers(turns, "tokens_cached"))
+        if (cached > sent).any():
+            at = int(np.flatnonzero(cached > sent)[0])
+            raise ValueError(
+                f"tokens_cached must be at most tokens_in; got {cached[at]:g} of {sent[at]:g} in debate "
+                f"{turns['debate'].iloc[at]!r}, round {turns['round'].iloc[at]}"
+            )
+        kept = np.array([prices.cached.get(name, prices.models[name][0]) for name in used], dtype=np.float64)[
+            codes
+        ]
+        paid = sent * asked + written * answered - cached * (asked - kept)
         how = "prompt and completion tokens of every turn as logged"
+        dear = (cached > 0) & np.array([name not in prices.cached for name in names], dtype=bool)
+        if dear.any():
+            how += (
+                f"; {int(cached[dear].sum()):,} cached prompt tokens have the full price, because the table has no "
+                f"cached price of {', '.join(sorted(map(str, set(names[dear]))))}"
+            )
     else:
         total = sent + written if split else _numbers(turns, "tokens")
         paid = total * ((1 - share) * asked + share * answered)
@@ -157,7 +173,12 @@ def price_turns(
     if (row < 0).any() or (played >= log.n_rounds).any():
         raise ValueError("turns must belong to the log; got a debate or a round that the log does not have")
     np.add.at(dollars, (row, played), paid / PER_MILLION)
-    said = ", ".join(f"{name} ({_per(prices.models[name])})" for name in used)
+    said = ", ".join(
+        f"{name} ({_per(prices.models[name])}"
+        + (f", cached {prices.cached[name]:g}" if name in prices.cached else "")
+        + ")"
+        for name in used
+    )
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
     if log.polled is None:
         return RoundDollars(dollars, note)

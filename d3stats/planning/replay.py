@@ -41,6 +41,7 @@ from d3stats.planning.costs import (
     refused_note,
     undecided,
     verdicts_at,
+    votes_at_the_end,
     with_turns,
     written,
 )
@@ -445,12 +446,15 @@ def replay(
     ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
     ended = {name: count for name, count in ended.items() if count}
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
+    unpolled = baseline is not None and votes_at_the_end(trajectories)
+    unusable = (baseline,) if baseline is not None and unpolled else ()
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         results,
         {"unanimity": baseline, "full": full},
         labelled=bool((trajectories.label != MISSING).any()),
         undecided=ended,
+        unusable=unusable,
     )
     limits = columns.limits(trajectories.cluster, settings, np.random.default_rng([seed, 0]))
     about = pd.DataFrame(
@@ -470,7 +474,7 @@ def replay(
     if kinds is not None:
         labels = kinds.labels(list(trajectories.debates), "debate", unit="debate")
         played = {name: result for name, result in results.items() if name not in ended}
-        against = None if baseline is None else played.get(baseline)
+        against = None if baseline is None or unpolled else played.get(baseline)
         names_of = trajectories.cluster_names
         measure = _measured(played, against, trajectories.cluster, settings.level)
         parts = by_stratum(labels, trajectories.cluster, measure, bounds=_bounds(played), names=names_of)
@@ -496,6 +500,13 @@ def replay(
                     *([decided] if decided else []),
                     *early_notes(trajectories, absent, every, ended, usual),
                     *refused_note(trajectories, refused),
+                    *(
+                        [
+                            f"Savings against {baseline} are left out, because no debate has a vote before its last "
+                            "round."
+                        ]
+                        * unpolled
+                    ),
                     *repeated,
                     *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
                     *point_notes(table, results, {*ended, *uncosted}),

@@ -134,6 +134,7 @@ def as_reply(turn: Turn) -> Reply:
         scores={side: points for side, points in (turn.scores or {}).items() if points} or None,
         tokens_in=turn.tokens_in,
         tokens_out=turn.tokens_out,
+        tokens_cached=turn.tokens_cached,
         estimated=turn.tokens_source == "estimate",
         model=turn.model,
         error=turn.error,

@@ -143,9 +143,7 @@ def _saved(rules: Part) -> _Known:
             else "flips at most 1 point more verdicts"
         )
         words = (
-            "Votes are cast only at the end of a debate, so unanimity cannot stop one."
-            if str(Unanimity()) not in set(table["rule"])
-            else "Debates ended before unanimity would have stopped them."
+            "The cost of unanimity in these debates is unknown; a note has the reason."
             if unknown
             else f"No replayed rule plays fewer rounds than unanimity and {limit}."
         )

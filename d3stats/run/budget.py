@@ -74,17 +74,24 @@ class Tariff:
 
     prices: PriceTable | None = None
     _rates: dict[str, tuple[int, int]] = field(init=False, repr=False)
+    _cached: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         models = {} if self.prices is None else self.prices.models
         # Rounded up: a budget in dollars must hold whatever the seventh decimal is.
         rates = {name: (_rate(asked), _rate(answered)) for name, (asked, answered) in models.items()}
         object.__setattr__(self, "_rates", rates)
+        cached = {} if self.prices is None else self.prices.cached
+        object.__setattr__(self, "_cached", {name: _rate(price) for name, price in cached.items()})
 
-    def cost(self, model: str | None, tokens_in: int, tokens_out: int) -> Cost:
-        """Return what so many tokens of a model cost."""
+    def cost(self, model: str | None, tokens_in: int, tokens_out: int, cached: int = 0) -> Cost:
+        """Return what so many tokens of a model cost; `cached` of the prompt tokens have the cached price.
+
+        A bound is made without cached tokens, so that it holds if the cache is empty.
+        """
         asked, answered = self._rates.get(model or "", (0, 0))
-        return Cost(tokens_in + tokens_out, tokens_in * asked + tokens_out * answered)
+        saved = cached * (asked - self._cached.get(model or "", asked))
+        return Cost(tokens_in + tokens_out, tokens_in * asked + tokens_out * answered - saved)
 
     def dearest(self, model: str | None, tokens: int, most: tuple[int, int] | None = None) -> tuple[int, int]:
         """Put so many tokens on the side, prompt or completion, that costs more.

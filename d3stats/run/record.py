@@ -276,6 +276,7 @@ def as_turn(request: Request, reply: Reply) -> Turn:
         scores=scores,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
+        tokens_cached=reply.tokens_cached,
         tokens_source="estimate" if reply.estimated else None,
         model=reply.model,
         text=reply.text,
@@ -355,7 +356,7 @@ class Past:
             turn = self.turns[debate][(number, agent)]
             if turn.tokens_in is None or turn.tokens_out is None:
                 return {"charged": begun["bound"]}
-            return {"charged": [turn.tokens_in, turn.tokens_out]}
+            return {"charged": [turn.tokens_in, turn.tokens_out, turn.tokens_cached or 0]}
 
         def stop(debate: str, number: int, reason: str) -> None:
             self.stops[debate] = (number, reason)

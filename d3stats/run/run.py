@@ -135,11 +135,13 @@ class Attempts:
         calls.journal.write({"more": self._key, "held": held})
         return True
 
-    def settle(self, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
+    def settle(
+        self, tokens_in: int | None, tokens_out: int | None, cached: int | None = None
+    ) -> tuple[int, int, int]:
         """End the call at these tokens, or at all that it holds when they are not known; return them."""
         if tokens_in is None or tokens_out is None:
-            tokens_in, tokens_out = self.held
-        charged = (tokens_in, tokens_out)
+            (tokens_in, tokens_out), cached = self.held, 0
+        charged = (tokens_in, tokens_out, cached or 0)
         self._hold.settle(self._calls.asked.tariff.cost(self._model, *charged))
         return charged
 
@@ -310,7 +312,7 @@ class Calls:
             raise
         finally:
             self.report.in_flight -= 1
-        charged = attempts.settle(reply.tokens_in, reply.tokens_out)
+        charged = attempts.settle(reply.tokens_in, reply.tokens_out, reply.tokens_cached)
         given_up = attempts.stopped and reply.error is not None
         nobody = reply.error in NOBODY
         if nobody:

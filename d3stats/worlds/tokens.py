@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -157,6 +157,9 @@ class PriceTable:
         The day that the prices held, YYYY-MM-DD.
     models : mapping of str to (float, float)
         Dollars per million prompt tokens, and per million completion tokens.
+    cached : mapping of str to float, optional
+        Dollars per million prompt tokens that are read from the server's cache, by model; at most the price of other
+        prompt tokens, which is also the price of cached tokens of models that are not named here.
 
     Examples
     --------
@@ -165,13 +168,14 @@ class PriceTable:
     4.0
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.toml"
-    >>> _ = path.write_text('date = "2025-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')
-    >>> PriceTable.read(path) == prices
+    >>> _ = path.write_text('date = "2025-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\ncached = 0.1\n')
+    >>> PriceTable.read(path) == PriceTable("2025-01-01", {"mine": (1.0, 4.0)}, {"mine": 0.1})
     True
     """
 
     date: str
     models: Mapping[str, tuple[float, float]]
+    cached: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
@@ -182,10 +186,12 @@ class PriceTable:
             raise ValueError("models must name at least one model; got none")
         read = {str(model): _pair(str(model), prices) for model, prices in self.models.items()}
         object.__setattr__(self, "models", MappingProxyType(read))
+        kept = {str(model): _cached_price(str(model), price, read) for model, price in self.cached.items()}
+        object.__setattr__(self, "cached", MappingProxyType(kept))
 
     @classmethod
     def read(cls, path: str | Path) -> PriceTable:
-        """Read a price table from TOML: a ``date``, and a table ``[models.NAME]`` with ``input, output``.
+        """Read a price table from TOML: a ``date``, and a table ``[models.NAME]`` with ``input, output, cached``.
 
         Raises
         ------
@@ -221,7 +227,7 @@ class PriceTable:
         return float(total) if total.ndim == 0 else total
 
 
-def _parts(given: Mapping[str, Any]) -> tuple[str, dict[str, tuple[float, float]]]:
+def _parts(given: Mapping[str, Any]) -> tuple[str, dict[str, tuple[float, float]], dict[str, float]]:
     for key in given:
         choice("key", key, ("date", "note", "models"))
     if "date" not in given:
@@ -230,9 +236,21 @@ def _parts(given: Mapping[str, Any]) -> tuple[str, dict[str, tuple[float, float]
     if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
         raise ValueError(f"models must be tables [models.NAME]; got {models!r}")
     for model, prices in models.items():
-        if set(prices) != {"input", "output"}:
-            raise ValueError(f"models.{model} must have input and output; got {sorted(prices)}")
-    return str(given["date"]), {model: (p["input"], p["output"]) for model, p in models.items()}
+        if set(prices) - {"cached"} != {"input", "output"}:
+            raise ValueError(
+                f"models.{model} must have input and output, and may have cached; got {sorted(prices)}"
+            )
+    pairs = {model: (p["input"], p["output"]) for model, p in models.items()}
+    return str(given["date"]), pairs, {model: p["cached"] for model, p in models.items() if "cached" in p}
+
+
+def _cached_price(model: str, price: Any, models: Mapping[str, tuple[float, float]]) -> float:
+    if model not in models:
+        raise ValueError(f"cached must name models of the table ({', '.join(models)}); got {model!r}")
+    value = number(f"models.{model}.cached", price, minimum=0.0)
+    if value > models[model][0]:
+        raise ValueError(f"models.{model}.cached must be <= input ({models[model][0]:g}); got {value:g}")
+    return value
 
 
 def _pair(model: str, prices: Any) -> tuple[float, float]:

@@ -114,10 +114,18 @@ def test_without_waiting_epochs_in_flight_are_not_taken_back(run: Any) -> None:
     assert log.results.early_stopping.metadata["votes_after_the_stop"] > 0
 
 
-def test_an_epoch_that_failed_unheard_is_a_missing_vote(run: Any) -> None:
+def test_an_epoch_that_failed_unheard_is_a_missing_vote(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     replies = {"q2": ("What is 2 + 2?", "4", ["4", None, "4", "4", "4", "4"])}
-    manager = InspectStopping(Unanimity(), panel=2, wait=0.3)
-    log = run(replies, stopping=manager, fail_on_error=False)
+    # A clock of its own, which passes the wait while the second epoch runs and never else.
+    now = [0.0]
+
+    def delay(sample: str, epoch: int) -> float:
+        now[0] += 10.0 * (epoch == 2)
+        return 0.0
+
+    monkeypatch.setattr("d3stats.bridges.inspect.early_stopping.monotonic", lambda: now[0])
+    manager = InspectStopping(Unanimity(), panel=2, wait=0.05)
+    log = run(replies, stopping=manager, fail_on_error=False, delay=delay)
     # Unanimity needs every seat, so the round with the failure does not stop, and the next one does.
     assert [sample.epoch for sample in log.samples] == [1, 2, 3, 4]
     assert log.results.early_stopping.metadata["votes_missing"] == 1

@@ -94,11 +94,11 @@ def test_one_round_is_drawn_alone(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in ("out.svg", "file/out"):
-        begun = time.perf_counter()
+        begun = time.process_time()
         done = run(*COMMANDS[name], "--figure", str(tmp_path / place))
         assert done.exit_code == 1
         assert "of a figure must" in done.output
-        assert time.perf_counter() - begun < 3
+        assert time.process_time() - begun < 3
 
 
 def test_a_log_without_right_answers_is_sent_to_replay_and_plan(tmp_path: Path) -> None:

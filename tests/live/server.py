@@ -118,6 +118,8 @@ class Server:
         May be replaced between calls.
     latency_s : float
         From a request to its reply.
+    cached : int, optional
+        Cached prompt tokens of each call.
     json_schema : bool
         Whether structured output is supported; if not, a request for it gets a 400 that says so.
     ignores_schema : bool
@@ -148,6 +150,7 @@ class Server:
     script: Script = play
     faults: Faults | None = None
     latency_s: float = 0.0
+    cached: int | None = None
     json_schema: bool = True
     ignores_schema: bool = False
     object_only: bool = False
@@ -404,6 +407,8 @@ class _Connection(asyncio.Protocol):
         if kind != "no_usage":
             used = {"prompt_tokens": call.tokens_in, "completion_tokens": call.tokens_out}
             value["usage"] = used | {"total_tokens": call.tokens_in + call.tokens_out}
+            if self.server.cached is not None:
+                value["usage"]["prompt_tokens_details"] = {"cached_tokens": self.server.cached}
             call.told = kind not in ("reset", "half_body", "bad_json")
         return json.dumps(value).encode()
 

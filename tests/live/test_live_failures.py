@@ -170,6 +170,31 @@ def test_usage_that_is_no_count_is_missing_usage(server: Server) -> None:
     assert _tokens([]) == _tokens(None) == (None, None)
 
 
+def test_cached_prompt_tokens_are_read_from_the_usage() -> None:
+    from d3stats.run.live.server import Got, Key, reply_of
+
+    for details, cached in (
+        ({"cached_tokens": 6}, 6),
+        ({"cached_tokens": 0}, 0),
+        ({"cached_tokens": 60}, 10),
+        ({"cached_tokens": "6"}, None),
+        ({"audio_tokens": 0}, None),
+        (None, None),
+    ):
+        usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": details}
+        body = {"choices": [{"message": {"content": "Yes."}}], "usage": usage}
+        got = reply_of(json.dumps(body).encode(), Key("SOME_KEY"))
+        assert isinstance(got, Got)
+        assert (got.tokens_in, got.tokens_out, got.tokens_cached) == (10, 3, cached)
+
+
+def test_the_cached_tokens_of_all_attempts_are_in_the_reply(server: Server) -> None:
+    server.cached = 5
+    server.faults = first_fails("empty_content")
+    (reply,) = asked(server, VOTE)
+    assert (reply.attempts, reply.tokens_cached) == (2, 10)
+
+
 def test_an_error_under_the_status_of_success_is_kept_as_a_note(server: Server) -> None:
     server.faults = first_fails("error_body")
 

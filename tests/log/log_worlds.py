@@ -35,6 +35,7 @@ def clean_logs(
     agents = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     answers = draw(st.lists(names, min_size=1, max_size=3, unique=True))
     any_scores = scores and draw(st.booleans())
+    caches = draw(st.booleans())
     for debate in draw(st.lists(names, min_size=1, max_size=max_debates, unique=True)):
         closed = draw(st.booleans())
         records.append(
@@ -66,6 +67,7 @@ def clean_logs(
                         else None,
                         tokens_in=draw(TOKENS),
                         tokens_out=draw(TOKENS),
+                        tokens_cached=draw(TOKENS) if caches else None,
                         model=draw(st.none() | names),
                     )
                 )

@@ -279,6 +279,19 @@ def test_a_gzip_that_breaks_off_is_a_truncated_file(tmp_path: Path) -> None:
         read_log(path)
 
 
+@pytest.mark.parametrize("kept", [1, 3, 6])
+def test_a_gzip_that_breaks_off_names_the_line_after_the_last_whole_one(tmp_path: Path, kept: int) -> None:
+    import zlib
+
+    path = tmp_path / "log.jsonl.gz"
+    lines = [json.dumps(r) + "\n" for r in GOOD]
+    packer = zlib.compressobj(wbits=31)
+    data = packer.compress("".join(lines[:kept]).encode()) + packer.flush(zlib.Z_SYNC_FLUSH)
+    path.write_bytes(data)
+    (problem,) = [p for p in read_log(path, strict=False).problems if p.kind == "truncated last line"]
+    assert problem.line == kept + 1
+
+
 # ---------------------------------------------------------------- tables
 
 HEAD = "debate,round,agent,vote,label,tokens_in,answers,scores\n"
@@ -324,6 +337,33 @@ def test_defects_of_a_csv_row_are_named_with_line_and_field(
     assert log.n_records == 2
     assert len(log.turns) == 2 - log.n_left_out
     assert _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS) is None
+
+
+@pytest.mark.parametrize("with_tokens", ["a", "b"])
+@pytest.mark.parametrize("columns", [["tokens"], ["tokens_in", "tokens_out"]])
+def test_a_file_without_tokens_goes_with_any_other(
+    tmp_path: Path, with_tokens: str, columns: list[str]
+) -> None:
+    for name in "ab":
+        counted = name == with_tokens
+        head = ["debate", "round", "agent", "vote", "label", *(columns if counted else [])]
+        rows = [
+            [f"d{name}", "1", seat, "A", "A", *(["7"] * len(columns) if counted else [])] for seat in "xy"
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(map(",".join, [head, *rows])) + "\n")
+    log = read_log(tmp_path / "*.csv")
+    assert (len(log.turns), log.problems) == (4, ())
+    counted = log.turns["debate"] == f"d{with_tokens}"
+    for column in columns:
+        assert log.turns.loc[counted, column].tolist() == [7, 7]
+        assert log.turns.loc[~counted, column].isna().all()
+
+
+def test_totals_and_tokens_by_kind_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("debate,round,agent,vote,label,tokens\nd,1,a,A,A,5\n")
+    (tmp_path / "b.csv").write_text("debate,round,agent,vote,label,tokens_in,tokens_out\ne,1,a,A,A,3,2\n")
+    with pytest.raises(LogError, match="mixed coding"):
+        read_log(tmp_path / "*.csv")
 
 
 def test_a_correct_that_is_neither_0_nor_1_is_refused(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "turn": {
         **dict.fromkeys(("debate", "agent", "role", "vote", "tokens_source", "model", "text", "error"), TEXT),
         "persona": TEXT,
-        **dict.fromkeys(("tokens_in", "tokens_out"), TOKENS),
+        **dict.fromkeys(("tokens_in", "tokens_out", "tokens_cached"), TOKENS),
         "round": st.integers(1, 999_999_999),
         "scores": SCORES,
         "temperature": st.integers(0, 2) | st.floats(0, 1_000_000),

@@ -523,6 +523,18 @@ def test_a_table_split_into_files_says_what_the_whole_says_wherever_its_rounds_b
     assert any("shifted by one, because another file" in note for note in log.notes) == (key == "round")
 
 
+def test_the_round_of_a_verdict_is_shifted_with_the_rounds_of_its_file(tmp_path: Path) -> None:
+    """One file holds round 0 of a debate, the other its rounds 1 and 2 and the round in which it was stopped."""
+    head = "debate,round,agent,vote,label,closed,decision,stop_round,stop_reason\n"
+    (tmp_path / "a.csv").write_text(head + "d,0,x,A,A,,,,\nd,0,y,B,A,,,,\n")
+    closing = "true,A,2,unanimity"
+    later = [f"d,{r},{seat},A,A,{closing}" for r in (1, 2) for seat in "xy"]
+    (tmp_path / "b.csv").write_text(head + "\n".join(later) + "\n")
+    log = read_log(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert sorted(set(log.turns["round"])) == [1, 2, 3]
+    assert log.verdicts[["debate", "round", "decision"]].values.tolist() == [["d", 3, "A"]]
+
+
 @pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
 @pytest.mark.parametrize("given", [0, 1, 3])
 @pytest.mark.parametrize("name", ["label", "question", "cluster"])

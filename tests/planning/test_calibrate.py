@@ -69,7 +69,7 @@ def pilot() -> Trajectories:
 
 @pytest.fixture(scope="module")
 def fit(pilot: Trajectories) -> Calibration:
-    return calibrate(Voter, pilot, n_rep=100, rng=1)
+    return calibrate(Voter, pilot, n_rep=200, rng=1)
 
 
 # ---------------------------------------------------------------- parameters
@@ -238,7 +238,7 @@ def test_missing_votes_cost_precision_and_do_not_move_the_estimate(
 
 
 def test_a_seed_gives_the_same_calibration(pilot: Trajectories, fit: Calibration) -> None:
-    again = calibrate(Voter, pilot, n_rep=100, rng=1)
+    again = calibrate(Voter, pilot, n_rep=200, rng=1)
     pd.testing.assert_series_equal(fit.params, again.params, check_exact=True)
     pd.testing.assert_frame_equal(fit.checks, again.checks, check_exact=True)
 
@@ -276,6 +276,20 @@ def test_a_wrong_world_with_the_right_support_is_noticed_by_the_checks() -> None
     fit = calibrate(still, rising, free=["skill", "stubbornness"], n_starts=1, rng=1)
     assert fit.method == "likelihood"
     assert fit.checks["p_value"].min() < 0.01
+
+
+@pytest.mark.parametrize(("n_rep", "may_fail"), [(20, False), (196, False), (197, True), (200, True)])
+def test_checks_that_cannot_fail_are_named(n_rep: int, may_fail: bool) -> None:
+    """Every vote flips in every round: as far from a still world as a pilot can be."""
+    votes = np.zeros((40, 4, 5), dtype=int)
+    votes[:, 1::2] = 1
+    votes[:20] = 1 - votes[:20]
+    pilot = Trajectories.from_arrays(votes, [0] * 40, answers=["A", "B"])
+    still = Conformity(panel=5, difficulties=[(1.0, 0.0)], conformity=0.0, shared_sd=0.0, stubbornness=0.9)
+    fit = calibrate(still, pilot, free=["skill"], n_starts=1, n_rep=n_rep, rng=1)
+    assert fit.checks["p_value"].min() == pytest.approx(2 / (4 * -(-n_rep // 4) + 1))
+    assert any("do not plan with it" in note for note in fit.untold) == may_fail
+    assert any("so no check can fail (p < 0.01); take n_rep=197 or more" in n for n in fit.untold) != may_fail
 
 
 def test_the_summary_says_method_estimates_checks_and_what_is_untold(fit: Calibration) -> None:

@@ -210,7 +210,7 @@ def test_one_exact_evaluation_takes_milliseconds() -> None:
     evaluate(process, rule)
     times = []
     for _ in range(20):
-        began = time.perf_counter()
+        began = time.process_time()
         evaluate(process, rule)
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     assert min(times) < 0.010

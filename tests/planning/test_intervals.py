@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from d3stats.planning import replay
-from d3stats.planning.costs import BootstrapSettings, RatioColumns
+from d3stats.planning.costs import BootstrapSettings, RatioColumns, log_ratio, ratio
+from d3stats.resampling import cluster_t, ratios
 from d3stats.trajectories import Trajectories
 
 
@@ -15,6 +16,41 @@ def one_ratio(above: np.ndarray, below: np.ndarray) -> RatioColumns:
     columns = RatioColumns()
     columns.measure("rule", "ratio", columns.add("above", above), columns.add("below", below))
     return columns
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("n", [2, 3, 8, 40])
+def test_a_mean_over_questions_of_one_size_has_the_t_interval_of_their_means(n: int, level: float) -> None:
+    """Degrees of freedom and error are those of n - 1, exactly; scipy's and the cluster t are second opinions."""
+    rng = np.random.default_rng(n)
+    means = rng.normal(2.0, 0.3, n)
+    above = np.concatenate([means - 0.7, means, means + 0.7])
+    cluster = np.tile(np.arange(n), 3)
+    found = ratio(above, np.ones(3 * n), cluster, level)
+    theirs = stats.ttest_1samp(means, 0.0)
+    se = means.std(ddof=1) / np.sqrt(n)
+    assert (found.value, found.se) == pytest.approx((means.mean(), se), rel=1e-12)
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(level)), rel=1e-10)
+    same = cluster_t(np.column_stack([3 * means, np.full(n, 3.0)]), ratios((0, 1)), level=level)
+    assert (found.low, found.high) == pytest.approx(same.interval(), rel=1e-8)
+    saved = log_ratio(above, np.ones(3 * n), cluster, level)
+    half = stats.t.ppf((1 + level) / 2, n - 1) * se / means.mean()
+    assert saved.value == pytest.approx(1 - means.mean(), rel=1e-12)
+    assert (saved.low, saved.high) == pytest.approx(
+        (1 - means.mean() * np.exp(half), 1 - means.mean() * np.exp(-half)), rel=1e-10
+    )
+
+
+def test_the_error_of_a_ratio_is_that_of_its_residuals() -> None:
+    """Unequal denominators: Cochran's (1977) residuals about the ratio, over n - 1, written out."""
+    rng = np.random.default_rng(5)
+    below, above = rng.integers(1, 6, 12).astype(float), rng.uniform(0, 3, 12)
+    value = above.sum() / below.sum()
+    residual = (above - value * below) / below.mean()
+    se = np.sqrt((residual**2).sum() / 11 / 12)
+    found = ratio(above, below, np.arange(12), 0.95)
+    assert (found.value, found.se) == pytest.approx((value, se), rel=1e-12)
+    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 11) * se, rel=1e-10)
 
 
 @pytest.mark.parametrize("interval", ["percentile", "bca"])

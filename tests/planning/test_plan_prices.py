@@ -42,6 +42,86 @@ def pilot_turns(seed: int, rounds: int = 4, debates: int = 24) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"debate": str})
 
 
+CACHED = PriceTable("2026-01-01", {"small": (0.5, 2.0), "large": (3.0, 15.0)}, {"small": 0.05})
+
+
+def with_cache(turns: pd.DataFrame) -> pd.DataFrame:
+    """A third of the prompt tokens of later rounds was cached; round 1 does not say."""
+    cached = (turns["tokens_in"] // 3).where(turns["round"] > 1)
+    return turns.assign(
+        tokens_cached=cached.astype("Int64"), model=np.where(turns["role"] == "juror", "small", "large")
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_cached_prompt_tokens_have_their_own_price(kind: str, tmp_path: Path) -> None:
+    """As read from each format, against a sum over the turns, written out."""
+    from d3stats.log import read_log, write_parquet
+    from d3stats.log.schema import Item, Turn
+    from d3stats.log.writer import LogWriter
+
+    turns = with_cache(pilot_turns(3, rounds=3, debates=6))
+    path = tmp_path / f"pilot.{kind}"
+    if kind == "csv":
+        turns.to_csv(path, index=False)
+    elif kind == "parquet":
+        turns.to_csv(tmp_path / "pilot.csv", index=False)
+        write_parquet(tmp_path / "pilot.csv", path)
+    else:
+        with LogWriter(path) as log:
+            for debate, rows in turns.groupby("debate"):
+                log.write(Item(debate=debate, question=rows["question"].iloc[0], label="A"))
+                for row in rows.drop(columns=["question", "label"]).to_dict("records"):
+                    log.write(Turn(**{k: None if pd.isna(v) else v for k, v in row.items()}))
+    read = read_log(path)
+    assert read.turns["tokens_cached"].sum() == turns["tokens_cached"].sum()
+    log = Trajectories.from_log(path)
+    got = price_turns(read.turns, log, CACHED, roles=None)
+    rows = turns.to_dict("records")
+    for at, debate in enumerate(log.debates):
+        for r in range(3):
+            paid = 0.0
+            for row in rows:
+                if row["debate"] == debate and row["round"] == r + 1:
+                    asked, answered = CACHED.models[row["model"]]
+                    cached = 0 if pd.isna(row["tokens_cached"]) else row["tokens_cached"]
+                    kept = 0.05 if row["model"] == "small" else 3.0
+                    paid += (row["tokens_in"] - cached) * asked + cached * kept + row["tokens_out"] * answered
+            assert got.dollars[at, r] == pytest.approx(paid / 1e6, rel=1e-12)
+    large = int(turns.loc[turns["model"] == "large", "tokens_cached"].sum())
+    assert (
+        f"{large:,} cached prompt tokens have the full price, because the table has no cached price of large"
+        in got.note
+    )
+    assert "small (0.5 and 2, cached 0.05)" in got.note
+    whole = price_turns(read.turns.drop(columns="tokens_cached"), log, CACHED)
+    assert "cached prompt" not in whole.note
+    assert (got.dollars <= whole.dollars).all()
+    assert (got.dollars[:, 1:] < whole.dollars[:, 1:]).all()
+
+
+def test_more_cached_tokens_than_prompt_tokens_are_refused() -> None:
+    turns = with_cache(pilot_turns(3, rounds=2, debates=4))
+    turns["tokens_cached"] = turns["tokens_cached"] * 4
+    with pytest.raises(
+        ValueError, match=r"tokens_cached must be at most tokens_in; got \d+ of \d+ in debate '0', round 2"
+    ):
+        price_turns(turns, Trajectories.from_frame(turns.drop(columns="tokens_cached")), CACHED)
+
+
+@pytest.mark.parametrize(
+    ("cached", "message"),
+    [
+        ({"small": 0.6}, r"models.small.cached must be <= input \(0.5\); got 0.6"),
+        ({"small": -1.0}, r"models.small.cached must be >= 0"),
+        ({"other": 0.1}, r"cached must name models of the table \(small, large\); got 'other'"),
+    ],
+)
+def test_a_cached_price_that_cannot_be_is_refused(cached: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PriceTable("2026-01-01", PRICES.models, cached)
+
+
 def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[float, float, float]:
     """Mean over debates with Student's t over questions, written out plainly."""
     mean, groups = amount.mean(), np.unique(cluster)

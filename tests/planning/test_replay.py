@@ -344,7 +344,41 @@ def test_no_flip_among_few_questions_is_not_no_flip() -> None:
     t = Trajectories.from_arrays([[["A", "A"], ["A", "A"]]] * 50, ["A"] * 50)
     notes = replay(t, ["fixed:1", "fixed:2"], n_boot=10, rng=1).notes
     assert not any("flipped under fixed:2" in note or "; fixed:2" in note for note in notes)
-    assert any("up to 5.8% of questions could flip unseen among 50" in note for note in notes)
+    said = "No verdict flipped under fixed:1; unanimity, in 50 compared debates of 50 questions: "
+    assert f"{said}the 95% interval reaches 7.1% flips." in notes
+
+
+@pytest.mark.parametrize("compared", [2, 7, 30])
+@pytest.mark.parametrize("per_question", [1, 3])
+def test_the_limit_of_no_flip_is_that_of_the_table_over_the_debates_compared(
+    compared: int, per_question: int
+) -> None:
+    """Of 90 debates only some have a vote in both rounds."""
+    votes = np.zeros((90, 2, 2), dtype=int)
+    votes[compared * per_question :, 0] = -1
+    t = Trajectories.from_arrays(
+        votes, [0] * 90, answers=["A", "B"], cluster=(np.arange(90) // per_question).tolist()
+    )
+    played = replay(t, ["fixed:1"], n_boot=10, rng=1)
+    row = played.to_frame().set_index("rule").loc["fixed:1"]
+    assert row["flips_high"] == pytest.approx(1 - 0.025 ** (1 / compared))
+    (said,) = (note for note in played.notes if note.startswith("No verdict flipped under fixed:1"))
+    assert f"in {compared * per_question} compared debates of {compared} questions" in said
+    assert f"reaches {row['flips_high']:.1%} flips" in said
+
+
+def test_no_savings_against_unanimity_where_nobody_votes_before_the_last_round() -> None:
+    votes = np.full((40, 3, 3), -1)
+    votes[:, 2] = np.arange(3) > 0
+    t = Trajectories.from_arrays(votes, [0] * 40, answers=["A", "B"], tokens=[[100, 100, 100]] * 40)
+    played = replay(t, ["fixed:2"], n_boot=10, rng=1)
+    table = played.to_frame().set_index("rule")
+    assert table[[c for c in table if "_vs_unanimity" in c]].isna().all(axis=None)
+    assert table.loc["fixed:2", "saved_rounds_vs_full"] == pytest.approx(1 / 3)
+    assert any(note.startswith("Savings against unanimity are left out") for note in played.notes)
+    votes[0, 1, 0] = 1
+    polled = Trajectories.from_arrays(votes, [0] * 40, answers=["A", "B"], tokens=[[100, 100, 100]] * 40)
+    assert replay(polled, ["fixed:2"], n_boot=10, rng=1).to_frame()["saved_rounds_vs_unanimity"].notna().all()
 
 
 def test_votes_coded_by_correctness_are_flagged() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,31 @@ def test_no_budget_is_exceeded_however_the_calls_fall(seed: int, tmp_path: Path)
     )
     assert agent.tokens == report.charged <= budget
     assert len(of_type(log, "item")) == len(of_type(log, "verdict")) == report.closed
+
+
+def test_cached_tokens_are_charged_at_their_price_and_held_at_the_full_one(tmp_path: Path) -> None:
+    """A third of each prompt is cached: the log, the report and a resumed run agree; no bound knows of the cache."""
+
+    class Caching(Chancy):
+        async def act(self, request: Request, /, more: More = always) -> Reply:
+            reply = await super().act(request, more)
+            return replace(reply, tokens_cached=(reply.tokens_in or 0) // 3)
+
+    prices = PriceTable("2025-01-01", {"chancy": (1.0, 4.0)}, {"chancy": 0.1})
+    log = tmp_path / "log.jsonl"
+    report = debate(SAMRE, pairs(6), Caching(), log, prices=prices, max_usd=1.0)
+    turns = of_type(log, "turn")
+    paid = sum(
+        (t["tokens_in"] - t["tokens_cached"]) * 1.0 + t["tokens_cached"] * 0.1 + t["tokens_out"] * 4.0
+        for t in turns
+    )
+    assert sum(t["tokens_cached"] for t in turns) > 0
+    assert report.dollars == pytest.approx(paid / 1e6, abs=1e-12)
+    full = debate(SAMRE, pairs(6), Caching(), tmp_path / "full.jsonl", prices=PRICES, max_usd=1.0)
+    assert report.dollars < full.dollars
+    assert report.dollars_to_begin == full.dollars_to_begin
+    again = debate(SAMRE, pairs(6), Caching(), log, prices=prices, max_usd=1.0)
+    assert again.dollars == pytest.approx(report.dollars, abs=1e-12)
 
 
 def test_a_budget_in_dollars_holds(tmp_path: Path) -> None:

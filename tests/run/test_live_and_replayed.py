@@ -200,9 +200,7 @@ def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_
 @fast_and_slow(40, 1000)
 def test_the_order_of_the_debates_in_a_log_changes_no_stop_of_a_whole_batch(seeds: range) -> None:
     # One replicate, so that another draw is seen as another stop.
-    chancy = [
-        from_text(f"ks_bound:{epsilon},level=0.3,window=1,camp=largest") for epsilon in (0.4, 0.6)
-    ]
+    chancy = [from_text(f"ks_bound:{epsilon},level=0.3,window=1,camp=largest") for epsilon in (0.4, 0.6)]
     for seed in seeds:
         where = setting(seed)
         full = play(where, FullDepth(), Spoken())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.planning.calibration.moments import fit_moments, predictive_checks
+from d3stats.planning.calibration.moments import fit_moments, n_replicates, predictive_checks
 from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, default_free, observe
 from d3stats.planning.calibration.path_likelihood import fit_likelihood, is_exact
 from d3stats.planning.study import Study
@@ -380,7 +380,7 @@ def _untold_by_search(
 
 
 def _untold_by_pilot(
-    world: Any, free: tuple[str, ...], pilot: Trajectories, seen: Observed, checks: pd.DataFrame
+    world: Any, free: tuple[str, ...], pilot: Trajectories, seen: Observed, checks: pd.DataFrame, n_rep: int
 ) -> list[str]:
     """Say what logs of this kind, and this one, leave open."""
     notes = []
@@ -411,6 +411,13 @@ def _untold_by_pilot(
     missing = 1 - seen.cast.sum() / (np.minimum(pilot.panel, world.panel) * pilot.depth).sum()
     if missing > 0:
         notes.append(f"{missing:z.1%} of the votes are missing and assumed to be missing at random")
+    least = 2 / (n_replicates(n_rep) + 1)
+    if least >= _OFF:
+        needed = next(n for n in range(n_rep, 3 + round(2 / _OFF)) if 2 / (n_replicates(n) + 1) < _OFF)
+        notes.append(
+            f"with n_rep={n_rep} no p-value of the checks can be below {least:z.3f}, so no check can fail "
+            f"(p < {_OFF:g}); take n_rep={needed} or more"
+        )
     off = checks[checks["p_value"] < _OFF]
     if len(off):
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
@@ -457,7 +464,8 @@ def calibrate(
     n_starts : int
         Climbs of the likelihood, from the template and from around it.
     n_rep : int
-        Replicated pilots of the checks.
+        Replicated pilots of the checks, rounded up to a multiple of 4. A check fails at p < .01, so it cannot fail with
+        fewer than 200 (the notes then say so).
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
 
@@ -578,7 +586,7 @@ def _result(
         llf=fit.llf,
         j_test=fit.j_test,
         checks=checks,
-        untold=(*remarks, *_untold_by_pilot(world, space.free, pilot, seen, checks)),
+        untold=(*remarks, *_untold_by_pilot(world, space.free, pilot, seen, checks, n_rep)),
         n_debates=pilot.n_debates,
         n_questions=len(np.unique(seen.cluster)),
         n_rounds=pilot.n_rounds,

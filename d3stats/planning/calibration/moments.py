@@ -461,7 +461,7 @@ def predictive_checks(
     at_pilot = means(table)
     widen = np.sqrt(_design_effect(table, seen.cluster))
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    draws = max(1, -(-n_rep // _PER_DRAW))
+    draws = n_replicates(n_rep) // _PER_DRAW
     # Not every covariance is a sum of squares to the last digit; eigenvalues below 0 are 0.
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -481,6 +481,17 @@ def predictive_checks(
     p = [two_sided(replicate[:, k], float(at_pilot[k])) for k in range(len(keys))]
     rows = zip((k[0] for k in keys), (k[1] for k in keys), at_pilot, centre, low, high, p, strict=True)
     return pd.DataFrame(list(rows), columns=list(COLUMNS))
+
+
+def n_replicates(n_rep: int) -> int:
+    """Return how many pilots are replicated where so many are asked for.
+
+    Examples
+    --------
+    >>> n_replicates(197)
+    200
+    """
+    return _PER_DRAW * max(1, -(-n_rep // _PER_DRAW))
 
 
 def two_sided(replicates: Floats, value: float) -> float:

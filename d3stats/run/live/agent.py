@@ -72,6 +72,7 @@ class _Call:
     reseeded: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int | None = None
     estimated: bool = False
     attempts: int = 0
     model: str | None = None
@@ -434,6 +435,8 @@ class LiveAgent:
             call.model = found.model or call.model
             said = self._bounds.out_of(found.content or found.refusal, call.draft.wire)
             call.charge(found.tokens_in, found.tokens_out, (most[0], said))
+            if found.tokens_cached is not None:
+                call.tokens_cached = (call.tokens_cached or 0) + found.tokens_cached
             if found.refusal is not None or found.finish == "content_filter":
                 call.said = found.refusal or found.content
                 return self._reply(call, "refused_content")
@@ -584,6 +587,7 @@ class LiveAgent:
             error,
             call.attempts,
             call.temperature,
+            call.tokens_cached,
         )
 
     def _safe(self, words: str) -> str:

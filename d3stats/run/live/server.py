@@ -326,7 +326,7 @@ Cost = Literal["none", "unknown"]
 class Got:
     """A reply of the server, of the right form; `content` None where there was none.
 
-    Tokens are None where the server did not say.
+    Tokens are None where the server did not say. Cached ones are part of the prompt's.
     """
 
     content: str | None
@@ -335,6 +335,7 @@ class Got:
     tokens_in: int | None
     tokens_out: int | None
     model: str | None
+    tokens_cached: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +374,7 @@ def reply_of(content: bytes, key: Key) -> Got | Failed:
     --------
     >>> from d3stats.run.live.server import Key
     >>> reply_of(b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}', Key("SOME_KEY"))
-    Got(content='Yes.', refusal=None, finish=None, tokens_in=5, tokens_out=None, model=None)
+    Got(content='Yes.', refusal=None, finish=None, tokens_in=5, tokens_out=None, model=None, tokens_cached=None)
     >>> reply_of(b"oops", Key("SOME_KEY")).message
     'the body is not JSON'
     """
@@ -517,7 +518,8 @@ def _got(value: dict[str, Any], hide: Callable[[str], str]) -> Got:
         hide(said) if isinstance(said, str) else None
         for said in (content, refusal, finish, value.get("model"))
     ]
-    return Got(words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None)
+    cached = _cached(value.get("usage"), tokens_in)
+    return Got(words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None, cached)
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
@@ -525,12 +527,22 @@ def _tokens(usage: Any) -> tuple[int | None, int | None]:
     if not isinstance(usage, dict):
         return None, None
     prompt, completion, total = (
-        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
-        for value in (usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("total_tokens"))
+        _count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
     if prompt is not None and completion is not None and total is not None:
         completion = max(completion, total - prompt)
     return prompt, completion
+
+
+def _cached(usage: Any, prompt: int | None) -> int | None:
+    """Return the prompt tokens that were read from the server's cache, at most all of the prompt."""
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return None if cached is None or prompt is None else min(cached, prompt)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
 
 
 def _window(entry: dict[str, Any]) -> int | None:

@@ -114,7 +114,10 @@ def test_parameters_that_make_no_law_are_refused(make: Any, said: str) -> None:
 
 
 def test_a_law_by_name_is_made_in_microseconds() -> None:
-    begin = time.perf_counter()
-    for i in range(1000):
-        beta(2 + i, 3)
-    assert time.perf_counter() - begin < 0.2
+    taken = []
+    for _ in range(3):
+        begin = time.process_time()
+        for i in range(1000):
+            beta(2 + i, 3)
+        taken.append(time.process_time() - begin)
+    assert min(taken) < 0.2
