@@ -427,7 +427,7 @@ _COLOURS = 7
 
 
 def families(parts: Sequence[Strata]) -> dict[str, list[Strata]]:
-    """Put quantities of one kind together: those that differ in what follows the last comma.
+    """Put quantities of one kind together: those that differ in what or whom they are about.
 
     Parameters
     ----------
@@ -436,25 +436,25 @@ def families(parts: Sequence[Strata]) -> dict[str, list[Strata]]:
     Returns
     -------
     dict of str to list of Strata
-        What they have in common, to the quantities, named by what follows the comma where there are several.
+        What they have in common, to the quantities, named by what or whom they are about where there are several.
 
     Examples
     --------
-    >>> parts = [stratify([0, 1, 1, 0], list("aabb"), name=name) for name in ("rate, J", "rate, K", "kappa")]
+    >>> kappa, rate = (stratify([0, 1, 1, 0], list("aabb"), name=name) for name in ("kappa", "rate"))
+    >>> parts = [replace(rate, quantity=f"rate, {of}", overall=rate.overall.about(of)) for of in "JK"] + [kappa]
     >>> {what: [part.quantity for part in of] for what, of in families(parts).items()}
     {'rate': ['J', 'K'], 'kappa': ['kappa']}
     """
     found: dict[tuple[str, bool], list[Strata]] = {}
     for part in parts:
-        kind, comma, _ = part.quantity.rpartition(", ")
-        found.setdefault((kind, True) if comma else (part.quantity, False), []).append(part)
+        found.setdefault((part.overall.quantity, bool(part.overall.of)), []).append(part)
     named: dict[str, list[Strata]] = {}
     for (kind, _), of in found.items():
         if len(of) == 1:
             named[of[0].quantity] = of
         else:
             several = f"{kind}, each" if (kind, False) in found else kind
-            named[several] = [replace(part, quantity=part.quantity.rpartition(", ")[2]) for part in of]
+            named[several] = [replace(part, quantity=part.overall.of or part.quantity) for part in of]
     return named
 
 
@@ -599,7 +599,7 @@ def by_stratum(
             notes.append(f"no estimate for {labels.column} {name!r}: {error}")
     found = []
     for quantity, overall in whole.items():
-        raw = [replace(of[quantity], name=name) for name, of in made.items() if quantity in of]
+        raw = [replace(of[quantity], name=name, of=name) for name, of in made.items() if quantity in of]
         lacking = [name for name in made if quantity not in made[name]]
         said = [*notes]
         if lacking:
