@@ -433,7 +433,7 @@ class Sweep:
             good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[baseline])]
             picked.append(cost[good].idxmin() if len(good) else baseline)
             than = "unanimity" if usual is Unanimity else "full depth"
-            promise = f"at most {most:g} below that of {than} with probability {sure:g} or more"
+            promise = f"at most {most:g} below {than}'s with probability {sure:g} or more"
             reasons.append(
                 f"none of the {len(rows)} rules is cheaper than {than} and has an accuracy {promise}"
                 if picked[-1] == baseline
