@@ -526,15 +526,15 @@ def _measured(
             scored = result.column("scored")[rows]
             if scored.any():
                 right = result.column("correct")[rows]
-                found.append(clustered_share(right, scored, here, level=level, name=f"{ACCURACY}, {name}"))
+                share = clustered_share(right, scored, here, level=level, name=ACCURACY)
+                found.append(share.about(name))
             rounds = result.column("rounds")[rows]
             if baseline is None:
-                found.append(
-                    _ratio(f"{ROUNDS}, {name}", rounds, np.ones(len(rounds)), here, level, tested=False)
-                )
+                mean = _ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level, tested=False)
+                found.append(mean.about(name))
             elif result is not baseline:
                 of = baseline.column("rounds")[rows]
-                found.append(_ratio(f"{SAVED}, {name}", of - rounds, of, here, level, tested=True))
+                found.append(_ratio(SAVED, of - rounds, of, here, level, tested=True).about(name))
         return found
 
     return measure

@@ -488,8 +488,7 @@ def rationale_comparison_tables(found: RationaleComparison) -> list[Table]:
 
     rows = []
     for e in found.differences:
-        name, _, _ = e.name.rpartition(", ")
-        ratio = e.name.endswith(f" / {found.names[0]}")
+        name, ratio = e.quantity, e.of == f"{found.names[1]} / {found.names[0]}"
         own = [one.find(name) for one in (found.first, found.second)]
         shown = _plain(e) if ratio else _signed(e)
         values = ["" if ratio or one is None else f"{one.value:z.3f}" for one in own]

@@ -413,7 +413,7 @@ def _length_truth(share_a: float, d: float, strength: float) -> dict[str, float]
         "won": won,
         "equal": equal,
         "longer": longer,
-        "pull": wrong_longer - wrong_shorter,
+        "pull": (wrong_longer - wrong_shorter) / 2,
     }
 
 
@@ -804,7 +804,7 @@ def _ks_bound(d: Data, rng: Generator) -> Outcomes:
     for name, distance in (("one look", "ks"), ("every round", "least ks")):
         true = d.truth[distance]
         if true > 0:
-            rounds = NoiseAwareKS(epsilon=true, n_boot=N_BOOT).stop_rounds(log).rounds
+            rounds = NoiseAwareKS(epsilon=true, window=1).stop_rounds(log).rounds
             early = (rounds == 2).any() if name == "one look" else (rounds < d.votes.shape[1]).any()
             out[f"upper bound, {name}"] = Outcome(true, 0.0, true * (0.99 if early else 1.01))
     return out

@@ -138,7 +138,7 @@ def worst(table: pd.DataFrame) -> pd.DataFrame:
 
 def misses(table: pd.DataFrame, wrong: pd.DataFrame) -> str:
     """Return the part about the methods that miss in some cell: those used by default, then those asked for."""
-    found = worst(table)
+    found = worst(wrong)
     by = ["estimator", "quantity"]
     cells = table.groupby(by)["cell"].nunique()
     parts = []

@@ -127,19 +127,23 @@ def pairs(only: Sequence[str] = ()) -> list[tuple[Estimator, Cell]]:
     return [(e, c) for e in chosen for c in CELLS if c.family == e.family and e.fits(c)]
 
 
-def results(jobs: Iterable[tuple[Estimator, Cell, int | None]], workers: int) -> Iterator[pd.DataFrame]:
-    """Yield the rows of each job when they are done."""
+def results(jobs: Iterable[tuple[Estimator, Cell, int]], workers: int) -> Iterator[pd.DataFrame | str]:
+    """Yield the rows of each job when they are done, or what went wrong in it."""
     if workers == 1:
-        yield from (measure(*job) for job in jobs)
+        yield from (_tried(e.name, c, n) for e, c, n in jobs)
         return
     from joblib import Parallel, delayed
 
     run = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers)
-    yield from run(delayed(_by_name)(e.name, c, n) for e, c, n in jobs)
+    yield from run(delayed(_tried)(e.name, c, n) for e, c, n in jobs)
 
 
-def _by_name(name: str, cell: Cell, replicates: int | None) -> pd.DataFrame:
-    return measure(next(e for e in ESTIMATORS if e.name == name), cell, replicates)
+def _tried(name: str, cell: Cell, replicates: int) -> pd.DataFrame | str:
+    # One call that fails must not end a run of half an hour; its pair stays to be measured.
+    try:
+        return measure(next(e for e in ESTIMATORS if e.name == name), cell, replicates)
+    except Exception as error:
+        return f"{name} | {cell.name}: {type(error).__name__}: {error}"
 
 
 def _until(jobs: Iterable[Any], deadline: float) -> Iterator[Any]:
@@ -192,6 +196,9 @@ def fill(
     todo = [(e, c, want[e.name]) for e, c in wanted if done.get((e.name, c.family, c.name), 0) < want[e.name]]
     begun = time.monotonic()
     for k, rows in enumerate(results(_until(todo, begun + limit), workers), 1):
+        if isinstance(rows, str):
+            print(f"{k}/{len(todo)} failed: {rows}", file=sys.stderr)
+            continue
         first = rows.iloc[0]
         before = (table["estimator"] == first["estimator"]) & (table["cell"] == first["cell"])
         kept = table[~before]
@@ -214,8 +221,11 @@ def tried(
         if e.family == c.family and e.fits(c) and (not only or any(word in e.name for word in only))
     ]
     parts = list(results(_until(jobs, time.monotonic() + limit), workers))
+    for part in parts:
+        if isinstance(part, str):
+            print(f"failed: {part}", file=sys.stderr)
     settings = {c.name: str(c.setting) for c in cells}
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat([part for part in parts if not isinstance(part, str)], ignore_index=True)
     return table.assign(setting=table["cell"].map(settings))
 
 
@@ -252,6 +262,7 @@ def main() -> None:
         print(f"{len(table)} rows, {left} pairs to measure, {len(wrong)} rows miss")
         print(wrong[["estimator", "quantity", "cell", "coverage", "printed", "size"]].to_string(index=False))
     page.write(table)
+    sys.exit(1 if left and np.isinf(limit) else 0)
 
 
 if __name__ == "__main__":
