@@ -728,7 +728,8 @@ def plan(
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
         of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
-        How many verdicts the rule may lose against unanimity, as a share.
+        How many verdicts the rule may lose against unanimity, as a share (``risk_controlled`` has its limit against
+        full depth).
     confidence : float
         Probability that it keeps to that, under the fitted chain.
     level : float
