@@ -18,8 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import OpenProbability, integer
 from d3stats._named import Value
 from d3stats._words import counted, setting
-from d3stats.resampling import FEW_FOR_PERCENTILES, cluster_totals, ratios, resampled_totals
-from d3stats.resampling.bootstrap import bca_ends, percentile_ends
+from d3stats.resampling import (
+    FEW_FOR_PERCENTILES,
+    cluster_t,
+    cluster_totals,
+    ratios,
+    resampled_totals,
+    too_unequal,
+)
+from d3stats.resampling.bootstrap import bca_ends, percentile_ends, widened_level
+from d3stats.resampling.cluster_t import ALIKE
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
     FixedRounds,
@@ -418,10 +426,13 @@ class RatioColumns:
                 found = share_limits(totals[:, above], totals[:, below], settings.level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
                 continue
+            if too_unequal(totals[:, below]):
+                continue
+            reach = widened_level(settings.level, totals[:, below])
             if left_out is not None:
-                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
+                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, reach)
             else:
-                ends = percentile_ends(replicates, settings.level)
+                ends = percentile_ends(replicates, reach)
             if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
                 low[i], high[i] = ends.low, ends.high
         for i, turned in enumerate(self._upside_down):
@@ -439,26 +450,13 @@ def _turned(ratio: float) -> float:
 
 
 class Measured(NamedTuple):
-    """A value with its limits and standard error; all NaN where nothing could be measured."""
+    """A value with its limits, standard error and degrees of freedom; all NaN where nothing could be measured."""
 
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
     se: float = np.nan
-
-
-def _linearised(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> tuple[float, float, int]:
-    """Return the ratio of sums, its cluster-robust standard error and the number of clusters that count."""
-    totals = _totals(above, below, cluster)
-    totals = totals[totals[:, 1] > 0]
-    n = len(totals)
-    if n == 0:
-        return np.nan, np.nan, 0
-    value = float(totals[:, 0].sum() / totals[:, 1].sum())
-    if n == 1:
-        return value, np.nan, 1
-    residual = (totals[:, 0] - value * totals[:, 1]) / totals[:, 1].mean()
-    return value, float(np.sqrt((residual**2).sum() / (n - 1) / n)), n
+    df: float = np.nan
 
 
 def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray:
@@ -466,19 +464,21 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
     return cluster_totals(columns, cluster)
 
 
-def _quantile(level: float, n: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
-
-
 def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
-    """Return the ratio of two sums over debates with a Student interval over questions."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2:
+    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
+    totals = _totals(above, below, cluster)
+    totals = totals[totals[:, 1] > 0]
+    value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
+    if len(totals) < 2:
         return Measured(value)
-    half = _quantile(level, n) * se
-    return Measured(value, value - half, value + half, se)
+    found = cluster_t(totals, ratios((0, 1)), level=level)
+    df = float(found.df[0])
+    if found.reasons[0] == ALIKE:
+        return Measured(value, value, value, 0.0, df)
+    low, high = found.interval()
+    if low is None or high is None:
+        return Measured(value)
+    return Measured(value, low, high, float(found.se[0]), df)
 
 
 def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) -> Measured:
@@ -491,11 +491,13 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2 or value <= 0:
-        return Measured(1 - value)
-    factor = np.exp(_quantile(level, n) * se / value)
-    return Measured(1 - value, float(1 - value * factor), float(1 - value / factor), se)
+    found = ratio(above, below, cluster, level)
+    if not found.value > 0:
+        return Measured(1 - found.value)
+    factor = np.exp((found.high - found.value) / found.value)
+    return Measured(
+        1 - found.value, float(1 - found.value * factor), float(1 - found.value / factor), found.se, found.df
+    )
 
 
 def measure_columns(

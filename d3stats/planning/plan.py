@@ -415,7 +415,7 @@ def _levels(
     spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
     error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
-    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else 0.0
+    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else cost.se
     total = debates * cost.value
     row |= _row("saved", saved) | _row(
         "total", Measured(total, total - half, total + half), pilot.factor, 0.0
@@ -442,7 +442,7 @@ def _paired(
     if not found.se > 0:
         # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.
         return _row("loss", Measured(found.value)) | unknown
-    within = float(stdtr(max(pilot.n_questions - 1, 1), (max_loss - found.value) / found.se))
+    within = float(stdtr(found.df, (max_loss - found.value) / found.se))
     return _row("loss", found, 1.0, -1.0, 1.0) | {"p_within": within}
 
 
