@@ -357,7 +357,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         page = book.worksheets[0]
-        page.reset_dimensions()  # type: ignore[union-attr]  # what a file declares may be less than it holds
+        page.reset_dimensions()  # what a file declares may be less than it holds
         lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
         merged = _fill_merged(file, lines)
     except Exception as error:
