@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -41,6 +41,9 @@ class Estimate:
         Two-sided, of the null value that the method's documentation names; None where there is no test.
     note : str
         A remark on the estimate or its interval, "" when there is none.
+    of : str
+        What or whom the estimate is about where several are alike (a persona, a rule, a pair of logs); the name then
+        ends in a comma and this. "" where there is one alone.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Estimate:
     n_clusters: int | None = None
     p_value: float | None = None
     note: str = ""
+    of: str = ""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
@@ -85,6 +89,15 @@ class Estimate:
     def excludes(self, value: float) -> bool:
         """Say whether a value lies outside the interval; without an interval nothing is excluded."""
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+    @property
+    def quantity(self) -> str:
+        """The name without what or whom the estimate is about."""
+        return self.name.removesuffix(f", {self.of}") if self.of else self.name
+
+    def about(self, of: str) -> Estimate:
+        """Return the same estimate with the name of what or whom it is about, which also ends its name."""
+        return replace(self, name=f"{self.quantity}, {of}", of=of)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as a dictionary that JSON can hold."""

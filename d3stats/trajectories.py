@@ -37,11 +37,16 @@ __all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories",
 Missing = Literal["exclude", "wrong"]
 """The ways to count a missing vote: leave it out (trials vary) or count it as not correct."""
 
+TIE = "tie"
+"""The answer that neither side is better, where that may be voted for."""
+
 IntArray = NDArray[np.int64]
+
+_POLLS = ("poll_tokens", "poll_tokens_in", "poll_tokens_out")
 
 _PER_DEBATE = (
     *("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in", "tokens_out"),
-    *("speakers", "stopped_by_rule"),
+    *("speakers", "stopped_by_rule", "polled", *_POLLS, "decided_by_scores"),
 )
 """Arrays with a row for each debate; so has ``spoke``."""
 
@@ -94,6 +99,15 @@ class Trajectories:
     stopped_by_rule : ndarray of bool or None, shape (debates,)
         Which debates a stopping rule ended, by the reasons in the log, although their run allowed more rounds. Their
         later rounds are unknown. None where the reasons of all ends are unknown; see :meth:`ended_early`.
+    polled : ndarray of bool or None, shape (debates, rounds)
+        In which rounds those who only vote (:mod:`d3stats.polling`) were asked, so that their tokens are part of
+        ``tokens``. None where every vote is part of what an agent says to the others.
+    poll_tokens, poll_tokens_in, poll_tokens_out : ndarray of float or None, shape (debates, rounds)
+        The cost of asking them after a round, NaN where it is not known; with ``polled`` alone.
+    decided_by_scores : ndarray of int8 or None, shape (debates,)
+        How a tie of votes is decided: k >= 1, by the sum of the scores from round k on; 0, not at all, unless both
+        sides lead where "tie" is an answer; -1, the protocol is not known, and the lowest seat decides. None is -1
+        everywhere.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -141,6 +155,11 @@ class Trajectories:
     spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
     stopped_by_rule: NDArray[np.bool_] | None = None
     questions: tuple[str, ...] = ()
+    polled: NDArray[np.bool_] | None = None
+    poll_tokens: NDArray[np.float64] | None = None
+    poll_tokens_in: NDArray[np.float64] | None = None
+    poll_tokens_out: NDArray[np.float64] | None = None
+    decided_by_scores: NDArray[np.int8] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -387,6 +406,31 @@ class Trajectories:
         short: NDArray[np.bool_] = self.depth < self.n_rounds
         return short if self.stopped_by_rule is None else short | self.stopped_by_rule
 
+    def without_polls(self) -> Trajectories:
+        """Return the debates with the tokens of runs in which nobody is asked only for a vote.
+
+        Those are what a rule sees that reads no votes: under it the voters are asked once, when the debate is over.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Courtroom, simulate
+        >>> polled = simulate(Courtroom(poll="every_round"), 2, 3, rng=1)
+        >>> bool((polled.without_polls().tokens < polled.tokens).all())
+        True
+        """
+        if self.polled is None:
+            return self
+        if "without_polls" not in self._cache:
+            kept: dict[str, Any] = {"polled": None}
+            for kind in ("tokens", "tokens_in", "tokens_out"):
+                cost, polls = getattr(self, kind), getattr(self, f"poll_{kind}")
+                if cost is not None:
+                    kept[kind] = cost - np.where(self.polled, np.nan if polls is None else polls, 0.0)
+                kept[f"poll_{kind}"] = None
+            self._cache["without_polls"] = replace(self, **kept)
+        result: Trajectories = self._cache["without_polls"]
+        return result
+
     def successes_trials(self, missing: Missing = "exclude") -> tuple[IntArray, IntArray]:
         """Count correct votes and votes, both of shape (debates, rounds); zero where a round was not reached.
 
@@ -400,7 +444,8 @@ class Trajectories:
             if missing == "exclude":
                 trials = self._over_seats(lambda seat: seat != MISSING)
             else:
-                trials = self.panel[:, None] * self.reached()
+                # Where nobody was asked no vote is missing.
+                trials = self.panel[:, None] * self.had_turns().any(axis=2)
             self._cache[key] = _frozen(successes * known, trials * known)
         result: tuple[IntArray, IntArray] = self._cache[key]
         return result
@@ -427,12 +472,15 @@ class Trajectories:
     def verdicts(self) -> NDArray[np.int32]:
         """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
 
-        A tie goes to the tied answer in the lowest seat, so that the verdict is a function of the votes alone;
-        :meth:`tied` returns where that happened. Seats are the agents of a debate in the order of their names
-        (``agent 10`` after ``agent 9``), also those of a wide table; an array keeps its order.
+        A tie is decided as the protocol that the log names decides it (:attr:`decided_by_scores`): by the judge's
+        scores, or not at all, which is ``MISSING`` too. Where no protocol is known, it goes to the tied answer in the
+        lowest seat; :meth:`tied` returns where votes were tied. Seats are the agents of a debate in the order of their
+        names (``agent 10`` after ``agent 9``), also those of a wide table; an array keeps its order.
         """
-        winner: NDArray[np.int32] = self._tally()[0]
-        return winner
+        if "verdicts" not in self._cache:
+            self._cache["verdicts"] = _frozen(_with_ties_decided(self, *self._tally()[:3]))[0]
+        result: NDArray[np.int32] = self._cache["verdicts"]
+        return result
 
     def tied(self) -> NDArray[np.bool_]:
         """Which rounds had two or more answers in the lead, shape (debates, rounds)."""
@@ -535,6 +583,43 @@ class Trajectories:
         return ConfusionCounts.from_texts(names[self.label[known]], names[verdict[known]])
 
 
+def _with_ties_decided(
+    t: Trajectories, winner: NDArray[Any], tied: NDArray[Any], lead: NDArray[Any]
+) -> NDArray[np.int32]:
+    """Return the winners with ties as the protocols decide them."""
+    if t.decided_by_scores is None:
+        return winner.copy()
+    at, r = np.nonzero(tied & (t.decided_by_scores >= 0)[:, None])
+    result = winner.copy()
+    result[at, r] = MISSING
+    if not len(at):
+        return result
+    code = {answer: i for i, answer in enumerate(t.answers)}
+    size = np.stack([(t.votes[at, r] == i).sum(axis=1) for i in range(len(t.answers))], axis=1)
+    leads = size == lead[at, r][:, None]
+    sides = [code.get(side, MISSING) for side in t.sides]
+    if len(sides) != 2:
+        sides = [code[answer] for answer in t.answers if answer != TIE]
+    if TIE in code and len(sides) == 2 and MISSING not in sides:
+        both = leads[:, sides[0]] & leads[:, sides[1]]
+        result[at[both], r[both]] = code[TIE]
+    if t.scores is None or len(t.sides) != 2:
+        return result
+    first = t.decided_by_scores[at].astype(np.int64)
+    unscored: NDArray[np.bool_] = np.any(np.isnan(t.scores), axis=2)
+    scored = np.where(unscored[:, :, None], 0.0, t.scores)
+    total = np.cumsum(scored, axis=1)
+    # Scores of rounds before the first that counts are left out once it is reached.
+    skipped = np.where(((first > 1) & (r + 1 >= first))[:, None], total[at, np.maximum(first - 2, 0)], 0.0)
+    a, b = (total[at, r] - skipped).T
+    level = np.isclose(a, b, rtol=1e-12, atol=1e-12)
+    better = np.where(a > b, sides[0], sides[1])
+    heard = (first > 0) & ~level & (better != MISSING)
+    heard &= leads[np.arange(len(at)), np.maximum(better, 0)]
+    result[at[heard], r[heard]] = better[heard]
+    return result
+
+
 def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Make cached results read-only: a caller's change would come back in the next answer."""
     for array in arrays:
@@ -551,8 +636,8 @@ def _refuse_contradictions(t: Trajectories) -> None:
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
         ("label", "depth", "panel", "cluster", "stopped_by_rule"), (n,)
     )
-    shapes |= {"scores": (n, rounds, len(t.sides))} | dict.fromkeys(
-        ("tokens", "tokens_in", "tokens_out"), (n, rounds)
+    shapes |= {"scores": (n, rounds, len(t.sides)), "decided_by_scores": (n,)} | dict.fromkeys(
+        ("tokens", "tokens_in", "tokens_out", "polled", *_POLLS), (n, rounds)
     )
     for name, shape in shapes.items():
         array = getattr(t, name)
@@ -652,6 +737,9 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     def unknown(part: Trajectories) -> NDArray[np.float64]:
         return np.full(part.votes.shape[:2], np.nan)
 
+    def no_polls(part: Trajectories) -> NDArray[np.float64]:
+        return np.full(part.votes.shape[:2], 0.0 if part.polled is None else np.nan)
+
     def on_panel(part: Trajectories) -> NDArray[np.int8]:
         return np.where(np.arange(len(part.seats)) < part.panel[:, None], 1, -1).astype(np.int8)
 
@@ -670,9 +758,11 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "scores": np.concatenate([_by_side(p, sides, n_rounds) for p in parts]) if sides else None,
         "sides": sides,
         **{
-            kind: stacked(kind, (n_rounds,), np.nan, unknown)
-            for kind in ("tokens", "tokens_in", "tokens_out")
+            kind: stacked(kind, (n_rounds,), np.nan, no_polls if kind in _POLLS else unknown)
+            for kind in ("tokens", "tokens_in", "tokens_out", *_POLLS)
         },
+        "polled": stacked("polled", (n_rounds,), False, Trajectories.reached),
+        "decided_by_scores": stacked("decided_by_scores", (), 0, lambda p: np.full(len(p), -1, np.int8)),
         "spoke": stacked("spoke", (n_rounds, n_seats), False, Trajectories.had_turns),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
         if any(p.groups for p in parts)

@@ -42,7 +42,7 @@ def show_forecast(
     """Print what a run will cost, and its limits."""
     print_warnings(outlook.notes)
     looks = [
-        ("typical, stopped after round 1", outlook.shortest),
+        (f"typical, stopped after round {outlook.shortest.rounds}", outlook.shortest),
         ("typical, never stopped", outlook.full),
         ("longest, never stopped", outlook.bound),
     ]

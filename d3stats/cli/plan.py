@@ -111,7 +111,7 @@ def plan(
             level=level,
             debates=debates,
             target=target,  # type: ignore[arg-type]  # checked by the library, in its words
-            dollars=None if paid is None else paid.dollars,
+            dollars=paid,
             compare=[*_of_the_literature(log), *(rules or [])],
             limit=limit,
             rng=seed,

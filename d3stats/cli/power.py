@@ -73,6 +73,10 @@ def power(
         float | None, typer.Option("--icc", help="Correlation of the differences within a question.")
     ] = None,
     cluster_size: Annotated[int, typer.Option("--cluster-size", help="Items per question.")] = 1,
+    size_cv: Annotated[
+        float,
+        typer.Option("--size-cv", help="Standard deviation of the items per question, over their mean."),
+    ] = 0.0,
     repeats: Annotated[int, typer.Option("--repeats", help="Runs of each item by each protocol.")] = 1,
     repeat_icc: Annotated[
         float | None,
@@ -139,6 +143,8 @@ def power(
         )
     if repeats == 1:
         refuse_unused(context, "must come with --repeats of 2 or more", "--repeat-icc")
+    if cluster_size == 1 and pilot is None:
+        refuse_unused(context, "must come with --cluster-size of 2 or more", "--size-cv")
     common: dict[str, Any] = {"goal": goal, "alpha": alpha}
     common["alternative"] = "one-sided" if one_sided else "two-sided"
     noise: dict[str, Any] = dict(
@@ -147,6 +153,7 @@ def power(
     if pilot is not None:
         given = [name for name, part in noise.items() if part is not None]
         given += [name for name, part in (("cluster_size", cluster_size), ("repeats", repeats)) if part != 1]
+        given += ["size_cv"] if size_cv else []
         if given:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
@@ -155,7 +162,7 @@ def power(
         plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
         return
-    noise |= {"cluster_size": cluster_size, "repeats": repeats}
+    noise |= {"cluster_size": cluster_size, "size_cv": size_cv, "repeats": repeats}
     _show(_from_noise(context, effect, n, margin, chance, noise, common), as_json, as_latex)
 
 

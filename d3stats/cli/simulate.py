@@ -148,6 +148,7 @@ def simulate(
             "--confidence",
         )
     done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
+    notes += done.notes()
     picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked above
     if csv is not None:
@@ -181,7 +182,14 @@ def show_recommendation(row: dict[Any, Any]) -> None:
     costs = [("rounds", "{:z.2f} rounds"), ("tokens", "{:z,.0f} tokens"), ("dollars", "${:z.4f}")]
     cost = ", ".join(form.format(row[m]) for m, form in costs if row.get(m, math.nan) == row.get(m))
     less = "fewer" if row["loss"] >= 0 else "more"
-    right = f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than with unanimity"
+    than = (
+        "with unanimity"
+        if row["accuracy_minus_unanimity"] == row["accuracy_minus_unanimity"]
+        else "at full depth"
+    )
+    right = (
+        f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than {than}"
+    )
     print_text(f"a debate: {cost}; {right}", "  ", "  ")
     typer.echo("")
 
@@ -204,7 +212,8 @@ def sweep_tables(done: Sweep, by: str) -> list[Table]:
             ("tokens", "tokens", _plain(0)),
             ("dollars", "dollars", _plain(6)),
             ("saved_rounds_vs_unanimity", "rounds saved vs unanimity", _percent),
-            ("saved_tokens_vs_unanimity", "tokens saved", _percent),
+            ("saved_tokens_vs_unanimity", "tokens saved vs unanimity", _percent),
+            ("saved_tokens_vs_full", "tokens saved vs full", _percent),
         ]
         shown = [m for m in measures if m[0] in part.columns and part[m[0]].notna().any()]
         head = (

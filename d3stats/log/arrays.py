@@ -13,6 +13,7 @@ from d3stats._check import whole_numbers
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 from d3stats.log.scores import side_scores
+from d3stats.polling import OF_PROTOCOL
 from d3stats.values import canonical
 
 MISSING = -1
@@ -126,7 +127,47 @@ def arrays_of(
         "coding": checked.coding,
         "notes": (*checked.notes, *notes, *left_out),
         "stopped_by_rule": by_rule,
+        **_polls(checked, items, turns, row, played, depth, n_rounds),
     }
+
+
+def _polls(
+    checked: Checked, items: Any, turns: Any, row: Ints, played: Ints, depth: Ints, n_rounds: int
+) -> dict[str, Any]:
+    """Return the rounds in which somebody was asked only for a vote, at which cost, and how ties are decided.
+
+    Only the protocols that a debate's record names say so: in other logs all who vote are taken to be heard.
+    """
+    protocol = items.coded("protocol")
+    known = [*(OF_PROTOCOL.get(name) for name in protocol.values), None]
+    if not any(known):
+        return {}
+    ties = np.array([-1 if one is None else one.decided_by_scores for one in known], dtype=np.int8)
+    found: dict[str, Any] = {"decided_by_scores": ties[protocol.codes]}
+    role = turns.coded("role")
+    polls = np.zeros(len(row), dtype=np.bool_)
+    for code, polling in enumerate(known):
+        if polling is not None and polling.voters:
+            only_votes = np.array([*(name == polling.voters for name in role.values), False])[role.codes]
+            of_it = protocol.codes[row] == code
+            polls |= of_it & only_votes & ~np.isin(played + 1, polling.always)
+    if not polls.any():
+        return found
+    shape = (len(depth), n_rounds)
+    asked = np.zeros(shape, dtype=np.bool_)
+    asked[row[polls], played[polls]] = True
+    # Other protocols, and rounds in which all are always asked, have nothing that another run would leave out.
+    rounds = np.arange(1, n_rounds + 1)
+    always = np.array([np.isin(rounds, one.always if one and one.voters else rounds) for one in known])
+    without = always[protocol.codes] & (rounds <= depth[:, None])
+    asked |= without
+    costs = _tokens(checked, turns[polls], (row * n_rounds + played)[polls], depth, n_rounds)
+    for kind, cost in costs.items():
+        if cost is not None:
+            cost[~asked] = np.nan
+            cost[without] = 0.0
+        found[f"poll_{kind}"] = cost
+    return found | {"polled": asked}
 
 
 def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:

@@ -506,9 +506,33 @@ def _report(
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=(*log.notes, *scored.role_notes, *_stopped_together(checked, depth[depth > 0])),
+        notes=(
+            *log.notes,
+            *_few_questions(log),
+            *scored.role_notes,
+            *_stopped_together(checked, depth[depth > 0]),
+        ),
         findings=_findings(checked, depth, has_seat, scored, scales),
     )
+
+
+def _few_questions(log: DebateLog) -> list[str]:
+    """Warn of a question that has so many of the debates that intervals over questions are wide, or are not made."""
+    if "question" not in log.items or len(log.items) == 0:
+        return []
+    from d3stats.resampling.degrees import effective_clusters, too_unequal
+
+    sizes = log.items["question"].value_counts()
+    if len(sizes) < 2:
+        return []
+    worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
+    if not unequal and worth >= len(sizes) / 2:
+        return []
+    effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
+    return [
+        f"WARNING: question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
+        f"questions count as {worth:.1f} with as many debates each, {effect}; more debates of other questions help"
+    ]
 
 
 def _how_many(sizes: NDArray[np.int64]) -> dict[int, int]:

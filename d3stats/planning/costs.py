@@ -18,8 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import OpenProbability, integer
 from d3stats._named import Value
 from d3stats._words import counted, setting
-from d3stats.resampling import FEW_FOR_PERCENTILES, cluster_totals, ratios, resampled_totals
-from d3stats.resampling.bootstrap import bca_ends, percentile_ends
+from d3stats.polling import reads_votes
+from d3stats.resampling import (
+    FEW_FOR_PERCENTILES,
+    cluster_t,
+    cluster_totals,
+    ratios,
+    resampled_totals,
+    too_unequal,
+)
+from d3stats.resampling.bootstrap import bca_ends, percentile_ends, widened_level
+from d3stats.resampling.cluster_t import ALIKE
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
     FixedRounds,
@@ -47,6 +56,9 @@ __all__ = [
     "Target",
     "absent_note",
     "as_rules",
+    "bill",
+    "bill_of",
+    "can_run",
     "early_notes",
     "log_ratio",
     "measure_columns",
@@ -56,10 +68,12 @@ __all__ = [
     "paired_table",
     "point_notes",
     "ratio",
+    "refused_note",
     "share",
     "spent_by_round",
     "tokens_by_round",
     "undecided",
+    "unpriced",
     "verdicts_at",
     "votes_at_the_end",
     "with_turns",
@@ -205,6 +219,58 @@ def verdicts_at(
     return verdict, trajectories.tied()[row, column] & played
 
 
+def can_run(trajectories: Trajectories, rule: StoppingRule) -> bool:
+    """Return whether the protocol of these debates can be run with a rule: votes that it reads are cast in time."""
+    if not reads_votes(rule):
+        return True
+    if trajectories.polled is not None:
+        return bool((trajectories.polled | ~trajectories.reached()).all())
+    asked: BoolArray = np.any(trajectories.had_turns(), axis=2)
+    return not _at_the_end(trajectories, asked)
+
+
+def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -> FloatArray | None:
+    """Return the cost of a run under a rule that stops after each round, a first column of 0; None when none is known.
+
+    Who only votes is paid after every round where the rule reads votes, and else once, at the stop; see
+    :mod:`d3stats.polling`. A poll that was not made has no known cost. A debate with any other unrecorded round is NaN
+    throughout, so that every rule is charged on the same debates.
+
+    Parameters
+    ----------
+    kind : {"tokens", "tokens_in", "tokens_out"}
+    """
+    t = trajectories
+    cost, polls = getattr(t, kind), getattr(t, f"poll_{kind}")
+    return None if cost is None else bill_of(t, rule, cost, polls)
+
+
+def bill_of(
+    trajectories: Trajectories, rule: StoppingRule, cost: FloatArray, polls: FloatArray | None
+) -> FloatArray | None:
+    """Return what :func:`bill` does for any cost of a round, `polls` being the part of it that a poll costs."""
+    t = trajectories
+    if t.polled is None:
+        return spent_by_round(t, cost)
+    polls = np.full_like(cost, np.nan) if polls is None else polls
+    asked = np.where(t.polled, polls, 0.0)
+    if reads_votes(rule):
+        # Where the votes come too late for the rule, this is what it would take.
+        return spent_by_round(t, cost - asked + polls)
+    found = spent_by_round(t, cost - asked)
+    if found is not None:
+        found[:, 1:] += polls
+    return found
+
+
+def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills: FloatArray | None) -> bool:
+    """Return whether a debate stops after a round in which nobody was asked for the votes, at a cost not known."""
+    if bills is None:
+        return False
+    at_stop = bills[np.arange(len(bills)), rounds]
+    return bool((np.isnan(at_stop) & ~np.isnan(bills[:, 0])).any())
+
+
 def tokens_by_round(trajectories: Trajectories) -> FloatArray | None:
     """Return tokens spent by the end of each round, a first column of 0 before it; None when none is known.
 
@@ -240,7 +306,8 @@ def outcomes(
     missing : {"exclude", "wrong"}
         What a debate without a verdict counts as.
     **spent : ndarray of float, shape (debates, rounds + 1), or None
-        Costs by their name, as :func:`spent_by_round` returns them; None is left out.
+        Costs by their name, as :func:`bill` returns them; None is left out. A cost that is not known in a debate whose
+        rounds are all recorded is unknown in every debate: the others alone would be another sample.
     """
     played: IntArray = np.asarray(rounds, dtype=np.int64)
     verdict, tied = verdicts_at(trajectories, played)
@@ -267,7 +334,11 @@ def outcomes(
         lost=lost,
         early=early,
         premature=early & lost & _held_by_a_majority(trajectories, played),
-        spent={name: cost[row, played] for name, cost in spent.items() if cost is not None},
+        spent={
+            name: np.full(len(row), np.nan) if unpriced(trajectories, played, cost) else cost[row, played]
+            for name, cost in spent.items()
+            if cost is not None
+        },
     )
 
 
@@ -418,10 +489,13 @@ class RatioColumns:
                 found = share_limits(totals[:, above], totals[:, below], settings.level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
                 continue
+            if too_unequal(totals[:, below]):
+                continue
+            reach = widened_level(settings.level, totals[:, below])
             if left_out is not None:
-                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
+                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, reach)
             else:
-                ends = percentile_ends(replicates, settings.level)
+                ends = percentile_ends(replicates, reach)
             if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
                 low[i], high[i] = ends.low, ends.high
         for i, turned in enumerate(self._upside_down):
@@ -439,26 +513,13 @@ def _turned(ratio: float) -> float:
 
 
 class Measured(NamedTuple):
-    """A value with its limits and standard error; all NaN where nothing could be measured."""
+    """A value with its limits, standard error and degrees of freedom; all NaN where nothing could be measured."""
 
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
     se: float = np.nan
-
-
-def _linearised(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> tuple[float, float, int]:
-    """Return the ratio of sums, its cluster-robust standard error and the number of clusters that count."""
-    totals = _totals(above, below, cluster)
-    totals = totals[totals[:, 1] > 0]
-    n = len(totals)
-    if n == 0:
-        return np.nan, np.nan, 0
-    value = float(totals[:, 0].sum() / totals[:, 1].sum())
-    if n == 1:
-        return value, np.nan, 1
-    residual = (totals[:, 0] - value * totals[:, 1]) / totals[:, 1].mean()
-    return value, float(np.sqrt((residual**2).sum() / (n - 1) / n)), n
+    df: float = np.nan
 
 
 def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray:
@@ -466,19 +527,21 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
     return cluster_totals(columns, cluster)
 
 
-def _quantile(level: float, n: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
-
-
 def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
-    """Return the ratio of two sums over debates with a Student interval over questions."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2:
+    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
+    totals = _totals(above, below, cluster)
+    totals = totals[totals[:, 1] > 0]
+    value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
+    if len(totals) < 2:
         return Measured(value)
-    half = _quantile(level, n) * se
-    return Measured(value, value - half, value + half, se)
+    found = cluster_t(totals, ratios((0, 1)), level=level)
+    df = float(found.df[0])
+    if found.reasons[0] == ALIKE:
+        return Measured(value, value, value, 0.0, df)
+    low, high = found.interval()
+    if low is None or high is None:
+        return Measured(value)
+    return Measured(value, low, high, float(found.se[0]), df)
 
 
 def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) -> Measured:
@@ -491,16 +554,18 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    value, se, n = _linearised(above, below, cluster)
-    if n < 2 or value <= 0:
-        return Measured(1 - value)
-    factor = np.exp(_quantile(level, n) * se / value)
-    return Measured(1 - value, float(1 - value * factor), float(1 - value / factor), se)
+    found = ratio(above, below, cluster, level)
+    if not found.value > 0:
+        return Measured(1 - found.value)
+    factor = np.exp((found.high - found.value) / found.value)
+    return Measured(
+        1 - found.value, float(1 - found.value * factor), float(1 - found.value / factor), found.se, found.df
+    )
 
 
 def measure_columns(
     results: Mapping[str, Outcomes],
-    references: Mapping[str, str],
+    references: Mapping[str, str | None],
     *,
     labelled: bool,
     undecided: Collection[str] = (),
@@ -513,7 +578,7 @@ def measure_columns(
     results : mapping
         Outcomes by rule.
     references : mapping
-        What savings are measured against: a word for the measure's name, and the rule.
+        What savings are measured against: a word for the measure's name, and the rule; None leaves them missing.
     labelled : bool
         Whether any debate has a label; otherwise there is no accuracy.
     undecided : collection of str
@@ -525,9 +590,13 @@ def measure_columns(
     first = next(iter(results.values()))
     columns = RatioColumns()
     nothing = columns.add("nothing", np.zeros(len(first.rounds)))
+    unknown = {
+        cost: {rule for rule, result in results.items() if np.isnan(result.spent[cost]).all()}
+        for cost in first.spent
+    }
 
     def column(name: str, rule: str) -> str:
-        # All rules are charged on the same debates.
+        # All rules are charged on the same debates; a rule whose bill is not known is charged on none.
         common = name == "debates" or name.startswith("known_")
         return columns.add(name if common else f"{name} {rule}", results[rule].column(name))
 
@@ -536,7 +605,8 @@ def measure_columns(
     told += [PER_POINT] if labelled and "tokens" in costs else []
     for rule in results:
         for measure in told:
-            known = rule not in undecided
+            cost = "tokens" if measure == PER_POINT else measure
+            known = rule not in undecided and rule not in unknown.get(cost, ())
             above, below = (column(c, rule) for c in MEASURES[measure]) if known else (nothing, nothing)
             columns.measure(
                 rule,
@@ -550,7 +620,12 @@ def measure_columns(
         for word, reference in references.items():
             for cost in costs:
                 saved, of = nothing, nothing
-                if not {rule, reference} & set(undecided) and reference not in unusable:
+                gone = {*undecided, *unusable, *unknown.get(cost, ())}
+                if (
+                    reference is not None
+                    and rule not in {*undecided, *unknown.get(cost, ())}
+                    and reference not in gone
+                ):
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
                 columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)
@@ -757,11 +832,72 @@ def early_notes(
 
 def votes_at_the_end(trajectories: Trajectories) -> bool:
     """Whether votes come in the last round of debates of several rounds and never before."""
-    t = trajectories
-    voted = (t.votes != MISSING).any(axis=2)
+    return _at_the_end(trajectories, (trajectories.votes != MISSING).any(axis=2))
+
+
+def _at_the_end(t: Trajectories, voted: BoolArray) -> bool:
     last = np.arange(t.n_rounds) == t.depth[:, None] - 1
     several = (t.depth > 1)[:, None]
     return bool((voted & last & several).any() and not (voted & ~last).any())
+
+
+def _ties(trajectories: Trajectories) -> str:
+    """Say how ties of votes were decided."""
+    seat = "goes to the tied answer in the lowest seat (agents in the order of their names)"
+    if trajectories.decided_by_scores is None:
+        return seat
+    kinds = {
+        1: "goes to the answer that the judge's scores prefer, and is no decision without them",
+        0: 'is no decision, or "tie" where that may be voted for',
+        -1: f"{seat}, where the log names no protocol of d3stats",
+    }
+    return ", or ".join(
+        kinds[k] for k in sorted({*np.sign(trajectories.decided_by_scores).tolist()}, reverse=True)
+    )
+
+
+def _polls_paid(
+    trajectories: Trajectories,
+    rules: Sequence[StoppingRule],
+    names: Sequence[str],
+    decided: Sequence[str],
+    unknown: Collection[str],
+) -> list[str]:
+    """Say which rules are charged for one poll, and of which it is not known what one would cost."""
+    if trajectories.polled is None or trajectories.tokens is None or trajectories.n_rounds < 2:
+        return []
+    once = [
+        name for rule, name in zip(rules, names, strict=True) if name in decided and not reads_votes(rule)
+    ]
+    notes = []
+    paid = [name for name in once if name not in unknown]
+    if paid:
+        notes.append(
+            "Jurors who only vote are charged after every round to rules that read votes, and once, at the stop, to "
+            f"the others ({'; '.join(paid)}), as in a run with each rule."
+        )
+    bare = [name for name in once if name in unknown]
+    if bare:
+        notes.append(
+            f"Tokens are not known of rules that stop where the jurors were not asked: {'; '.join(bare)}. A run with "
+            "poll=every_round records what asking costs after each round."
+        )
+    return notes
+
+
+def refused_note(trajectories: Trajectories, refused: Sequence[StoppingRule]) -> list[str]:
+    """Say which rules cannot be run with the protocol of the log, and what would make it possible."""
+    if not refused:
+        return []
+    remedy = (
+        "with poll=every_round"
+        if trajectories.polled is not None
+        else "that asks for votes after every round"
+    )
+    return [
+        "Left out, because they read votes after every round and the log has votes only at the end of a debate: "
+        f"{'; '.join(map(str, refused))}. They can be replayed on a run {remedy}."
+    ]
 
 
 def _missing_votes(trajectories: Trajectories) -> list[str]:
@@ -835,29 +971,36 @@ def notes_on(
     if any(silent.values()):
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"
         worst = max(silent, key=lambda name: silent[name])
+        open_ties = any(((results[name].verdict == MISSING) & results[name].tied).any() for name in decided)
+        level_votes = ", or with a tie that is no decision," if open_ties else ""
         notes.append(
-            f"Debates without any vote at their stop are {treatment}, {setting('missing', missing)}; "
+            f"Debates without any vote{level_votes} at their stop are {treatment}, {setting('missing', missing)}; "
             f"most under {worst}: {silent[worst]} of {n}."
         )
     tied = {name: int(results[name].tied.sum()) for name in decided}
     if any(tied.values()):
         worst = max(tied, key=lambda name: tied[name])
         notes.append(
-            "A tied plurality goes to the tied answer in the lowest seat (agents in the order of their names); "
-            f"most ties under {worst}: {tied[worst]} of {n} debates."
+            f"A tied plurality {_ties(trajectories)}; most ties under {worst}: {tied[worst]} of {n} debates."
         )
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
     notes += dict.fromkeys(remark for each in remarks for remark in each)
-    tokens = results[names[0]].spent.get("tokens")
+    tokens = tokens_by_round(trajectories)
+    unknown = {name for name in decided if np.isnan(results[name].spent.get("tokens", np.zeros(1))).all()}
     short = [name for name in decided if name in shortened]
     if short and tokens is not None and votes_at_the_end(trajectories):
+        late = (
+            " If the voters were asked only in the last round, the tokens of these rules leave out the cost of "
+            "asking."
+        )
         notes.append(
             "No debate has a vote before its last round, so rules that stop earlier have no verdict "
-            f"({'; '.join(short)}). If the voters were asked only in the last round, the tokens of these "
-            "rules leave out the cost of asking."
+            f"({'; '.join(short)}).{'' if set(short) <= unknown else late}"
         )
-    if tokens is not None and np.isnan(tokens).any():
-        notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")
+    notes += _polls_paid(trajectories, rules, names, decided, unknown)
+    if tokens is not None and np.isnan(tokens[:, 0]).any():
+        gone = int(np.isnan(tokens[:, 0]).sum())
+        notes.append(f"Tokens leave out {gone} of {n} debates with unrecorded tokens.")
     steady = [
         name
         for name in decided

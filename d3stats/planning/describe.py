@@ -59,7 +59,7 @@ class RoundsReport:
         return f"RoundsReport({self.trajectories!r})"
 
     def counts(self) -> pd.DataFrame:
-        """Debates by number of correct votes: one row per round, one column per number.
+        """Debates by number of correct votes: one row per round in which there are votes, one column per number.
 
         A missing vote is shown as not correct here, so that every row adds up to the labelled debates.
         """
@@ -68,7 +68,7 @@ class RoundsReport:
             index="round", columns="successes", values="weight", aggfunc="sum", fill_value=0.0
         )
         table = table.reindex(columns=range(int(frame["trials"].max()) + 1), fill_value=0.0)
-        return table.astype(int)
+        return table.loc[list(self.fit.rounds)].astype(int)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per round.
@@ -86,7 +86,7 @@ class RoundsReport:
             distances.
         """
         t = self.trajectories
-        absent = t.panel[:, None] * t.reached() - (t.votes != MISSING).sum(axis=2)
+        absent = t.panel[:, None] * t.had_turns().any(axis=2) - (t.votes != MISSING).sum(axis=2)
         frame = pd.DataFrame(
             {
                 "round": self.fit.rounds,

@@ -25,12 +25,12 @@ from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
 from d3stats.inference.comparison.run_tables import RecordedLog, as_recorded
 from d3stats.log.contradictions import contradictions, refuse, told, warned
-from d3stats.planning.costs import BootstrapSettings, RatioColumns, tokens_by_round
+from d3stats.planning.costs import BootstrapSettings, RatioColumns, bill, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
-from d3stats.stopping import WideGap
+from d3stats.stopping import FullDepth, WideGap
 from d3stats.trajectories import MISSING, LogSource, Trajectories
 
 if TYPE_CHECKING:
@@ -266,7 +266,8 @@ def _scores(a: Trajectories, b: Trajectories) -> NDArray[np.float64] | None:
 
 
 def _spent(log: Trajectories) -> NDArray[np.float64]:
-    spent = tokens_by_round(log)
+    # A protocol that no rule stopped needs no votes before its end.
+    spent = tokens_by_round(log) if log.ended_early().any() else bill(log, FullDepth())
     return np.full(len(log), np.nan) if spent is None else spent[np.arange(len(log)), log.depth]
 
 

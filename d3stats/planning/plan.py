@@ -10,7 +10,7 @@ counted on the pilot itself, with Student intervals over questions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,6 +31,9 @@ from d3stats.planning.costs import (
     Outcomes,
     Target,
     as_rules,
+    bill,
+    bill_of,
+    can_run,
     early_notes,
     log_ratio,
     outcomes,
@@ -51,7 +54,8 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning.prices import Price, dollars_by_round
+from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
+from d3stats.polling import reads_votes
 from d3stats.stopping import (
     FixedRounds,
     FullDepth,
@@ -235,20 +239,32 @@ _DOLLARS = 1e-6
 class Pilot:
     """The pilot with what was spent by the end of each round: tokens and micro-dollars, or None.
 
-    Rules are chosen and compared by `cost`: dollars where rounds have prices, else tokens, else rounds.
+    Rules are chosen and compared by `cost`: dollars where rounds have prices, else tokens, else rounds. ``spent_once``
+    and ``paid_once`` are those of rules that read no votes, see :func:`~d3stats.planning.costs.bill`.
     """
 
     log: Trajectories
     target: Target
     spent: Floats | None
     paid: Floats | None
+    spent_once: Floats | None
+    paid_once: Floats | None
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, log: Trajectories, target: Target, dollars: Floats | None) -> Pilot:
-        """Read the tokens, and say what is missing; `dollars` is what each round of each debate cost."""
+    def of(
+        cls, log: Trajectories, target: Target, dollars: Floats | None, polls: Floats | None = None
+    ) -> Pilot:
+        """Read the tokens, and say what is missing.
+
+        `dollars` is what each round of each debate cost, `polls` the part of it that was paid for votes alone.
+        """
         spent = tokens_by_round(log)
         paid = None if dollars is None else spent_by_round(log, dollars / _DOLLARS)
+        once = None
+        if paid is not None and dollars is not None:
+            once = bill_of(log, FullDepth(), dollars / _DOLLARS, None if polls is None else polls / _DOLLARS)
+            once = np.full_like(paid, np.nan) if once is None else once
         notes = []
         if spent is None:
             notes.append(
@@ -275,7 +291,7 @@ class Pilot:
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
             notes.append(f"only {labelled} debates have a label: their accuracy says next to nothing")
-        return cls(log, target, spent, paid, tuple(notes))
+        return cls(log, target, spent, paid, bill(log, FullDepth()), once, tuple(notes))
 
     @property
     def n_questions(self) -> int:
@@ -296,8 +312,17 @@ class Pilot:
 
     @property
     def cost(self) -> Floats:
-        """Cost by the end of each round, shape (debates, rounds + 1)."""
-        found = {"dollars": self.paid, "tokens": self.spent, "rounds": None}[self.unit]
+        """Cost of a rule that reads votes by the end of each round, shape (debates, rounds + 1)."""
+        return self._cost(self.paid, self.spent)
+
+    def bills(self, rule: StoppingRule) -> dict[str, Floats | None]:
+        """Return what a run with a rule costs that stops after each round, in tokens, dollars and `unit`."""
+        asks = reads_votes(rule)
+        spent, paid = (self.spent, self.paid) if asks else (self.spent_once, self.paid_once)
+        return {"tokens": spent, "dollars": paid, "cost": self._cost(paid, spent)}
+
+    def _cost(self, paid: Floats | None, spent: Floats | None) -> Floats:
+        found = {"dollars": paid, "tokens": spent, "rounds": None}[self.unit]
         if found is not None:
             return found
         return np.broadcast_to(
@@ -322,7 +347,7 @@ class Pilot:
 def _played(pilot: Pilot, rule: StoppingRule) -> tuple[Outcomes, int]:
     """Return what a rule's stops gave, and in how many debates it is undecided."""
     stops = rule.stop_rounds(pilot.log)
-    found = outcomes(pilot.log, stops.rounds, tokens=pilot.spent, dollars=pilot.paid, cost=pilot.cost)
+    found = outcomes(pilot.log, stops.rounds, "exclude", **pilot.bills(rule))
     return found, int(undecided(pilot.log, stops).sum())
 
 
@@ -410,12 +435,16 @@ def _levels(
         return row | {"total_unit": pilot.unit, "cost_se": np.nan, "cost_sd": np.nan}
     # A debate's cost is known at every stop or at none.
     amount, known = played.column("cost"), played.column("known_cost")
-    saved = nothing if incumbent is None else log_ratio(amount, incumbent.column("cost"), cluster, level)
+    saved = (
+        nothing
+        if incumbent is None or not known.any()
+        else log_ratio(amount, incumbent.column("cost"), cluster, level)
+    )
     cost, amounts = ratio(amount, known, cluster, level), amount[known > 0]
     spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
     error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
-    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else 0.0
+    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else cost.se
     total = debates * cost.value
     row |= _row("saved", saved) | _row(
         "total", Measured(total, total - half, total + half), pilot.factor, 0.0
@@ -442,7 +471,7 @@ def _paired(
     if not found.se > 0:
         # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.
         return _row("loss", Measured(found.value)) | unknown
-    within = float(stdtr(max(pilot.n_questions - 1, 1), (max_loss - found.value) / found.se))
+    within = float(stdtr(found.df, (max_loss - found.value) / found.se))
     return _row("loss", found, 1.0, -1.0, 1.0) | {"p_within": within}
 
 
@@ -683,7 +712,7 @@ def plan(
     debates: int = 1000,
     target: Target | Literal["auto"] = "auto",
     price: Price | None = None,
-    dollars: ArrayLike | None = None,
+    dollars: ArrayLike | RoundDollars | None = None,
     compare: Sequence[StoppingRule | str] = (),
     limit: bool = True,
     n_draws: int = 300,
@@ -699,7 +728,8 @@ def plan(
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
         of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
-        How many verdicts the rule may lose against unanimity, as a share.
+        How many verdicts the rule may lose against unanimity, as a share (``risk_controlled`` has its limit against
+        full depth).
     confidence : float
         Probability that it keeps to that, under the fitted chain.
     level : float
@@ -713,8 +743,8 @@ def plan(
         a larger share of early rounds than of late ones, so one blended price makes a rule that stops early look
         cheaper than it is.
     dollars : array, shape (debates, rounds), optional
-        What each round cost, in place of `price`, where roles have different prices: see
-        ``d3stats.planning.prices.price_turns``.
+        What each round cost, in place of `price`, where roles have different prices: an array, or the result of
+        ``d3stats.planning.prices.price_turns``, which also knows what was paid for votes alone.
     compare : sequence of rules or texts
         More rules for the table, those of the literature for example.
     limit : bool
@@ -752,13 +782,13 @@ def plan(
     given, played = pilot, pilot.depth > 0
     pilot, absent = with_turns(pilot)
     panel = _refuse_what_cannot_be_planned(pilot)
-    paid = _dollars(given, price, dollars)
-    paid = None if paid is None else paid[played]
+    priced = _dollars(given, price, dollars)
+    paid, polls = (None if each is None else each[played] for each in priced)
 
     coded = code_votes(pilot, target)
     fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
     laws = chain_laws(fit.draws(n_draws, generator), panel, pilot.n_rounds)
-    told = Pilot.of(pilot, coded.target, paid)
+    told = Pilot.of(pilot, coded.target, paid, polls)
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
@@ -818,13 +848,19 @@ def plan(
 
 
 def _dollars(
-    pilot: Trajectories, price: Price | None, dollars: ArrayLike | None
-) -> NDArray[np.float64] | None:
-    """Return what each round of each debate cost, None without prices."""
+    pilot: Trajectories, price: Price | None, dollars: ArrayLike | RoundDollars | None
+) -> tuple[Floats | None, Floats | None]:
+    """Return what each round of each debate cost, and what was paid for votes alone; None where not known."""
     if price is not None and dollars is not None:
         raise ValueError("price must not be given together with dollars; got both: give one")
+    polls: Floats | None = None
+    if isinstance(dollars, RoundDollars):
+        polls, dollars = dollars.polls, dollars.dollars
     if price is not None:
         found = dollars_by_round(pilot, price)
+        if pilot.polled is not None:
+            of = {kind: getattr(pilot, f"poll_{kind}") for kind in ("tokens", "tokens_in", "tokens_out")}
+            polls = dollars_by_round(replace(pilot, **of, polled=None), price)
     elif dollars is not None:
         found = np.asarray(dollars, dtype=np.float64)
         if found.shape != pilot.votes.shape[:2]:
@@ -836,13 +872,13 @@ def _dollars(
                 "dollars must be finite and >= 0, or NaN where unknown; got another value among them"
             )
     else:
-        return None
+        return None, None
     if spent_by_round(pilot, found) is None:
         name = "price" if dollars is None else "dollars"
         raise ValueError(
             f"{name} must come with tokens in the pilot; got no debate with tokens in every round"
         )
-    return found
+    return found, polls
 
 
 def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
@@ -855,6 +891,11 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
     if pilot.n_rounds < 2:
         raise ValueError(
             f"pilot must be played for at least 2 rounds, or there is nothing to stop; got {pilot.n_rounds}"
+        )
+    if not can_run(pilot, Unanimity()):
+        raise ValueError(
+            "pilot must have votes after every round, because a plan is a rule on votes; got votes at the end of "
+            "debates alone; play it with poll=every_round, or choose among rules that read no votes with replay"
         )
     sizes: NDArray[np.int64] = np.unique(pilot.panel)
     if len(sizes) != 1:

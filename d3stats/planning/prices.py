@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant, nonnegative, number, probability
+from d3stats.polling import OF_PROTOCOL
 from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
@@ -79,10 +80,13 @@ class RoundDollars:
         Dollars of all turns of the round; NaN where one of them has no tokens recorded.
     note : str
         At which prices.
+    polls : ndarray of float, shape (debates, rounds), or None
+        The part of `dollars` that was paid for votes alone, NaN where nobody was asked; see :mod:`d3stats.polling`.
     """
 
     dollars: Floats
     note: str
+    polls: Floats | None = None
 
 
 def price_turns(
@@ -176,7 +180,15 @@ def price_turns(
         for name in used
     )
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
-    return RoundDollars(dollars, note)
+    if log.polled is None:
+        return RoundDollars(dollars, note)
+    voters = {polling.voters for polling in OF_PROTOCOL.values() if polling.voters}
+    only_votes = pd.Series(_texts(turns, "role")).isin(voters).to_numpy()
+    polls = np.where(log.polled, 0.0, np.nan)
+    np.add.at(polls, (row[only_votes], played[only_votes]), paid[only_votes] / PER_MILLION)
+    if log.poll_tokens is not None:
+        polls[log.poll_tokens == 0] = 0.0  # asked under every rule
+    return RoundDollars(dollars, note, polls)
 
 
 def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:

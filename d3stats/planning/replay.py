@@ -29,6 +29,8 @@ from d3stats.planning.costs import (
     Interval,
     Outcomes,
     as_rules,
+    bill,
+    can_run,
     early_notes,
     measure_columns,
     measure_table,
@@ -36,7 +38,7 @@ from d3stats.planning.costs import (
     outcomes,
     paired_table,
     point_notes,
-    tokens_by_round,
+    refused_note,
     undecided,
     verdicts_at,
     votes_at_the_end,
@@ -78,7 +80,8 @@ class Replay:
     trajectories : Trajectories
         The debates with turns.
     rules : tuple of StoppingRule
-        The rules asked for, then unanimity and full depth where they were not among them.
+        The rules asked for, then unanimity and full depth where they were not among them, without those that the
+        protocol of the log cannot be run with, which the notes name.
     names : tuple of str
         ``str(rule)``, the key of every table here.
     stops_of : dict
@@ -87,8 +90,9 @@ class Replay:
     undecided : dict
         Rules that would continue after the end of a debate, with the number of such debates. What they would
         have cost and decided is unknown, so they have no measures.
-    baseline : str
-        Name of the unanimity rule that savings are measured against.
+    baseline : str or None
+        Name of the unanimity rule that savings are measured against; None where it cannot be run, because votes are
+        cast only at the end of a debate.
     missing : {"exclude", "wrong"}
         What a debate without a verdict counts as.
     settings : BootstrapSettings
@@ -125,7 +129,7 @@ class Replay:
     names: tuple[str, ...]
     stops_of: dict[str, Stops]
     undecided: dict[str, int]
-    baseline: str
+    baseline: str | None
     missing: Missing
     settings: BootstrapSettings
     notes: tuple[str, ...]
@@ -147,7 +151,8 @@ class Replay:
             debates that ended before the rule would have stopped them; and each measure with its limits in
             ``<measure>_low`` and ``<measure>_high``, missing for a rule that is undecided anywhere:
 
-            - ``rounds``: mean rounds played; ``tokens``: mean tokens up to the stop, if known;
+            - ``rounds``: mean rounds played; ``tokens``: mean tokens of a run with the rule, if known: who only votes
+              is paid after every round where the rule reads votes, and else at the stop alone;
             - ``accuracy``: share of scored debates whose verdict is right, if there are labels;
             - ``agreement``: share whose verdict is that of full depth, and ``flips``, one minus that;
             - ``gained``, ``lost``: share right at the stop and not at full depth, and the reverse (a flip
@@ -312,7 +317,7 @@ class Replay:
             f"up to {t.n_rounds} rounds\n"
             f"{self.settings.level:z.0%} {self.settings.interval} bootstrap intervals, questions resampled, "
             f"shares cluster Wilson ({self.settings.n_boot} replicates); "
-            f"rounds saved against {self.baseline} and full depth"
+            f"rounds saved against {'' if self.baseline is None else f'{self.baseline} and '}full depth"
         )
         return "\n".join([written(self._table, _SHOWN, title, self.notes), *map(str, self.strata)])
 
@@ -426,18 +431,23 @@ def replay(
             f"trajectories must hold at least 2 questions, because intervals resample questions; "
             f"got {n_clusters}"
         )
-    every, repeated = as_rules(rules, baselines=True)
+    given, repeated = as_rules(rules, baselines=True)
+    every = tuple(rule for rule in given if can_run(trajectories, rule))
+    refused = [rule for rule in given if rule not in every]
     names = tuple(map(str, every))
     stops = {name: rule.stop_rounds(trajectories) for name, rule in zip(names, every, strict=True)}
-    spent = tokens_by_round(trajectories)
-    results = {name: outcomes(trajectories, stops[name].rounds, missing, tokens=spent) for name in names}
-    baseline = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, Unanimity))
+    results = {
+        name: outcomes(trajectories, stops[name].rounds, missing, tokens=bill(trajectories, rule))
+        for name, rule in zip(names, every, strict=True)
+    }
+    baseline = next((str(rule) for rule in every if isinstance(rule, Unanimity)), None)
+    usual = str(next(rule for rule in given if isinstance(rule, Unanimity)))
     full = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, FullDepth))
     ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
     ended = {name: count for name, count in ended.items() if count}
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
-    unpolled = votes_at_the_end(trajectories)
-    unusable = (baseline,) if unpolled else ()
+    unpolled = baseline is not None and votes_at_the_end(trajectories)
+    unusable = (baseline,) if baseline is not None and unpolled else ()
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         results,
@@ -457,11 +467,14 @@ def replay(
         }
     )
     table = measure_table(about, columns, limits, settings).assign(missing=missing)
+    uncosted = {
+        name for name, result in results.items() if np.isnan(result.spent.get("tokens", np.zeros(1))).all()
+    }
     parts: tuple[Strata, ...] = ()
     if kinds is not None:
         labels = kinds.labels(list(trajectories.debates), "debate", unit="debate")
         played = {name: result for name, result in results.items() if name not in ended}
-        against = None if baseline in unusable else played.get(baseline)
+        against = None if baseline is None or unpolled else played.get(baseline)
         names_of = trajectories.cluster_names
         measure = _measured(played, against, trajectories.cluster, settings.level)
         parts = by_stratum(labels, trajectories.cluster, measure, bounds=_bounds(played), names=names_of)
@@ -485,7 +498,8 @@ def replay(
                         else read_besides(trajectories.remarks(), kinds.column)
                     ),
                     *([decided] if decided else []),
-                    *early_notes(trajectories, absent, every, ended, baseline),
+                    *early_notes(trajectories, absent, every, ended, usual),
+                    *refused_note(trajectories, refused),
                     *(
                         [
                             f"Savings against {baseline} are left out, because no debate has a vote before its last "
@@ -495,7 +509,7 @@ def replay(
                     ),
                     *repeated,
                     *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
-                    *point_notes(table, results, ended),
+                    *point_notes(table, results, {*ended, *uncosted}),
                 )
             )
         ),
@@ -526,15 +540,15 @@ def _measured(
             scored = result.column("scored")[rows]
             if scored.any():
                 right = result.column("correct")[rows]
-                found.append(clustered_share(right, scored, here, level=level, name=f"{ACCURACY}, {name}"))
+                share = clustered_share(right, scored, here, level=level, name=ACCURACY)
+                found.append(share.about(name))
             rounds = result.column("rounds")[rows]
             if baseline is None:
-                found.append(
-                    _ratio(f"{ROUNDS}, {name}", rounds, np.ones(len(rounds)), here, level, tested=False)
-                )
+                mean = _ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level, tested=False)
+                found.append(mean.about(name))
             elif result is not baseline:
                 of = baseline.column("rounds")[rows]
-                found.append(_ratio(f"{SAVED}, {name}", of - rounds, of, here, level, tested=True))
+                found.append(_ratio(SAVED, of - rounds, of, here, level, tested=True).about(name))
         return found
 
     return measure

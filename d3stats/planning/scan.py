@@ -22,16 +22,21 @@ from d3stats.planning.costs import (
     LABELLED,
     MEASURES,
     as_rules,
+    bill,
+    can_run,
     early_notes,
     outcomes,
+    refused_note,
     tokens_by_round,
     undecided,
     with_turns,
 )
+from d3stats.polling import reads_votes
 from d3stats.stopping import (
     After,
     Both,
     Either,
+    FullDepth,
     Rule,
     StoppingRule,
     Unanimity,
@@ -101,7 +106,8 @@ class StopFinder:
 
         A rule is undecided in a debate that ended early, before the rule fired.
         """
-        if not isinstance(rule, Rule) or type(rule).stop_rounds is not Rule.stop_rounds:
+        sees_less = "tokens" in rule.reads and rule.shown(self._log) is not self._log
+        if sees_less or not isinstance(rule, Rule) or type(rule).stop_rounds is not Rule.stop_rounds:
             stops = rule.stop_rounds(self._log)
             return stops.rounds, int(undecided(self._log, stops).sum())
         if not self._fits:
@@ -259,9 +265,10 @@ def scan(
         :meth:`d3stats.planning.Replay.to_frame` with their standard errors in ``<measure>_se``: ``rounds``,
         ``tokens`` (when known), ``accuracy``, ``gained``, ``lost``, ``premature`` (with labels), ``agreement``,
         ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with denominator 0
-        is NaN, as in a replay. A rule with undecided debates has no measures, and no rule has
-        savings against such a baseline. Agreement, gained, lost and premature are missing if some debate of the log
-        ended before the last round, or in it by a stopping rule. ``attrs["notes"]`` says so in words.
+        is NaN, as in a replay. A rule with undecided debates has no measures, nor has one that the protocol of the log
+        cannot be run with, and no rule has savings against such a baseline. Agreement, gained, lost and premature are
+        missing if some debate of the log ended before the last round, or in it by a stopping rule. ``attrs["notes"]``
+        says so in words.
 
     Raises
     ------
@@ -292,12 +299,14 @@ def scan(
     baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
     finder = StopFinder(played, [*every, baseline])
     usual, usual_open = finder.stops(baseline)
-    ledger = _Ledger.of(played, missing, usual if usual_open == 0 else None)
+    known = usual_open == 0 and can_run(played, baseline)
+    ledger = _Ledger.of(played, missing, usual if known else None)
 
     def row(rule: StoppingRule) -> dict[str, Any]:
         stops, went_on = finder.stops(rule)
-        measures = ledger.row(stops)
-        return {"undecided": went_on} | (dict.fromkeys(measures, np.nan) if went_on else measures)
+        measures = ledger.row(stops, reads_votes(rule))
+        nothing = went_on or not can_run(played, rule)
+        return {"undecided": went_on} | (dict.fromkeys(measures, np.nan) if nothing else measures)
 
     if at_once == 1 or len(every) == 1:
         rows = [row(rule) for rule in every]
@@ -319,6 +328,7 @@ def scan(
     table.attrs["notes"] = (
         *played.remarks(),
         *early_notes(played, absent, every, went_on, str(baseline)),
+        *refused_note(played, [rule for rule in every if not can_run(played, rule)]),
         *repeated,
     )
     return table
@@ -329,13 +339,15 @@ class _Ledger:
     """What every stop of every debate would mean, looked up by (debate, round).
 
     `order` are the rows of the log sorted by question, `ends` where each question ends in that order; all
-    other arrays are in that order.
+    other arrays are in that order. `spent` are the bills of rules that read votes (True) and of the others (False),
+    and `unknown` the stops at which a bill is not known.
     """
 
     order: IntArray
     ends: IntArray
     codes: NDArray[np.uint16]
-    spent: FloatArray
+    spent: dict[bool, FloatArray]
+    unknown: dict[bool, NDArray[np.bool_] | None]
     known: FloatArray
     usual_rounds: FloatArray
     usual_tokens: FloatArray
@@ -356,26 +368,44 @@ class _Ledger:
             result = outcomes(t, np.full(len(t), r), missing)
             for bit, flag in enumerate(_FLAGS):
                 codes[:, r] |= getattr(result, flag) * np.uint16(1 << bit)
-        spent = tokens_by_round(t)
-        table = np.empty((0, 0)) if spent is None else np.nan_to_num(spent[order], nan=0.0)
+        spent: dict[bool, FloatArray] = {}
+        unknown: dict[bool, NDArray[np.bool_] | None] = {}
+        usual = tokens_by_round(t)
+        known = np.empty(0) if usual is None else 1.0 - np.isnan(usual[order, 0])
+        for asks, rule in ((True, Unanimity()), (False, FullDepth())):
+            bills = None if usual is None else bill(t, rule)
+            table = (
+                np.empty((0, 0))
+                if usual is None
+                else np.full_like(usual, np.nan)
+                if bills is None
+                else bills[order]
+            )
+            gone = np.isnan(table) & (known > 0)[:, None]
+            unknown[asks] = gone if gone.any() else None
+            spent[asks] = np.nan_to_num(table, nan=0.0)
         # A baseline that costs nothing makes every saving a ratio with nothing below the line.
         stops = np.zeros(len(t), dtype=np.int64) if baseline is None else baseline[order]
         return cls(
             order=order,
             ends=ends,
             codes=codes[order],
-            spent=table,
-            known=np.empty(0) if spent is None else 1.0 - np.isnan(spent[order, 0]),
+            spent=spent,
+            unknown=unknown,
+            known=known,
             usual_rounds=stops.astype(np.float64),
-            usual_tokens=np.empty(0) if spent is None else table[np.arange(len(t)), stops],
+            usual_tokens=spent[True][np.arange(len(t)), stops] if len(spent[True]) else np.empty(0),
             labelled=bool((t.label != MISSING).any()),
         )
 
-    def row(self, stops: NDArray[np.integer[Any]]) -> dict[str, float]:
-        """Return every measure, with its standard error, of debates stopped after so many rounds."""
+    def row(self, stops: NDArray[np.integer[Any]], asks: bool) -> dict[str, float]:
+        """Return every measure, with its standard error, of debates stopped after so many rounds.
+
+        `asks` says whether the rule reads votes.
+        """
         from d3stats.planning._scan_kernel import residual_squares, totals
 
-        counts, rounds, tokens, played, code, paid = totals(stops, self.order, self.codes, self.spent)
+        counts, rounds, tokens, played, code, paid = totals(stops, self.order, self.codes, self.spent[asks])
         flags = _FLAG_VALUES @ counts
         usual, price = self.usual_rounds.sum(), self.usual_tokens.sum()
         sums = {
@@ -407,6 +437,9 @@ class _Ledger:
             below = float(sums[name][1])
             groups = len(self.ends)
             row[f"{name}_se"] = float(np.sqrt(groups / (groups - 1) * square)) / below if below else np.nan
+        gone = self.unknown[asks]
+        if gone is not None and gone[np.arange(len(self.order)), stops[self.order]].any():
+            row |= {name: np.nan for name in row if "tokens" in name}
         if row["premature_se"] == 0 and self._questions_stopped_early(code) < 2:
             row["premature_se"] = np.nan
         known = [name for name in _COLUMNS if self._tells(name)]
@@ -419,7 +452,7 @@ class _Ledger:
 
     def _tells(self, measure: str) -> bool:
         if "tokens" in measure:
-            return len(self.spent) > 0
+            return len(self.spent[True]) > 0
         return self.labelled or measure not in LABELLED
 
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
 from d3stats.log.files import read_toml
-from d3stats.planning.costs import MEASURES, as_rules, outcomes, spent_by_round, tokens_by_round
+from d3stats.planning.costs import MEASURES, as_rules, bill, can_run, outcomes
 from d3stats.planning.prices import Price
+from d3stats.polling import reads_votes
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.worlds import World, from_table
@@ -82,7 +83,7 @@ RATIOS = {
         for cost in ("rounds", "tokens")
         for rule in ("unanimity", "full")
     },
-    "accuracy_minus_unanimity": ("net_correct", "both_scored"),
+    "accuracy_minus_baseline": ("net_correct", "both_scored"),
 }
 """Every measure is the sum of one column over the sum of another."""
 
@@ -223,14 +224,19 @@ def sums_of_rules(
 ) -> tuple[Sums, ...]:
     """Stop the debates by every rule and sum up; `rules` holds unanimity and full depth."""
     t = trajectories
-    by_kind = {"tokens_in": t.tokens_in, "tokens_out": t.tokens_out}
-    spent = {name: None if cost is None else spent_by_round(t, cost) for name, cost in by_kind.items()}
-    spent["tokens"] = tokens_by_round(t)
     unknown = np.full((len(t), t.n_rounds + 1), np.nan)
-    rounded = {name: unknown if cost is None else np.rint(cost) for name, cost in spent.items()}
+    bills = {}
+    for asks, one in ((True, Unanimity()), (False, FullDepth())):
+        spent = {kind: bill(t, one, kind) for kind in ("tokens", "tokens_in", "tokens_out")}
+        bills[asks] = {kind: unknown if cost is None else np.rint(cost) for kind, cost in spent.items()}
     unanimity = next(rule for rule in rules if isinstance(rule, Unanimity))
     full = next(rule for rule in rules if isinstance(rule, FullDepth))
-    base, deep = (outcomes(t, rule.stop_rounds(t).rounds, missing, **rounded) for rule in (unanimity, full))
+    base, deep = (
+        outcomes(t, rule.stop_rounds(t).rounds, missing, **bills[reads_votes(rule)])
+        for rule in (unanimity, full)
+    )
+    # What cannot be run is no baseline.
+    usual = base if can_run(t, unanimity) else deep
     common = {
         f"{name}_{cost}": result.column(cost)
         for name, result in (("unanimity", base), ("full", deep))
@@ -242,11 +248,11 @@ def sums_of_rules(
             stops = (
                 base.rounds if rule is unanimity else deep.rounds if rule is full else _stops(rule, t, batch)
             )
-            mine = outcomes(t, stops, missing, **rounded)
+            mine = outcomes(t, stops, missing, **bills[reads_votes(rule)])
         except (TypeError, ValueError) as error:
             raise ValueError(f"rule {rule}: {error}") from error
-        both = mine.column("scored") * base.column("scored")
-        net = (mine.column("correct") - base.column("correct")) * both
+        both = mine.column("scored") * usual.column("scored")
+        net = (mine.column("correct") - usual.column("correct")) * both
         table = {**common, "both_scored": both, "net_correct": net}
         kind = np.where(mine.scored, mine.correct, 2) + 3 * mine.tied
         kinds = np.bincount(mine.rounds * 6 + kind, minlength=6 * (t.n_rounds + 1))
@@ -294,7 +300,8 @@ class Study:
     worlds : mapping of str to World, or sequence of World
         By the name that tables show; without names, the world's own and its number.
     rules : sequence of rule or text
-        Unanimity and full depth are added when absent; savings are measured against the first ``Unanimity``.
+        Unanimity and full depth are added when absent; savings are measured against the first ``Unanimity``. A rule
+        that the protocol of a world cannot be run with has no row for that world.
     n_rounds : int
         Full depth.
     debates : int
@@ -379,6 +386,10 @@ class Study:
         """``str(rule)`` of each rule."""
         return tuple(map(str, self.rules))
 
+    def runs(self, world: World, rule: StoppingRule) -> bool:
+        """Return whether the protocol that a world draws can be run with a rule."""
+        return self.n_rounds == 1 or not world.polling.refuses(rule)
+
     @property
     def step(self) -> int:
         """Debates of a chunk: `chunk`, rounded up to whole batches."""
@@ -414,6 +425,7 @@ class Study:
 _DECIDES = (
     *("worlds", "stopping", "models", "resampling", "agent.py"),
     *(
+        "polling.py",
         "trajectories.py",
         "counts.py",
         "values.py",

@@ -44,7 +44,7 @@ from d3stats.planning.study import (
     play_chunk,
     read_study,
 )
-from d3stats.stopping import Rule, StoppingRule, Unanimity, from_text
+from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import Trajectories
 
 __all__ = ["Bar", "Journal", "Sweep", "run_sweep", "sweep"]
@@ -305,8 +305,10 @@ class Sweep:
             full depth and ``flips``, one minus that; ``gained``, ``lost``: right at the stop and not at full
             depth, and the reverse; ``premature``: of the debates stopped before full depth, the share stopped on a
             wrong majority that full depth turns right, as in :meth:`d3stats.planning.Replay.to_frame`; ``tied``;
-            ``tokens`` and, with a price, ``dollars`` per debate;
-            ``accuracy_minus_unanimity``, on the same debates; ``saved_rounds_vs_unanimity``,
+            ``tokens`` and, with a price, ``dollars`` per debate of a run with the rule (who only votes is
+            paid after every round where the rule reads votes, and else at the stop alone);
+            ``accuracy_minus_unanimity``, on the same debates (``accuracy_minus_full`` in worlds whose protocol cannot
+            be run with unanimity, see :meth:`notes`); ``saved_rounds_vs_unanimity``,
             ``saved_rounds_vs_full`` and the same of tokens: one minus the ratio of the means.
 
             A standard error is the Monte Carlo error of a ratio of sums (linearised; Cochran 1977, eq. 2.46)
@@ -316,15 +318,51 @@ class Sweep:
         """
         rows = []
         for world, seed, sums in self._groups(by):
+            of = self.study.worlds[world]
+            unanimity = next(rule for rule in self.study.rules if isinstance(rule, Unanimity))
+            baseline = "unanimity" if self.study.runs(of, unanimity) else "full"
             for rule, total in zip(self.study.rules, sums, strict=True):
+                if not self.study.runs(of, rule):
+                    continue
                 row: dict[str, Any] = {"world": world}
                 if by == "seed":
                     row["seed"] = seed
                 row["rule"] = str(rule)
                 row["decides"] = "debate" if isinstance(rule, Rule) else "batch"
                 row["n_debates"] = total.totals[_AT["debates"]]
-                rows.append({**row, **_measures(total, self.study.dollars_per_million_tokens)})
+                rows.append({**row, **_measures(total, self.study.dollars_per_million_tokens, baseline)})
         return pd.DataFrame(rows)
+
+    def notes(self) -> list[str]:
+        """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Courtroom
+        >>> found = run_sweep(Study(worlds={"court": Courtroom()}, rules=["d3_paper"], n_rounds=3, debates=500))
+        >>> found.to_frame()["rule"].tolist()
+        ['budgeted:3.0,max_rounds=5', 'full']
+        >>> found.notes()[0].partition(":")[0]
+        'court cannot be run with unanimity, because the jurors are asked once, when a debate is over'
+        """
+        notes = []
+        for world, _, sums in self._groups("world"):
+            of = self.study.worlds[world]
+            refused = [
+                (str(rule), total)
+                for rule, total in zip(self.study.rules, sums, strict=True)
+                if not self.study.runs(of, rule)
+            ]
+            if not refused:
+                continue
+            prices = [_ratio(total, *RATIOS["tokens"])[0] for _, total in refused]
+            cost = ", ".join(f"{price:,.0f}" for price in prices)
+            notes.append(
+                f"{world} cannot be run with {'; '.join(name for name, _ in refused)}, because the "
+                f"{of.polling.voters}s are asked once, when a debate is over: {of.polling.remedy} makes it possible"
+                + (f", at {cost} tokens a debate" if prices[0] == prices[0] else "")
+            )
+        return notes
 
     def stops(self, by: By = "world") -> pd.DataFrame:
         """Return where debates stopped and with what, exactly.
@@ -337,7 +375,10 @@ class Sweep:
         """
         rows = []
         for world, seed, sums in self._groups(by):
-            for name, total in zip(self.study.names, sums, strict=True):
+            for rule, total in zip(self.study.rules, sums, strict=True):
+                name = str(rule)
+                if not self.study.runs(self.study.worlds[world], rule):
+                    continue
                 for played in range(1, self.study.n_rounds + 1):
                     kinds = total.stops[6 * played : 6 * played + 6]
                     row: dict[str, Any] = {"world": world}
@@ -357,7 +398,8 @@ class Sweep:
         Parameters
         ----------
         max_loss : float
-            How much lower than unanimity's a rule's accuracy may be.
+            How much lower than unanimity's a rule's accuracy may be; than that of full depth in a world whose protocol
+            cannot be run with unanimity.
         confidence : float
             Probability that the simulation must leave to a loss of at most that; of the world it says nothing.
 
@@ -376,25 +418,32 @@ class Sweep:
         table = self.to_frame()
         if pilot is not None and pilot.tokens is not None:
             table["tokens"] = table["tokens"].fillna(self._tokens_of_rounds(pilot.tokens, pilot.reached()))
-        table["loss"] = -table["accuracy_minus_unanimity"]
-        table["loss_se"] = table["accuracy_minus_unanimity_se"]
+        for name, end in (("loss", ""), ("loss_se", "_se")):
+            columns = [f"accuracy_minus_{usual}{end}" for usual in ("unanimity", "full")]
+            found = table.reindex(columns=columns).bfill(axis=1).iloc[:, 0]
+            table[name] = found if end else -found
         z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] > 0, 1e-12)
         table["p_within"] = special.ndtr(z)
         cost = table["tokens"].where(table["tokens"].notna(), table["rounds"])
-        picked = []
+        picked: list[Any] = []
+        reasons: list[str] = []
         for _, rows in table.groupby("world", sort=False):
-            unanimity = rows.index[[isinstance(rule, Unanimity) for rule in self.study.rules]][0]
-            good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[unanimity])]
-            picked.append(cost[good].idxmin() if len(good) else unanimity)
-        found = table.loc[picked].reset_index(drop=True)
-        promise = f"at most {most:g} below unanimity's with probability {sure:g} or more"
-        found["reason"] = [
-            f"none of the {len(self.study.rules)} rules is cheaper than unanimity and has an accuracy {promise}"
-            if rule == str(Unanimity())
-            else f"the cheapest of {len(self.study.rules)} rules whose accuracy is {promise}; here {p:z.2f}"
-            for rule, p in zip(found["rule"], found["p_within"], strict=True)
-        ]
-        return found
+            usual = next(kind for kind in (Unanimity, FullDepth) if self._named(kind) in set(rows["rule"]))
+            baseline = rows.index[rows["rule"] == self._named(usual)][0]
+            good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[baseline])]
+            picked.append(cost[good].idxmin() if len(good) else baseline)
+            than = "unanimity" if usual is Unanimity else "full depth"
+            promise = f"at most {most:g} below {than}'s with probability {sure:g} or more"
+            reasons.append(
+                f"none of the {len(rows)} rules is cheaper than {than} and has an accuracy {promise}"
+                if picked[-1] == baseline
+                else f"the cheapest of {len(rows)} rules whose accuracy is {promise}; here "
+                f"{table['p_within'][picked[-1]]:z.2f}"
+            )
+        return table.loc[picked].reset_index(drop=True).assign(reason=reasons)
+
+    def _named(self, kind: type[StoppingRule]) -> str:
+        return str(next(rule for rule in self.study.rules if isinstance(rule, kind)))
 
     def _tokens_of_rounds(self, tokens: NDArray[np.float64], played: NDArray[np.bool_]) -> pd.Series[float]:
         """Return the mean tokens of a debate, rounds at their mean in these debates; NaN where none is known."""
@@ -567,7 +616,8 @@ def _check_prices(study: Study) -> None:
             )
 
 
-def _measures(sums: Sums, price: Price | None) -> dict[str, float]:
+def _measures(sums: Sums, price: Price | None, baseline: str) -> dict[str, float]:
+    """Return the measures of a rule; `baseline` is what accuracies are compared with, "unanimity" or "full"."""
     found = {name: _ratio(sums, above, below) for name, (above, below) in RATIOS.items()}
     row: dict[str, float] = {}
 
@@ -583,9 +633,11 @@ def _measures(sums: Sums, price: Price | None) -> dict[str, float]:
         put("dollars", *_dollars(sums, *price))
     elif price is not None:
         put("dollars", *(value * price / 1e6 for value in found["tokens"]))
-    put("accuracy_minus_unanimity", *found["accuracy_minus_unanimity"])
+    put("accuracy_minus_unanimity", math.nan, math.nan)
+    put(f"accuracy_minus_{baseline}", *found["accuracy_minus_baseline"])
     for saved, ratio in _SAVED.items():
-        put(saved, 1.0 - found[ratio][0], found[ratio][1])
+        known = baseline == "unanimity" or ratio.endswith("full")
+        put(saved, *((1.0 - found[ratio][0], found[ratio][1]) if known else (math.nan, math.nan)))
     return row
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from d3stats._check import NonNegativeFloat, PositiveInt
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
+from d3stats.polling import Polling
 from d3stats.protocols.jury import CRITERIA, explained, judge_decides, jurors, jury, jury_decides
 from d3stats.protocols.play import (
     DebateProtocol,
@@ -138,9 +139,9 @@ class Rounds(Court):
         object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
     @property
-    def polls(self) -> bool:
-        """Whether there are votes in every round, of the jury or of a judge who decides alone."""
-        return self.poll == "every_round" or not self.jurors
+    def polling(self) -> Polling:
+        """The jury's polls; a judge who decides alone votes in every round."""
+        return replace(super().polling, at_end=self.poll == "end" and self.jurors > 0)
 
     def _hear(self, case: Case) -> Generator[Speak | RoundOver, Any, Hearing]:
         """Play rounds until the stopping rule has had enough."""
@@ -441,9 +442,9 @@ class MoreThenSamre(DebateProtocol):
         }
 
     @property
-    def polls(self) -> bool:
-        """Whether there are votes in every round of SAMRE."""
-        return self._samre().polls
+    def polling(self) -> Polling:
+        """The polls of SAMRE's jury; that of MORE is always asked."""
+        return replace(super().polling, at_end=self._samre().polling.at_end)
 
     def rule(self) -> StoppingRule:
         """Return the choice after round 1, then D3's budgeted stopping, whose first gap is SAMRE's."""

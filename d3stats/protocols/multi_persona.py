@@ -72,6 +72,7 @@ class MultiPersona(DebateProtocol):
         "Liang et al. (2023), arXiv 2305.19118, as run in a later comparison of debate frameworks"
     )
     candidates: ClassVar[bool | None] = None
+    ends_itself: ClassVar[bool] = True
 
     def rule(self) -> StoppingRule:
         """Return the moderator's declaration."""

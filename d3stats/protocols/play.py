@@ -26,6 +26,7 @@ from d3stats._named import Value, written
 from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
 from d3stats.log.scores import Scores, whole
+from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical_text
@@ -676,6 +677,8 @@ class DebateProtocol(Value, ABC):
         Whether the agents judge two candidates (True) or answer the question themselves (False); None is for both.
     one_response : bool
         Whether the protocol also scores a single candidate.
+    ends_itself : bool
+        Whether the protocol may end a debate under any stopping rule, as a judge does who has decided.
     temperatures : mapping of str to float
         By role, the sampling temperature of the source. A live agent sends it unless the user chooses another.
 
@@ -691,8 +694,8 @@ class DebateProtocol(Value, ABC):
     ['panelist 1', 'panelist 2', 'panelist 3']
     >>> protocol.request(case, 1, "judge 1", "judge", "vote", "Vote.").role
     'judge'
-    >>> protocol.polls, protocol.max_rounds, str(protocol.rule())
-    (True, 1, 'full')
+    >>> protocol.polling.at_end, protocol.max_rounds, str(protocol.rule())
+    (False, 1, 'full')
     """
 
     max_rounds: int = 1
@@ -701,6 +704,7 @@ class DebateProtocol(Value, ABC):
     citation: ClassVar[str] = ""
     candidates: ClassVar[bool | None] = True
     one_response: ClassVar[bool] = False
+    ends_itself: ClassVar[bool] = False
     temperatures: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
@@ -768,9 +772,9 @@ class DebateProtocol(Value, ABC):
         return FullDepth()
 
     @property
-    def polls(self) -> bool:
-        """Whether votes are cast in every round, so that a rule on votes has something to look at."""
-        return True
+    def polling(self) -> Polling:
+        """Who only votes, when they are asked under a stopping rule, and what a tie means."""
+        return OF_PROTOCOL.get(self.name, Polling())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,7 +157,7 @@ def cost_table(result: Replay) -> list[Table]:
     table = result.to_frame()
     if "tokens" not in table.columns:
         return []
-    pointed, saved = PER_POINT in table.columns, "saved_tokens_vs_unanimity"
+    pointed = PER_POINT in table.columns
     rows = []
     for row in table.to_dict("records"):
         told = [
@@ -166,13 +166,15 @@ def cost_table(result: Replay) -> list[Table]:
         ]
         if pointed and told[1] == "-" and not row["undecided"]:
             told[1] = "not defined"
-        rows.append([str(row["rule"]), *told, _percent(row, saved)])
+        saved = [_percent(row, f"saved_tokens_vs_{against}") for against in ("unanimity", "full")]
+        rows.append([str(row["rule"]), *told, *saved])
     s = result.settings
     title = (
         f"Tokens of each rule and the tokens that it saves: {s.level:z.0%} {s.interval} bootstrap intervals, "
         "questions resampled"
     )
-    heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else []), "saved vs unanimity"]
+    heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else [])]
+    heads += ["saved vs unanimity", "saved vs full"]
     return [(title, ["rule", *heads], rows)]
 
 
@@ -488,8 +490,7 @@ def rationale_comparison_tables(found: RationaleComparison) -> list[Table]:
 
     rows = []
     for e in found.differences:
-        name, _, _ = e.name.rpartition(", ")
-        ratio = e.name.endswith(f" / {found.names[0]}")
+        name, ratio = e.quantity, e.of == f"{found.names[1]} / {found.names[0]}"
         own = [one.find(name) for one in (found.first, found.second)]
         shown = _plain(e) if ratio else _signed(e)
         values = ["" if ratio or one is None else f"{one.value:z.3f}" for one in own]

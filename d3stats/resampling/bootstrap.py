@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.resampling.cluster_t import ALIKE, linearised
+from d3stats.resampling.cluster_t import ALIKE, carried_weights, linearised
 from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
     Statistic,
@@ -31,6 +31,7 @@ from d3stats.resampling.clusters import (
     resampled_counts,
     resampled_totals,
 )
+from d3stats.resampling.degrees import degrees_of_freedom, too_unequal
 
 __all__ = [
     "Bootstrap",
@@ -44,6 +45,7 @@ __all__ = [
     "expanded_level",
     "percentile_ends",
     "studentised_ends",
+    "widened_level",
     "with_errors",
 ]
 
@@ -82,6 +84,24 @@ def expanded_level(level: float, n_clusters: int) -> float:
 
     quantile = float(stdtrit(n_clusters - 1, (1.0 + level) / 2.0)) * np.sqrt(n_clusters / (n_clusters - 1))
     return 1.0 - 2.0 * float(ndtr(-quantile))
+
+
+def widened_level(level: float, weights: Floats, times: NDArray[np.int64] | None = None) -> float:
+    """Return the level whose normal quantile is as much larger as Student's is with clusters of these sizes.
+
+    The factor is :func:`expanded_level`'s at the effective number of clusters over that at their number, so that
+    with clusters of equal size the level stays as it is.
+    """
+    from scipy.special import ndtr, ndtri, stdtrit
+
+    each = np.ones(len(weights)) if times is None else times
+    tail = (1.0 + level) / 2.0
+    held = float(each[weights > 0].sum())
+    few, many = degrees_of_freedom(weights, times), held - 1
+    if few >= many:
+        return level
+    wider = stdtrit(few, tail) * np.sqrt((few + 1) / few) / (stdtrit(many, tail) * np.sqrt((many + 1) / many))
+    return 1.0 - 2.0 * float(ndtr(-wider * ndtri(tail)))
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:
@@ -311,6 +331,8 @@ class Bootstrap:
         Number of clusters in each row.
     alike : tuple of str
         "" or why the data have no error of their own.
+    weights : ndarray of float, shape (rows, p)
+        How much of each value every row carries.
 
     Examples
     --------
@@ -329,6 +351,7 @@ class Bootstrap:
     left_out: Floats = field(repr=False)
     times: NDArray[np.int64] = field(repr=False)
     alike: tuple[str, ...]
+    weights: Floats = field(repr=False)
 
     def limits(self, kind: LimitsKind, *, level: float = 0.95, expand: bool = False) -> BootstrapLimits:
         """Return limits of one kind from these replicates; see :func:`bootstrap_limits`."""
@@ -355,6 +378,10 @@ class Bootstrap:
         )
 
     def _ends(self, j: int, kind: LimitsKind, level: float) -> Ends:
+        if why := too_unequal(self.weights[:, j], self.times):
+            return Ends(np.nan, np.nan, why)
+        if kind != "studentised":
+            level = widened_level(level, self.weights[:, j], self.times)
         estimate, column = float(self.estimate[j]), self.replicates[:, j]
         own = None if kind != "studentised" or self.errors is None else self.errors[:, j]
         defined = ~np.isnan(column) if own is None else ~(np.isnan(column) | np.isnan(own))
@@ -430,7 +457,8 @@ def bootstrap(
     else:
         replicates, own = evaluate(statistic, _drawn(array, times, n_boot, generator)), None
     left_out = evaluate(statistic, whole - array)
-    return Bootstrap(estimate, replicates, own, error, left_out, times, alike)
+    weights = carried_weights(array, statistic, len(estimate))
+    return Bootstrap(estimate, replicates, own, error, left_out, times, alike, weights)
 
 
 def bootstrap_limits(

@@ -184,7 +184,10 @@ def cluster_t(
     except ValueError:
         wanted = f"one value or one per value of the statistic ({len(estimate)})"
         raise ValueError(f"null must be {wanted}; got {null!r}") from None
-    size = _weights(array, times, statistic, len(estimate), weights, multiplicity)
+    if weights is None:
+        size = carried_weights(array, statistic, len(estimate))
+    else:
+        size = _given_weights(weights, multiplicity, len(array), len(estimate))
     influence, se, reasons = linearised(array, times, statistic)
     if error == "linearised":
         se = np.array([_own_error(*parts, times) for parts in zip(influence.T, size.T, se, strict=True)])
@@ -202,31 +205,27 @@ def cluster_t(
     return ClusterT(estimate, se, df, int(times.sum()), low, high, p_value, level, reasons, error)
 
 
-def _weights(
-    totals: Floats,
-    times: Ints,
-    statistic: Statistic,
-    n_values: int,
-    weights: ArrayLike | None,
-    multiplicity: ArrayLike | None,
-) -> Floats:
-    """Return how much of each value every cluster carries, shape (clusters, values)."""
-    if weights is None:
-        if isinstance(statistic, Ratios):
-            return totals[:, list(statistic.below)]
-        counts = totals[:, (totals >= 0).all(axis=0)]
-        found = counts.max(axis=1, initial=0.0)
-        if not ((counts == found[:, None]).all(axis=0).any() and found.any()):
-            found = np.ones(len(totals))
-        return np.repeat(found[:, None], n_values, axis=1)
+def carried_weights(totals: Floats, statistic: Statistic, n_values: int) -> Floats:
+    """Return how much of each value every cluster carries, shape (clusters, values), as totals and statistic tell."""
+    if isinstance(statistic, Ratios):
+        return totals[:, list(statistic.below)]
+    counts = totals[:, (totals >= 0).all(axis=0)]
+    found = counts.max(axis=1, initial=0.0)
+    if not ((counts == found[:, None]).all(axis=0).any() and found.any()):
+        found = np.ones(len(totals))
+    return np.repeat(found[:, None], n_values, axis=1)
+
+
+def _given_weights(weights: ArrayLike, multiplicity: ArrayLike | None, n_rows: int, n_values: int) -> Floats:
+    """Return given weights of the rows that occur, shape (clusters, values)."""
     given = np.asarray(weights, dtype=np.float64)
     given = given[:, None] if given.ndim == 1 else given
-    n_rows = len(totals) if multiplicity is None else np.size(multiplicity)
-    if given.shape not in {(n_rows, 1), (n_rows, n_values)} or not (given >= 0).all():
-        wanted = f"({n_rows},) or ({n_rows}, {n_values}), none below 0"
+    n_all = n_rows if multiplicity is None else np.size(multiplicity)
+    if given.shape not in {(n_all, 1), (n_all, n_values)} or not (given >= 0).all():
+        wanted = f"({n_all},) or ({n_all}, {n_values}), none below 0"
         raise ValueError(f"weights must have shape {wanted}; got shape {np.shape(weights)}")
     kept = given if multiplicity is None else given[np.asarray(multiplicity) > 0]
-    return np.broadcast_to(kept, (len(totals), n_values))
+    return np.broadcast_to(kept, (n_rows, n_values))
 
 
 def _own_error(influence: Floats, weights: Floats, se: float, times: Ints) -> float:

@@ -93,11 +93,11 @@ def contrast_of_shares(
     -----
     A side of N trials is worth N / deff trials, with deff = (N - 1) se^2 / (p (1 - p)), at least 1, and the squared
     error of :func:`~d3stats.resampling.share_limits`. For single trials deff is 1. Student's quantile takes the place
-    of the normal one: deff is uncertain by the fourth powers of the residuals, and by at least 2 / (K - 1) where K is
-    Kish's number of clusters, as far as clusters are larger than one trial. Limits are never wider than those of K
-    trials. These alone hold where none or all
-    succeed, since deff cannot be measured there. The correlation of two sides is measured from the products of their
-    residuals and shrunken by m / (m + 2), where m is the squared sum of the products over the sum of their squares.
+    of the normal one: the variation of deff is measured by fourth powers of the residuals. It is at least 2 / (K - 1),
+    as far as clusters are larger than one trial; K is Kish's number of clusters. Limits are never wider than those of K
+    trials. These alone hold where none or all succeed, since deff cannot be measured there. The correlation of two
+    sides is measured from the products of their residuals and shrunken by m / (m + 2), where m is the squared sum of
+    the products over the sum of their squares.
 
     Examples
     --------

@@ -35,6 +35,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+UNEQUAL = "equal clusters and their variation is unknown"
+"""How the reason ends for no interval where one cluster has most of the weight."""
 LEAST_EFFECTIVE = 2.0
 """With fewer effective clusters there is no interval, as with a single one."""
 _ROUNDING = 1e-9
@@ -124,7 +126,7 @@ def too_unequal(weights: ArrayLike, times: ArrayLike | None = None, *, what: str
         return "a single cluster, so the variation between clusters is unknown"
     return (
         f"one cluster has {size.max():.6g} of {each @ size:.6g} {what}, so all {held} count as {effective:.1f} "
-        "equal clusters and their variation is unknown"
+        f"{UNEQUAL}"
     )
 
 

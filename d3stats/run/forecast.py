@@ -192,7 +192,7 @@ def check_rule(
             since.append(moment)
     ends = [step for step, _ in rounds]
     if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
-        how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
+        how = f" ({protocol.polling.remedy} makes it)" if protocol.polling.remedy else ""
         raise ValueError(
             f"protocol must poll its voters every round for the rule {rule}, which reads votes; "
             f"got {protocol}, which does not{how}"
@@ -500,7 +500,8 @@ class Forecast:
     measured : int
         How many of them were played with simulated replies; the sums are scaled up from these.
     shortest, full : Outlook
-        Typical replies, when every debate stops after its first round, and when none stops before the last.
+        Typical replies, when every debate stops after the first round in which the rule can stop it, and when none
+        stops before the last.
     bound : Outlook
         The longest replies and the last round. An upper bound when all debates were measured and every call is
         made once; further attempts after failures come on top of it, within the budget.
@@ -522,7 +523,7 @@ class Forecast:
         looks = (self.shortest, self.full, self.bound)
         names = ("rounds", "calls", "tokens_in", "tokens_out", "tokens", "dollars")
         table = pd.DataFrame({name: [getattr(look, name) for look in looks] for name in names})
-        table.insert(0, "case", ("first round", "all rounds", "at most"))
+        table.insert(0, "case", ("earliest stop", "all rounds", "at most"))
         return table.assign(tokens_per_debate=[look.tokens / self.debates for look in looks])
 
 
@@ -545,7 +546,8 @@ def forecast(
     Parameters
     ----------
     protocol, items, agents, orders, repeats, seed, rule, budget_tokens, max_usd, prices
-        As for :func:`d3stats.run.run.run_debates`. Rule and limits change no number; they are checked as in a run.
+        As for :func:`d3stats.run.run.run_debates`. The rule says where debates stop at the
+        earliest, and limits change no number; they are checked as in a run.
     measure : int
         How many debates are played with simulated replies at most, drawn evenly over the list with `seed`.
 
@@ -606,5 +608,6 @@ def forecast(
         )
 
     depth = protocol.max_rounds
-    cases = look(1, "typical"), look(depth, "typical"), look(depth, "longest")
+    first = 1 if protocol.ends_itself else min(asked.rule.earliest, depth)
+    cases = look(first, "typical"), look(depth, "typical"), look(depth, "longest")
     return Forecast(len(planned), count, *cases, notes=asked.notes)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import PositiveInt, choice, integer
 from d3stats._named import Value, written
+from d3stats.polling import reads_votes
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories, tally_rounds
 
 __all__ = [
@@ -286,12 +287,37 @@ class StoppingRule(Value, ABC):
         found = frozenset[str]().union(*(part.inputs for part in self.parts()))
         return found | {"labels"} if self.needs_labels else found
 
+    @property
+    def earliest(self) -> int:
+        """A round before which the rule never stops a debate, whatever is said.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import from_text
+        >>> [from_text(text).earliest for text in ("d3_paper", "unanimity | d3_paper", "unanimity.after(3)")]
+        [2, 1, 3]
+        """
+        return 1
+
     @abstractmethod
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
 
         The source is any that :func:`d3stats.as_trajectories` reads.
         """
+
+    def shown(self, trajectories: Trajectories) -> Trajectories:
+        """Return the log of the same debates run under this rule: no polls before the end unless the rule reads votes.
+
+        Examples
+        --------
+        >>> from d3stats.stopping import TokenBudget, Unanimity
+        >>> from d3stats.worlds import Courtroom, simulate
+        >>> polled = simulate(Courtroom(poll="every_round"), 2, 3, rng=1)
+        >>> [bool((rule.shown(polled).tokens == polled.tokens).all()) for rule in (Unanimity(), TokenBudget(9000))]
+        [True, False]
+        """
+        return trajectories if reads_votes(self) else trajectories.without_polls()
 
     def start_batch(self) -> MixedState:
         """Open a batch of running debates; ``update`` takes each :class:`BatchRound` and says who stops."""
@@ -380,7 +406,7 @@ class Rule(StoppingRule):
         >>> Unanimity().stop_rounds(t).rounds.tolist(), Unanimity().stop_rounds(t).reasons.tolist()
         ([2, 2], ['unanimity', 'exhausted'])
         """
-        trajectories = as_trajectories(trajectories)
+        trajectories = self.shown(as_trajectories(trajectories))
         firings = self.firings(trajectories)
         code, at = first_firing(firings.codes)
         names = np.array([str(StopReason.EXHAUSTED), *firings.reasons])
@@ -759,7 +785,7 @@ class _WholeBatch(StoppingRule):
 
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
-        trajectories = as_trajectories(trajectories)
+        trajectories = self.shown(as_trajectories(trajectories))
         state = MixedState(self, lambda part, book: LoggedWatcher(part, book, trajectories))
         rounds = trajectories.depth.copy()
         reasons = np.full(trajectories.n_debates, str(StopReason.EXHAUSTED), dtype=object)
@@ -995,6 +1021,10 @@ class _Either(_Combination):
 
     binding: ClassVar[int] = 1
 
+    @property
+    def earliest(self) -> int:
+        return min(self.left.earliest, self.right.earliest)
+
     def _joined(self, states: Sequence[Any]) -> _EitherState:
         """Return the state made of those of the parts."""
         return _EitherState(*states)
@@ -1010,6 +1040,10 @@ class _Both(_Combination):
 
     binding: ClassVar[int] = 2
 
+    @property
+    def earliest(self) -> int:
+        return max(self.left.earliest, self.right.earliest)
+
     def _joined(self, states: Sequence[Any]) -> _BothState:
         """Return the state made of those of the parts."""
         return _BothState(*states)
@@ -1022,6 +1056,10 @@ class _Both(_Combination):
 class _After(_Combination):
     inner: StoppingRule
     rounds: PositiveInt
+
+    @property
+    def earliest(self) -> int:
+        return max(self.inner.earliest, self.rounds)
 
     def _joined(self, states: Sequence[Any]) -> _AfterState:
         """Return the state made of that of the part."""

@@ -209,6 +209,10 @@ class SignAgreement(Rule):
     )
     reason: ClassVar[str] = "sign_agreement"
 
+    @property
+    def earliest(self) -> int:
+        return self.patience
+
     def start(self) -> _SignAgreementState:
         """Open a debate."""
         return _SignAgreementState(self)
@@ -413,6 +417,11 @@ class BudgetedStopping(ReasonedRule):
             budget=budget,
             max_rounds=max_rounds,
         )
+
+    @property
+    def earliest(self) -> int:
+        first = max(self.window, self.min_rounds) if self.budget is None else 1
+        return first if self.max_rounds is None else min(first, self.max_rounds)
 
     def start(self) -> _BudgetedState:
         """Open a debate."""

@@ -15,6 +15,9 @@ from d3stats._check import PositiveInt, Probability
 from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, Round, Rule, RuleState, StopReason
 from d3stats.trajectories import MISSING, Trajectories
 
+NEVER = 10**9
+"""A round that no debate reaches."""
+
 __all__ = ["ChatEvalTurns", "ESCWindow", "FixedRounds", "FullDepth", "Ladder", "Supermajority", "Unanimity"]
 
 BoolArray = NDArray[np.bool_]
@@ -109,6 +112,10 @@ class CampRule(Rule):
     def start(self) -> RuleState:
         """Open a debate."""
         return _CampState(self)
+
+    @property
+    def earliest(self) -> int:
+        return self.patience
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
         """Say where no round of a log has enough votes for the rule to fire."""
@@ -263,6 +270,10 @@ class FixedRounds(MemorylessRule):
 
     n: PositiveInt
 
+    @property
+    def earliest(self) -> int:
+        return self.n
+
     name: ClassVar[str] = "fixed"
     inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "Du et al. (2023), arXiv 2305.14325: debate for a set number of rounds"
@@ -289,6 +300,10 @@ class FullDepth(MemorylessRule):
     >>> FullDepth().run([Round(1, (0, 0), 2), Round(2, (0, 0), 2)])
     (2, 'exhausted')
     """
+
+    @property
+    def earliest(self) -> int:
+        return NEVER
 
     name: ClassVar[str] = "full"
     inputs: ClassVar[frozenset[str]] = frozenset()

@@ -20,6 +20,7 @@ from d3stats._check import (
     number,
 )
 from d3stats._named import Value, named
+from d3stats.polling import Polling
 from d3stats.worlds.tokens import Lengths
 
 __all__ = [
@@ -154,6 +155,11 @@ class World(Value):
     def seats(self) -> int:
         """The number of seats that a debate has in a log."""
         return int(getattr(self, "panel", 0))
+
+    @property
+    def polling(self) -> Polling:
+        """Who only votes in the protocol that is drawn, and when they can be asked."""
+        return Polling()
 
     @property
     def points(self) -> tuple[int, int] | None:

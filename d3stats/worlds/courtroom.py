@@ -23,6 +23,7 @@ from d3stats._check import (
     within,
 )
 from d3stats.agent import Message, Refused, Reply, Request, Rubric
+from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.trajectories import MISSING
 from d3stats.worlds.base import Group, World, scalar
 from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate
@@ -213,9 +214,9 @@ class Courtroom(World):
     Tokens are words x 4/3. They count every call's answer and its prompt, which repeats the question, both answers and
     the transcript so far. With ``memory="latest"`` only jurors read the whole transcript. Advocates then read their own
     side's defences, the other's last one and the last feedback. The judge reads the two defences of the round, as in
-    the prompts of appendix F. With ``poll="end"`` the jury is asked once, after the last round. The tokens of round r
-    are then the cost of a jury after r minus that of a jury after r - 1. The sum of rounds 1 to r is therefore the cost
-    of a debate that stops at r. A rule that looks at votes needs ``poll="every_round"``.
+    the prompts of appendix F. With ``poll="end"`` the jury can be asked only when the debate is over, so that a rule
+    that reads votes cannot be run. With ``poll="every_round"`` it can be asked after every round: such a rule pays for
+    that, any other rule for one jury at its stop (:mod:`d3stats.polling`).
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ class Courtroom(World):
         Share of the variance of `juror_persona` that is a juror's own, between 0 and 1, for jurors with a persona and
         without one.
     poll : {"end", "every_round"}
-        When the jury is paid for.
+        When the jury can be asked.
     memory : {"transcript", "latest"}
         What a prompt repeats: all that was said (D3, algorithm 2) or what its role needs (appendix F).
     question_words, answer_words, instruction_words : float
@@ -397,6 +398,12 @@ class Courtroom(World):
         return self.panel + (self.panel % 2 == 0)
 
     @property
+    def polling(self) -> Polling:
+        """The jury of SAMRE can be left out of a round, unless the rule reads votes; that of MORE cannot."""
+        polling = OF_PROTOCOL[self.protocol]
+        return replace(polling, at_end=bool(polling.voters) and self.poll == "end")
+
+    @property
     def points(self) -> tuple[int, int]:
         return (CRITERIA, CRITERIA * self.ceiling)
 
@@ -441,8 +448,11 @@ def case_words(world: Courtroom, log_length_ratio: Floats) -> Floats:
 
 def court_tokens(
     world: Courtroom, n_rounds: int, log_length_ratio: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Return the tokens sent and the tokens written in each round, both of shape (debates, rounds)."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the tokens sent and written in each round without the jury, and those of a jury asked after it.
+
+    All are of shape (debates, rounds).
+    """
     n, k, m = len(log_length_ratio), world.advocates, world.panel
 
     def written(longest: float, *shape: int) -> Floats:
@@ -471,12 +481,9 @@ def court_tokens(
         # Each side's aggregator reads its own k defences.
         sent, said = sent + 2 * case + own, said + defence
     to_jury = m * (case + after)
-    if world.poll == "end":
-        # A jury is paid once: what it costs more than a jury after the round before.
-        to_jury = np.diff(to_jury, axis=1, prepend=0.0)
-        # One rationale per juror, counted where the jury would first be asked.
-        rationales[:, 1:] = 0.0
-    return TOKENS_PER_WORD * (sent + to_jury), TOKENS_PER_WORD * (said + rationales)
+    words = (sent, said, to_jury, rationales)
+    talk_in, talk_out, poll_in, poll_out = (TOKENS_PER_WORD * count for count in words)
+    return talk_in, talk_out, poll_in, poll_out
 
 
 class Items(NamedTuple):
@@ -539,8 +546,9 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     if world.panel % 2 == 0:
         votes = np.concatenate([votes, _tie_break(votes, scores)[:, :, None]], axis=2)
         seats = (*seats, "tie-break")
-    sent, written = court_tokens(world, n_rounds, items.log_length_ratio, writing)
-    return Drawn(votes, items.label, ("A", "B"), sent + written, scores, ("A", "B"), seats, sent, written)
+    sent, written, to_jury, by_jury = court_tokens(world, n_rounds, items.log_length_ratio, writing)
+    drawn = Drawn(votes, items.label, ("A", "B"), scores=scores, sides=("A", "B"), seats=seats)
+    return drawn.with_tokens(sent, written, to_jury, by_jury, world.polling)
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:

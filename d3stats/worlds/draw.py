@@ -17,6 +17,7 @@ from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats.models.chains.process import CountProcess
+from d3stats.polling import Polling
 from d3stats.trajectories import Trajectories
 from d3stats.worlds.base import PanelWorld, World
 from d3stats.worlds.tokens import Lengths, round_tokens, sample_tokens
@@ -34,6 +35,8 @@ __all__ = [
     "seed_of",
     "simulate",
 ]
+
+Floats = NDArray[np.float64]
 
 BLOCK = 1024
 """Debates that share a stream of random numbers; part of what a seed means, so never changed."""
@@ -57,6 +60,8 @@ class Drawn(NamedTuple):
         Names of the seats; numbers by default.
     tokens_in, tokens_out : ndarray of float, shape (debates, rounds)
         Prompt and completion tokens; given wherever `tokens` is.
+    polled, poll_tokens, poll_tokens_in, poll_tokens_out : ndarray, shape (debates, rounds), optional
+        As in :class:`~d3stats.trajectories.Trajectories`, where somebody only votes.
     """
 
     votes: NDArray[Any]
@@ -68,6 +73,30 @@ class Drawn(NamedTuple):
     seats: tuple[str, ...] = ()
     tokens_in: NDArray[np.float64] | None = None
     tokens_out: NDArray[np.float64] | None = None
+    polled: NDArray[np.bool_] | None = None
+    poll_tokens: NDArray[np.float64] | None = None
+    poll_tokens_in: NDArray[np.float64] | None = None
+    poll_tokens_out: NDArray[np.float64] | None = None
+
+    def with_tokens(
+        self, sent: Floats, written: Floats, to_voters: Floats, by_voters: Floats, polling: Polling
+    ) -> Drawn:
+        """Add the tokens of debates that are played to their full depth, and those of polls after each round."""
+        n_rounds = sent.shape[1]
+        last = np.arange(1, n_rounds + 1) == n_rounds
+        polled = np.broadcast_to(np.full(n_rounds, True) if not polling.at_end else last, sent.shape)
+        sent, written = (
+            talk + np.where(polled, polls, 0.0) for talk, polls in ((sent, to_voters), (written, by_voters))
+        )
+        drawn = self._replace(tokens=sent + written, tokens_in=sent, tokens_out=written)
+        if not polling.voters:
+            return drawn
+        return drawn._replace(
+            polled=polled.copy(),
+            poll_tokens=to_voters + by_voters,
+            poll_tokens_in=to_voters,
+            poll_tokens_out=by_voters,
+        )
 
 
 @singledispatch
@@ -165,6 +194,10 @@ def simulate(
         tokens=drawn.tokens,
         tokens_in=drawn.tokens_in,
         tokens_out=drawn.tokens_out,
+        polled=drawn.polled,
+        poll_tokens=drawn.poll_tokens,
+        poll_tokens_in=drawn.poll_tokens_in,
+        poll_tokens_out=drawn.poll_tokens_out,
     )
 
 
@@ -257,9 +290,6 @@ def relabelled(
     """
     label = rng.integers(0, n_answers, size=len(said), dtype=np.int32)
     return (said + label[:, None, None]) % np.int32(n_answers), label
-
-
-Floats = NDArray[np.float64]
 
 
 def binomial_rows(trials: NDArray[np.int64], p: Floats) -> Floats:

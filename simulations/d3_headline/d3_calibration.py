@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, least_squares
 
 from d3stats import Trajectories
-from d3stats.stopping import from_text
+from d3stats.planning.costs import bill
+from d3stats.stopping import FullDepth, StoppingRule, from_text
 from d3stats.worlds import Courtroom, simulate
 
 __all__ = ["MOMENTS", "Config", "Floats", "calibrate", "columns_of", "moments", "pay_with"]
@@ -22,14 +23,16 @@ Floats = NDArray[np.float64]
 MOMENTS = ("stopped_by_round_2", "rounds", "saved_tokens_vs_full", "accuracy", "changed_at_full_depth")
 
 
-def columns_of(log: Trajectories, stops: NDArray[Any], tokens: Floats) -> dict[str, Floats]:
+def columns_of(log: Trajectories, rule: StoppingRule) -> dict[str, Floats]:
     """Return what each debate adds to the sums: rounds, tokens, right, and so on; one value per debate."""
-    row, at = np.arange(len(log)), np.asarray(stops) - 1
+    row, at = np.arange(len(log)), rule.stop_rounds(log).rounds - 1
+    tokens = bill(log, rule)
+    assert tokens is not None
     verdict, final = log.verdicts()[row, at], log.verdicts()[:, -1]
     return {
         "stopped_by_round_2": (at < 2).astype(float),
         "rounds": at + 1.0,
-        "tokens": np.cumsum(tokens, axis=1)[row, at],
+        "tokens": tokens[row, at + 1],
         "accuracy": (verdict == log.label).astype(float),
         "changed_at_full_depth": (verdict != final).astype(float),
     }
@@ -38,10 +41,9 @@ def columns_of(log: Trajectories, stops: NDArray[Any], tokens: Floats) -> dict[s
 def moments(world: Courtroom, config: Config, seed: int, debates: int) -> Floats:
     """Return the five figures of the headline in a world."""
     log = simulate(world, debates, config["rounds"], seed)
-    assert log.tokens is not None
-    sums = columns_of(log, from_text(config["rule"]).stop_rounds(log).rounds, log.tokens)
+    sums = columns_of(log, from_text(config["rule"]))
     mean = {name: float(values.mean()) for name, values in sums.items()}
-    mean["saved_tokens_vs_full"] = 1 - mean["tokens"] / float(log.tokens.sum(axis=1).mean())
+    mean["saved_tokens_vs_full"] = 1 - mean["tokens"] / float(columns_of(log, FullDepth())["tokens"].mean())
     return np.array([mean[name] for name in MOMENTS])
 
 

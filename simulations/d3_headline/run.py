@@ -21,9 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats import Trajectories, replay
+from d3stats import Trajectories
 from d3stats.models.chains.optimum import cheapest
 from d3stats.planning import scan
+from d3stats.polling import reads_votes
 from d3stats.stopping import Ladder, Optimal, Rule, StoppingRule, from_text
 from d3stats.worlds import Courtroom, courtroom_items, simulate
 
@@ -42,61 +43,39 @@ def log_of(world: Courtroom, questions: int, runs: int, rounds: int, seed: int) 
     """Simulate questions that are debated several times each; a question is a cluster."""
     parts = []
     for run in range(runs):
-        part = simulate(replace(world, run=run), questions, rounds, seed)
+        part = simulate(replace(world, run=run, poll="every_round"), questions, rounds, seed)
         parts.append(replace(part, debates=tuple(f"{name}, run {run}" for name in part.debates)))
     return Trajectories.concat(*parts)
 
 
-class Logs:
-    """The same debates twice: the jury paid once, at the end, or after every round."""
-
-    def __init__(self, world: Courtroom, questions: int, runs: int, rounds: int, seed: int) -> None:
-        self.end = log_of(replace(world, poll="end"), questions, runs, rounds, seed)
-        self.every = log_of(replace(world, poll="every_round"), questions, runs, rounds, seed)
-
-    def of(self, rule: StoppingRule) -> Trajectories:
-        """Return the log whose tokens the rule pays: one that reads votes must ask for them."""
-        return self.every if reads_votes(rule) else self.end
-
-    def columns(self, rules: Mapping[str, StoppingRule]) -> dict[str, dict[str, Floats]]:
-        """Return the columns of every rule, each on its own bill."""
-        found = {}
-        for name, rule in rules.items():
-            log = self.of(rule)
-            assert log.tokens is not None
-            played = replay(log, rule, n_boot=2, rng=0).stops_of[str(rule)]
-            found[name] = columns_of(log, played.rounds, log.tokens)
-        return found
+def columns(log: Trajectories, rules: Mapping[str, StoppingRule]) -> dict[str, dict[str, Floats]]:
+    """Return the columns of every rule, each on its own bill."""
+    return {name: columns_of(log, rule) for name, rule in rules.items()}
 
 
-def reads_votes(rule: StoppingRule) -> bool:
-    """Say whether a rule looks at jurors' votes."""
-    return not (str(rule) == "full" or str(rule).startswith(("budgeted", "fixed")))
-
-
-def best_on(logs: Logs, config: Config) -> dict[str, StoppingRule]:
+def best_on(log: Trajectories, config: Config) -> dict[str, StoppingRule]:
     """Find the cheapest ladder, gap rule and chain optimum within the margin of unanimity's accuracy."""
     settings, depth = config["report"], config["rounds"]
-    jury = int(logs.every.panel[0])
+    jury = int(log.panel[0])
     enough = jury // 2 + 1
     levels = [*range(jury, enough, -1), 1]
     ladders = [
         Ladder("-".join(map(str, (*steps, 1)))) for steps in combinations_with_replacement(levels, depth - 1)
     ]
-    unanimity = scan(logs.every, "unanimity").iloc[0]
+    unanimity = scan(log, "unanimity").iloc[0]
     floor = float(unanimity["accuracy"]) - settings["margin"]
     gaps = [
         from_text(f"budgeted:{eps},max_rounds={cap}")
         for eps in settings["epsilons"]
         for cap in range(2, depth + 1)
     ]
-    successes, _ = logs.every.successes_trials()
-    assert logs.every.tokens is not None
+    successes, _ = log.successes_trials()
+    assert log.tokens is not None
     chain = fit_process(successes, jury, n_classes=2)
-    bill = logs.every.tokens.mean(axis=0)
+    bill = log.tokens.mean(axis=0)
     return {
-        "best ladder": _cheapest(logs.every, ladders, floor),
-        "best gap rule": _cheapest(logs.end, [*gaps, from_text("full")], floor),
+        "best ladder": _cheapest(log, ladders, floor),
+        "best gap rule": _cheapest(log, [*gaps, from_text("full")], floor),
         "optimum of a fitted chain": Optimal(cheapest(chain, 1 - floor, tokens=bill, max_beliefs=2000)),
     }
 
@@ -138,10 +117,10 @@ def intervals(
 def report(world: Courtroom, config: Config) -> tuple[pd.DataFrame, dict[str, StoppingRule]]:
     """Look for rules on one half of the questions and report every rule on the other."""
     settings, seed = config["report"], config["seed"]
-    looked = Logs(world, settings["questions"], settings["runs"], config["rounds"], seed + 2)
-    fresh = Logs(world, settings["questions"], settings["runs"], config["rounds"], seed + 3)
+    looked = log_of(world, settings["questions"], settings["runs"], config["rounds"], seed + 2)
+    fresh = log_of(world, settings["questions"], settings["runs"], config["rounds"], seed + 3)
     rules = {text: from_text(text) for text in settings["rules"]} | best_on(looked, config)
-    table = intervals(fresh.columns(rules), fresh.end.cluster, config, seed)
+    table = intervals(columns(fresh, rules), fresh.cluster, config, seed)
     asked = {name: READS_VOTES if reads_votes(rule) else READS_NO_VOTES for name, rule in rules.items()}
     return table.assign(jury=table["rule"].map(asked)), rules
 
@@ -149,9 +128,9 @@ def report(world: Courtroom, config: Config) -> tuple[pd.DataFrame, dict[str, St
 def as_large_as_d3(world: Courtroom, config: Config) -> pd.DataFrame:
     """Return the headline rule's intervals from one study of D3's size."""
     settings = config["as_large_as_d3"]
-    logs = Logs(world, settings["questions"], settings["runs"], config["rounds"], config["seed"] + 4)
+    logs = log_of(world, settings["questions"], settings["runs"], config["rounds"], config["seed"] + 4)
     rules = {text: from_text(text) for text in (config["rule"], "full", "unanimity")}
-    table = intervals(logs.columns(rules), logs.end.cluster, config, config["seed"])
+    table = intervals(columns(logs, rules), logs.cluster, config, config["seed"])
     return table[table["rule"] == config["rule"]].reset_index(drop=True)
 
 
@@ -167,9 +146,9 @@ def other_bills(world: Courtroom, config: Config) -> pd.DataFrame:
         billed = replace(usual, **given)
         if "pays" in bill:
             billed = pay_with(billed, bill["pays"], bill["limits"], config)
-        logs = Logs(billed, settings["questions"], 1, config["rounds"], config["seed"] + 5)
+        logs = log_of(billed, settings["questions"], 1, config["rounds"], config["seed"] + 5)
         rules = {text: from_text(text) for text in settings["rules"]}
-        table = intervals(logs.columns(rules), logs.end.cluster, config, config["seed"])
+        table = intervals(columns(logs, rules), logs.cluster, config, config["seed"])
         length = f"{bill['pays']} {getattr(billed, bill['pays']):.0f}" if "pays" in bill else "defaults"
         parts.append(table.assign(world=bill["label"], lengths=length))
     return pd.concat(parts, ignore_index=True)

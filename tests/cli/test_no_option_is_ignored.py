@@ -174,6 +174,7 @@ CHANGES: dict[str, list[str]] = {
         *(
             "--icc 0.15",
             "--cluster-size 3",
+            "--size-cv 0.5",
             "--repeats 3",
             "--repeat-icc 0.3",
             "--goal equivalence --margin 0.1",

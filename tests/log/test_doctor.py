@@ -197,3 +197,20 @@ def test_the_advised_command_fixes_every_file_as_it_was_read(
     assert examine("clean.csv").n_turns == report.n_turns
     assert examine("clean.csv").n_debates == report.n_debates
     assert examine("clean.csv").missing_votes == report.missing_votes
+
+
+def test_a_question_with_most_of_the_debates_is_named_and_nothing_is_wrong_is_not_said(
+    tmp_path: Path,
+) -> None:
+    """100 of 125 debates are of one question, so the 26 questions count as 1.6 equal ones."""
+    path = tmp_path / "log.csv"
+    questions = ["q0"] * 100 + [f"q{k}" for k in range(1, 26)]
+    rows = [f"d{k},{q},1,{a},A,A" for k, q in enumerate(questions) for a in ("a", "b")]
+    path.write_text("\n".join(["debate,question,round,agent,vote,label", *rows]) + "\n")
+    text = examine(path).to_text()
+    assert "question 'q0' has 100 of 125 debates; the 26 questions count as 1.6" in text
+    assert "no interval" in text
+    assert "Nothing is wrong" not in text
+    even = [f"d{k},q{k // 5},1,{a},A,A" for k in range(125) for a in ("a", "b")]
+    path.write_text("\n".join(["debate,question,round,agent,vote,label", *even]) + "\n")
+    assert "questions count as" not in examine(path).to_text()

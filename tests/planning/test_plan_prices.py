@@ -16,6 +16,7 @@ from d3stats.cli import app
 from d3stats.planning import plan, replay
 from d3stats.planning.plan import Plan
 from d3stats.planning.prices import dollars_by_round, price_turns
+from d3stats.stopping import from_text
 from d3stats.worlds import Courtroom, PriceTable, Voter, simulate
 
 PRICES = PriceTable("2026-01-01", {"small": (0.5, 2.0), "large": (3.0, 15.0)})
@@ -131,13 +132,24 @@ def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[floa
     return mean, mean - half, mean + half
 
 
-def check(made: Plan, log: Trajectories, paid: np.ndarray) -> None:
-    """Play every rule over the log, add up what its rounds cost, and compare with the plan."""
+def check(made: Plan, log: Trajectories, paid: np.ndarray, polls: np.ndarray | float = 0.0) -> None:
+    """Play every rule over the log, add up what its rounds cost, and compare with the plan.
+
+    A rule that reads no votes leaves out the polls before its stop.
+    """
+    once = paid - polls
     table = made.to_frame().set_index("rule")
     names = [n for n in table.index if table.loc[n, "role"] != "limit"]
     stops = replay(log, [n for n in names if n not in ("unanimity", "full")], n_boot=2, rng=1).per_debate()
     amounts = {
-        name: np.array([paid[d, :r].sum() for d, r in enumerate(of["round"])])
+        name: np.array(
+            [
+                paid[d, :r].sum()
+                if {"votes", "texts"} & from_text(name).reads
+                else once[d, : r - 1].sum() + paid[d, r - 1]
+                for d, r in enumerate(of["round"])
+            ]
+        )
         for name, of in stops.groupby("rule", sort=False)
     }
     for name in names:
@@ -200,9 +212,10 @@ def test_turns_have_the_prices_of_the_model_that_the_log_names() -> None:
 
 
 def test_the_price_of_every_round_is_its_own_in_simulated_worlds() -> None:
-    log = simulate(Courtroom(panel=3), 30, 4, rng=2)
+    log = simulate(Courtroom(panel=3, poll="every_round"), 30, 4, rng=2)
     made = plan(log, price=(1.0, 4.0), compare=RULES, limit=False, n_draws=40, rng=1)
-    check(made, log, (log.tokens_in + 4 * log.tokens_out) / 1e6)
+    polls = (log.poll_tokens_in + 4 * log.poll_tokens_out) / 1e6
+    check(made, log, (log.tokens_in + 4 * log.tokens_out) / 1e6, polls)
 
 
 def test_the_optimum_of_the_chain_is_priced_like_its_neighbours() -> None:

@@ -247,7 +247,7 @@ def test_the_cheapest_rule_by_hand() -> None:
     row = found.cheapest(0.0).iloc[0]
     assert (row["rule"], row["measure"], row["loss"]) == ("fixed:1", "accuracy", 0.0)
     assert row["saved"] == pytest.approx(1 - 4 / 9)
-    assert row["loss_low"] <= row["loss"] <= row["loss_high"]
+    assert np.isnan(row["loss_low"]), "one of two questions has two of the three debates"
     # After two rounds the fourth debate is lost, which unanimity has right at the end.
     second = replay(by_hand(), "fixed:2", n_boot=50, rng=1)
     assert second.cheapest(0.24).empty

@@ -167,8 +167,8 @@ def test_a_jury_that_is_polled_every_round_reads_every_round_so_far_and_a_rule_c
         return court([(80, 60), (60, 80)])(request)
 
     protocol = Samre(jurors=3, poll="every_round")
-    assert protocol.polls
-    assert not Samre().polls
+    assert not protocol.polling.refuses(Unanimity())
+    assert Samre().polling.refuses(Unanimity())
     played = plays(protocol, pair("A"), script, Unanimity())
     assert [stage for stage in lines(played) if "over" in stage] == [
         "round 1 over: votes A B A, scores A=80 B=60",

@@ -35,11 +35,11 @@ SMALL: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("settings", "sent", "written"),
     [
-        # Advocates 20 + 20, judge 20 + 6, juror 20 + 10; then 10 more words in front of everyone.
-        ({}, [96, 60 + 36 + 10, 80 + 46 + 10], [16, 15, 15]),
+        # Advocates 20 + 20, judge 20 + 6; then 10 more words in front of everyone. The juror reads 20 + 30, at the end.
+        ({}, [66, 60 + 36, 80 + 46 + 50], [15, 15, 16]),
         ({"poll": "every_round"}, [96, 60 + 36 + 40, 80 + 46 + 50], [16, 16, 16]),
         # The judge reads 26 in every round; an advocate: own 3 (then 6), the other's 3, feedback 2.
-        ({"memory": "latest"}, [96, 56 + 26 + 10, 62 + 26 + 10], [16, 15, 15]),
+        ({"memory": "latest"}, [66, 56 + 26, 62 + 26 + 50], [15, 15, 16]),
         # Six advocates, two who merge three defences, a judge and a juror who read the two merged.
         (
             {"advocates": 3, "protocol": "more"},

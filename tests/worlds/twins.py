@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.agent import Request
+from d3stats.planning.costs import bill
 from d3stats.protocols.play import DebateProtocol, Play, RoundOver, RuleBook, Speak, complete
 from d3stats.stopping import FullDepth, Rule
 from d3stats.trajectories import MISSING
@@ -128,6 +129,8 @@ def twin(world: World, n: int, n_rounds: int, seed: int, *, rule: Rule | None = 
     """Draw n debates at once, and cut them where the rule stops them."""
     t = simulate(world, n, n_rounds, seed)
     depth = (rule or FullDepth()).stop_rounds(t).rounds
+    # Without a rule the votes of all rounds are asked for, as far as the world has them.
+    paid = None if rule is None else bill(t, rule)
     reached = np.arange(n_rounds) < depth[:, None]
     jury = t.votes[:, :, : getattr(world, "panel", t.votes.shape[2])]
     spent = None if t.tokens is None else np.where(reached, t.tokens, 0.0)
@@ -136,7 +139,7 @@ def twin(world: World, n: int, n_rounds: int, seed: int, *, rule: Rule | None = 
         votes=np.where(reached[:, :, None], jury, MISSING).astype(np.int64),
         scores=None if t.scores is None else np.where(reached[:, :, None], t.scores, np.nan),
         spent=spent,
-        tokens=None if spent is None else spent.sum(axis=1),
+        tokens=None if spent is None else spent.sum(axis=1) if paid is None else paid[np.arange(n), depth],
         label=t.label.astype(np.int64),
         depth=depth,
         decision=plurality(last, t.answers or ()),

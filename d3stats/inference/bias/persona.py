@@ -163,9 +163,8 @@ class PersonaEffect(Audit):
             adjusted = iter(adjust(tested) if tested else ())
             for e in found:
                 p = None if e.p_value is None else float(next(adjusted))
-                who = e.name.rpartition(", ")[2]
                 limits = (e.value, e.low, e.high, e.level, e.kind)
-                rows.append((who, measure, *limits, e.p_value, p, e.n, e.n_clusters, e.note))
+                rows.append((e.of, measure, *limits, e.p_value, p, e.n, e.n_clusters, e.note))
         columns = "persona measure value low high level kind p_value p_holm n n_clusters note"
         return pd.DataFrame(rows, columns=columns.split())
 
@@ -207,7 +206,7 @@ class PersonaEffect(Audit):
             raise ValueError(
                 "a figure of personas must have main effects or changes of the majority; got neither"
             )
-        rows = [(e.name.rpartition(", ")[2], e.value, e.low, e.high, e.level, e.kind) for e in found]
+        rows = [(e.of, e.value, e.low, e.high, e.level, e.kind) for e in found]
         frame = pd.DataFrame(rows, columns=["label", "difference", "low", "high", "level", "kind"])
         return plot_forest(frame, xlabel=label, ax=ax)
 
@@ -398,7 +397,9 @@ def _against_plain(
         for name in names:
             here = ~np.isnan(table[name])
             if here.any():
-                estimates.append(clustered_rate(f"accuracy, {name}", table[name][here], cluster[here], level))
+                estimates.append(
+                    clustered_rate("accuracy", table[name][here], cluster[here], level).about(name)
+                )
         return estimates
     gains = {name: table[name] - plain for name in names}
     apart = [name for name in names if np.isnan(gains[name]).all()]
@@ -407,7 +408,7 @@ def _against_plain(
             f"a persona must share labelled items with the juror without persona; got none for {apart}"
         )
     estimates.append(_mean_gain(SET, list(gains.values()), cluster, level))
-    estimates += [_mean_gain(f"{SET}, {name}", [gain], cluster, level) for name, gain in gains.items()]
+    estimates += [_mean_gain(SET, [gain], cluster, level).about(name) for name, gain in gains.items()]
     return estimates
 
 
@@ -425,7 +426,7 @@ def _main_effects(
             alone.append(name)
             continue
         others = np.divide(right - np.nan_to_num(own), size - 1, out=np.full(len(own), np.nan), where=shared)
-        found.append(_mean_gain(f"{MAIN}, {name}", [own - others], cluster, level))
+        found.append(_mean_gain(MAIN, [own - others], cluster, level).about(name))
     if alone:
         notes.append(f"no main effect of {', '.join(alone)}: no labelled item in common with another persona")
     return found
@@ -454,11 +455,11 @@ def _leave_one_out(
         without[np.arange(len(here)), row[here]] -= 1
         others, others_credit = _leaders(without, label[here])
         changed = (others != leads[here]).any(axis=1).astype(float)
-        changes.append(clustered_rate(f"{CHANGED}, {name}", changed, cluster[here], level))
+        changes.append(clustered_rate(CHANGED, changed, cluster[here], level).about(name))
         gain = np.full(len(row), np.nan)
         gain[here] = credit[here] - others_credit
         if not np.isnan(gain).all():
-            left_out.append(_mean_gain(f"{LEFT_OUT}, {name}", [gain], cluster, level))
+            left_out.append(_mean_gain(LEFT_OUT, [gain], cluster, level).about(name))
     if alone:
         notes.append(f"leave one out without {', '.join(alone)}: no item in common with another persona")
     return left_out, changes

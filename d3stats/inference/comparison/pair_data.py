@@ -200,12 +200,14 @@ class PairData:
         """Degrees of freedom of the difference's t: what the clusters are worth, less one, at most those that changed.
 
         Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
-        are, so that the number is at most the share of items in clusters that changed, times what all are worth; at
-        least 2, unless all are worth less than 3.
+        are. So the number is at most that of clusters that changed, and at most their share of the items times what all
+        are worth; at least 2, unless all are worth less than 3.
         """
         items = self.totals[:, _ITEMS]
         held = float(items[self.totals[:, _CHANGE] != 0].sum() / items.sum())
-        return min(degrees_of_freedom(items), max(held * effective_clusters(items), _LEAST_DF))
+        return min(
+            degrees_of_freedom(items), max(min(held * effective_clusters(items), self.changed), _LEAST_DF)
+        )
 
     @cached_property
     def se(self) -> float:

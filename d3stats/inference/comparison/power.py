@@ -5,7 +5,7 @@ protocols that fail on the same items need few of them, however hard the items a
 question, use McNemar's unconditional power, and say what the exact and mid-p tests really have, added up over all
 tables (:func:`mcnemar_power`). Everything else uses the t test of questions' mean differences with questions - 1
 degrees of freedom and the noncentral t law. Several items to a question multiply the variance by
-1 + (cluster_size - 1) icc, repeats likewise.
+1 + (cluster_size - 1) icc, repeats likewise. Questions of unequal size count as fewer equal ones.
 
 References
 ----------
@@ -44,6 +44,7 @@ from d3stats.resampling.clusters import (
     mean_squares,
     ratios,
 )
+from d3stats.resampling.degrees import effective_clusters
 from d3stats.result import EstimatesResult, Result
 
 if TYPE_CHECKING:
@@ -66,7 +67,17 @@ __all__ = [
 Floats = NDArray[np.float64]
 Goal = Literal["difference", "non-inferiority", "equivalence"]
 Alternative = Literal["two-sided", "one-sided"]
-_NOISE = ("sd", "discordance", "accuracy", "correlation", "icc", "cluster_size", "repeats", "repeat_icc")
+_NOISE = (
+    "sd",
+    "discordance",
+    "accuracy",
+    "correlation",
+    "icc",
+    "cluster_size",
+    "size_cv",
+    "repeats",
+    "repeat_icc",
+)
 _ROUNDING = 1e-9
 """By how much shares and correlations may pass their bounds before they are taken as impossible."""
 _APART = 0.02
@@ -84,6 +95,7 @@ class DesignSettings(TypedDict, total=False):
     correlation: float | None
     icc: float | None
     cluster_size: int
+    size_cv: float
     repeats: int
     repeat_icc: float | None
     goal: Goal
@@ -108,7 +120,10 @@ class Design:
     icc : float, optional
         Correlation of the differences of two items of one question, in [0, 1]; needed with several.
     cluster_size : int
-        Items to a question.
+        Items to a question, on average.
+    size_cv : float
+        Standard deviation of the number of items to a question over its mean; 0 where all have as many. G questions
+        then count as G / (1 + size_cv^2) equal ones (Kish, 1965).
     repeats : int
         Runs of every item by both protocols.
     repeat_icc : float, optional
@@ -151,6 +166,7 @@ class Design:
     correlation: float | None = None
     icc: float | None = None
     cluster_size: int = 1
+    size_cv: float = 0.0
     repeats: int = 1
     repeat_icc: float | None = None
     goal: Goal = "difference"
@@ -193,6 +209,8 @@ class Design:
         icc, repeat_icc = self.icc, self.repeat_icc
         m = integer("cluster_size", self.cluster_size, minimum=1)
         r = integer("repeats", self.repeats, minimum=1)
+        if number("size_cv", self.size_cv) < 0:
+            raise ValueError(f"size_cv must be at least 0; got {self.size_cv}")
         if m > 1 and icc is None:
             raise ValueError(
                 f"icc must be given with cluster_size={m}; it is the correlation between differences of "
@@ -249,7 +267,7 @@ class Design:
     @property
     def simple(self) -> bool:
         """Whether every question is one item, run once: McNemar's setting when items are right or wrong."""
-        return self.cluster_size == 1 and self.repeats == 1
+        return self.cluster_size == 1 and self.repeats == 1 and self.size_cv == 0
 
     @property
     def sides(self) -> int:
@@ -266,7 +284,7 @@ class Design:
     @property
     def design_effect(self) -> float:
         """By how much the variance of the mean exceeds that of as many independent differences."""
-        m, r = self.cluster_size, self.repeats
+        m, r = self.cluster_size * (1 + self.size_cv**2), self.repeats
         return 1 + (r - 1) * (self.repeat_icc or 0.0) + r * (m - 1) * (self.icc or 0.0)
 
     def power_at(self, effect: float, n_questions: float, margin: float | None = None) -> float:
@@ -274,7 +292,7 @@ class Design:
         if self.test == "McNemar":
             return connor_power(effect, self.discordance_at(effect), n_questions, self.alpha, self.sides)
         df, se = (
-            max(n_questions - 1, 1e-9),
+            max(n_questions / (1 + self.size_cv**2) - 1, 1e-9),
             math.sqrt(self.question_variance(effect)) / math.sqrt(n_questions),
         )
         if self.goal == "difference":
@@ -615,7 +633,10 @@ class PowerPlan(Result):
         m, r = self.design.cluster_size, self.design.repeats
         if m == 1 and r == 1:
             return f"{self.n_questions} items"
-        each = ([f"{m} items"] if m > 1 else []) + ([f"{r} repeats"] if r > 1 else [])
+        varied = (
+            f" (on average, coefficient of variation {self.design.size_cv:g})" if self.design.size_cv else ""
+        )
+        each = ([f"{m} items{varied}"] if m > 1 else []) + ([f"{r} repeats"] if r > 1 else [])
         return f"{self.n_questions} questions of {' x '.join(each)} ({self.n_runs} runs of each protocol)"
 
     def _sides(self) -> str:
@@ -906,7 +927,8 @@ def plan_comparison(
         got = f"the same difference, {mean:.4g}, in all {n_clusters}, so how questions vary is unknown"
         raise ValueError(f"the pilot's questions must differ; got {got}")
     sds = sd_limits(variance, influence, level)
-    planned = [replace(wanted, sd=sd) for sd in sds]
+    spread = math.sqrt(max(n_clusters / effective_clusters(size) - 1, 0.0))
+    planned = [replace(wanted, sd=sd, size_cv=0.0 if spread < 1e-6 else spread) for sd in sds]
     at = n_clusters if n_questions is None else integer("n_questions", n_questions, minimum=2)
     shared: dict[str, Any] = {"kind": KIND, "n": len(diff), "n_clusters": n_clusters, "level": level}
     needed = None

@@ -8,24 +8,26 @@ are extreme partly by chance.
 - *Shrunken*: the model takes strata to vary normally about a common mean, with standard deviation tau. The estimate is
   the posterior mean under flat priors of the mean and of tau (Gelman, 2006); the interval is equal-tailed. Given tau,
   the estimate is the stratum's own value and the common mean, weighted by ``tau^2 / (tau^2 + v)`` and
-  ``v / (tau^2 + v)``. The sampling variance v is the variance of one question, pooled over strata, divided by the
-  stratum's number of questions, because a variance from five questions is too rough for a weight. Student's t with the
-  pooled degrees of freedom replaces the normal law of the sampling errors. The table also has the estimate of tau by
+  ``v / (tau^2 + v)``. The sampling variance v is the variance of one question divided by the stratum's number of
+  questions. A variance from five questions is too rough for a weight, so each is drawn towards that pooled over strata,
+  wholly where they vary no more than chance has it (Smyth, 2004). Student's t with the degrees of freedom of this
+  variance replaces the normal law of the sampling errors. The table also has the estimate of tau by
   Paule and Mandel (1982), and the mean of the strata with the t interval of Hartung and Knapp (2001).
 - *Equality*: the ANOVA-type statistic of Brunner, Dette and Munk (1997). Unlike Cochran's Q and Welch's test it does
   not divide by the variance of a single stratum, so it holds its size with five questions per stratum, and where
   nothing changed in one of them.
 
-Assumptions: questions are a sample of their stratum and independent of each other; for the shrunken estimates, one
-question varies alike in all strata. Shrunken intervals hold the truth as often as they say on average over strata, not
-in each: a stratum far from the others is drawn towards them. With fewer than three strata nothing is shrunken. Where a
-cluster has items in several strata, their estimates are taken as independent, and a note says so.
+Assumptions: questions are a sample of their stratum and independent of each other. Shrunken intervals hold the truth as
+often as they say on average over strata, not in each: a stratum far from the others is drawn towards them. With fewer
+than three strata nothing is shrunken. Where a cluster has items in several strata, their estimates are taken as
+independent, and a note says so.
 
 References
 ----------
 Brunner, Dette and Munk (1997), Journal of the American Statistical Association 92, 1494. Gelman (2006), Bayesian
 Analysis 1, 515. Hartung and Knapp (2001), Statistics in Medicine 20, 3875. Paule and Mandel (1982), Journal of Research
 of the National Bureau of Standards 87, 377. Rubin (1981), Journal of Educational Statistics 6, 377 (the same model).
+Smyth (2004), Statistical Applications in Genetics and Molecular Biology 3, 3 (variances drawn together).
 Viechtbauer (2007), Statistics in Medicine 26, 37. D3, section 5.2 (accuracy by kind of task).
 """
 
@@ -46,6 +48,8 @@ from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.plausibility import names_alike
 from d3stats.resampling.cluster_t import ROUGH, UNDEFINED, cluster_estimate, student_limits
 from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
+from d3stats.resampling.degrees import UNEQUAL
+from d3stats.resampling.proportions import EXACT, WILSON
 from d3stats.result import Result
 from d3stats.values import canonical
 
@@ -193,7 +197,7 @@ class Strata(Result):
     >>> gain = rng.normal(np.repeat([0.0, 0.3, 0.0, 0.1], 12), 0.2)
     >>> found = stratify(gain, strata, name="gain", column="category")
     >>> found.to_frame()[["stratum", "value", "shrunken", "p_holm"]].round(3).values.tolist()[1]
-    ['ethics', 0.299, 0.28, 0.0]
+    ['ethics', 0.299, 0.289, 0.0]
     >>> print(found.equality)
     do strata differ: F(1.96, 24.5) = 7.91, p = 0.00236
     >>> round(found.between, 3), round(found.mean.value, 3)
@@ -427,7 +431,7 @@ _COLOURS = 7
 
 
 def families(parts: Sequence[Strata]) -> dict[str, list[Strata]]:
-    """Put quantities of one kind together: those that differ in what follows the last comma.
+    """Put quantities of one kind together: those that differ in what or whom they are about.
 
     Parameters
     ----------
@@ -436,25 +440,25 @@ def families(parts: Sequence[Strata]) -> dict[str, list[Strata]]:
     Returns
     -------
     dict of str to list of Strata
-        What they have in common, to the quantities, named by what follows the comma where there are several.
+        What they have in common, to the quantities, named by what or whom they are about where there are several.
 
     Examples
     --------
-    >>> parts = [stratify([0, 1, 1, 0], list("aabb"), name=name) for name in ("rate, J", "rate, K", "kappa")]
+    >>> kappa, rate = (stratify([0, 1, 1, 0], list("aabb"), name=name) for name in ("kappa", "rate"))
+    >>> parts = [replace(rate, quantity=f"rate, {of}", overall=rate.overall.about(of)) for of in "JK"] + [kappa]
     >>> {what: [part.quantity for part in of] for what, of in families(parts).items()}
     {'rate': ['J', 'K'], 'kappa': ['kappa']}
     """
     found: dict[tuple[str, bool], list[Strata]] = {}
     for part in parts:
-        kind, comma, _ = part.quantity.rpartition(", ")
-        found.setdefault((kind, True) if comma else (part.quantity, False), []).append(part)
+        found.setdefault((part.overall.quantity, bool(part.overall.of)), []).append(part)
     named: dict[str, list[Strata]] = {}
     for (kind, _), of in found.items():
         if len(of) == 1:
             named[of[0].quantity] = of
         else:
             several = f"{kind}, each" if (kind, False) in found else kind
-            named[several] = [replace(part, quantity=part.quantity.rpartition(", ")[2]) for part in of]
+            named[several] = [replace(part, quantity=part.overall.of or part.quantity) for part in of]
     return named
 
 
@@ -486,7 +490,7 @@ def stratify(
     null : float or None
         The value that p-values of strata test; None compares each stratum with the others instead.
     bounds : tuple of float
-        Where limits are cut.
+        Where limits are cut; by default at 0 and 1 if every value is 0 or 1.
     level : float
         Level of the intervals, one at a time.
 
@@ -514,6 +518,8 @@ def stratify(
     if len(labels.codes) != len(x):
         raise ValueError(f"strata must have one value per item ({len(x)}); got {len(labels.codes)}")
     codes = cluster_codes(cluster, len(x), unit="item")
+    if bounds == (-np.inf, np.inf) and np.isin(x, (0, 1)).all():
+        bounds = (0.0, 1.0)
     shift = 0.0 if null is None else float(null)
 
     def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
@@ -599,13 +605,15 @@ def by_stratum(
             notes.append(f"no estimate for {labels.column} {name!r}: {error}")
     found = []
     for quantity, overall in whole.items():
-        raw = [replace(of[quantity], name=name) for name, of in made.items() if quantity in of]
+        raw = [replace(of[quantity], name=name, of=name) for name, of in made.items() if quantity in of]
         lacking = [name for name in made if quantity not in made[name]]
         said = [*notes]
         if lacking:
             said.append(f"{quantity}: no estimate for {labels.column} {_some(lacking)}")
         if raw:
             cut = bounds if isinstance(bounds, tuple) else bounds.get(quantity, (-np.inf, np.inf))
+            if any(e.kind in {WILSON, EXACT} for e in (overall, *raw)):
+                cut = (max(cut[0], 0.0), min(cut[1], 1.0))  # a share, whatever the caller knew of it
             found.append(_combined(quantity, labels.column, raw, overall, cut, null, said, unit))
     return tuple(found)
 
@@ -681,10 +689,41 @@ class _Spread:
         one = float((free * self.size * np.nan_to_num(self.variance)).sum() / free.sum())
         return one / self.size
 
+    def moderated(self) -> tuple[Floats, Floats]:
+        """Return sampling variances between the strata's own and the pooled one, and their degrees of freedom.
+
+        The variances of one question vary about a common one as d0 degrees of freedom have it, by the moments of their
+        logarithms (Smyth, 2004, section 6.2). Where they vary no more than sampling would have it, all are pooled.
+        """
+        from scipy.special import digamma, polygamma
+
+        free, one = self.free, np.nan_to_num(self.variance) * self.size
+        own = (free > 0) & (one > 0)
+        d = free[own]
+        total = np.full(len(free), float(free.sum()))
+        if own.sum() < LEAST_STRATA:
+            return self.pooled, total
+        away = np.log(one[own]) - digamma(d / 2) + np.log(d / 2)
+        excess = float(away.var(ddof=1) - polygamma(1, d / 2).mean())
+        if excess <= 0:
+            return self.pooled, total
+        d0 = 2 * _trigamma_inverse(excess)
+        common = float(np.exp(away.mean() + digamma(d0 / 2) - np.log(d0 / 2)))
+        return (d0 * common + free * one) / (d0 + free) / self.size, np.minimum(d0 + free, total)
+
     def known(self) -> _Spread:
         """Return the strata whose variance is known."""
         here = ~np.isnan(self.variance)
         return _Spread(self.value[here], self.variance[here], self.size[here])
+
+
+def _trigamma_inverse(value: float) -> float:
+    """Return where the trigamma function has a value above 0."""
+    from scipy.optimize import brentq
+    from scipy.special import polygamma
+
+    # trigamma(x) lies between 1 / x and 1 / x + 1 / x^2.
+    return float(brentq(lambda x: polygamma(1, x) - value, 0.5 / value, 1 + 2 / value + 1 / np.sqrt(value)))
 
 
 def _variance(e: Estimate) -> float:
@@ -692,7 +731,8 @@ def _variance(e: Estimate) -> float:
     if e.se is not None:
         return e.se**2
     alone = e.n if e.n_clusters is None else e.n_clusters
-    return np.nan if alone < 2 or UNDEFINED in e.note or ROUGH in e.note else 0.0
+    unknown = any(why in e.note for why in (UNDEFINED, ROUGH, UNEQUAL))
+    return np.nan if alone < 2 or unknown else 0.0
 
 
 def _combined(
@@ -815,13 +855,14 @@ class _Fit:
 def _shrunken(
     spread: _Spread, raw: Sequence[Estimate], level: float, bounds: tuple[float, float]
 ) -> _Fit | None:
-    variance, k = spread.pooled, len(raw)
-    if k < LEAST_STRATA or not (variance > 0).all():
+    k = len(raw)
+    if k < LEAST_STRATA or not (spread.pooled > 0).all():
         return None
+    variance, free = spread.moderated()
     tau2 = paule_mandel(spread.value, variance)
     precision = 1 / (tau2 + variance)
     mean = float((precision * spread.value).sum() / precision.sum())
-    value, error, limits, own = _posterior(spread.value, variance, float(spread.free.sum()), level)
+    value, error, limits, own = _posterior(spread.value, variance, free, level)
     made = []
     for k_th, e in enumerate(raw):
         low, at, high = (float(np.clip(x[k_th], *bounds)) for x in (limits[0], value, limits[1]))
@@ -852,7 +893,7 @@ def _shrunken(
 
 
 def _posterior(
-    value: Floats, variance: Floats, free: float, level: float
+    value: Floats, variance: Floats, free: float | Floats, level: float
 ) -> tuple[Floats, Floats, tuple[Floats, Floats], Floats]:
     """Return posterior means, standard deviations, limits and mean weights of the strata's own estimates.
 

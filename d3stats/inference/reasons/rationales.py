@@ -55,8 +55,11 @@ from d3stats.resampling import (
     cluster_estimate,
     cluster_t,
     cluster_totals,
+    contrast_of_means,
+    contrast_of_shares,
     ratios,
 )
+from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
 from d3stats.result import EstimatesResult
 
@@ -475,7 +478,7 @@ class RationaleComparison(EstimatesResult):
         """Draw the difference of each measure with its interval."""
         from d3stats.plotting.intervals import plot_forest
 
-        frame = estimates_frame(e for e in self.differences if " / " not in e.name)
+        frame = estimates_frame(e for e in self.differences if e.of != _over(self.names))
         frame = frame.rename(columns={"name": "label", "value": "difference"})
         columns = ["label", "difference", "low", "high", "level", "kind"]
         return plot_forest(frame[columns], xlabel=f"{self.names[1]} minus {self.names[0]}", ax=ax)
@@ -781,7 +784,11 @@ def _ratio(
         value = math.exp(float(np.ravel(log_ratio(totals.sum(axis=0)[None]))[0]))
         return Estimate(name=name, value=value, low=None, high=None, kind="cluster t", n=n, level=level,
                         n_clusters=len(totals), note=ONE_CLUSTER)  # fmt: skip
-    found = cluster_t(totals, log_ratio, level=level, error=error).to_estimate(name, n)
+    return _exponential(cluster_t(totals, log_ratio, level=level, error=error).to_estimate(name, n))
+
+
+def _exponential(found: Estimate) -> Estimate:
+    """Return the ratio whose logarithm was estimated."""
     value = math.exp(found.value)
     low, high = (None if limit is None else math.exp(limit) for limit in (found.low, found.high))
     se = None if found.se is None else value * found.se
@@ -842,7 +849,9 @@ def _few(estimates: Iterable[Estimate]) -> list[str]:
     """Say once on how few clusters intervals rest, where they do and do not say so themselves."""
     few: dict[int, list[str]] = {}
     for e in estimates:
-        if e.low is not None and e.kind != EXACT and e.n_clusters and e.n_clusters < FEW_CLUSTERS:
+        if e.low is None or e.kind in (EXACT, MOVER) or not e.n_clusters:
+            continue
+        if e.n_clusters < FEW_CLUSTERS:
             few.setdefault(e.n_clusters, []).append(e.name)
     return [f"only {n} clusters: limits are rough ({', '.join(names)})" for n, names in few.items()]
 
@@ -907,16 +916,31 @@ def _differences(
         totals[place[:split], :2] = np.column_stack([measure.above, measure.below])
         totals[place[split:], 2:] = np.column_stack([twin.above, twin.below])
         n, (low, high) = round(float(totals[:, [1, 3]].sum())), measure.bounds
-        yield cluster_estimate(
-            f"{measure.name}, {names[1]} - {names[0]}",
-            totals,
-            _apart,
-            n,
-            level=level,
-            bounds=(low - high, high - low),
-        )
+        shared = bool((totals[:, [1, 3]] > 0).all(axis=1).any())
+        sides = (totals[place[split:], 2:], totals[place[:split], :2])
+        within: dict[str, Any] = {"level": level, "bounds": (low - high, high - low)}
+        if measure.shape == "share":
+            apart = contrast_of_shares(measure.name, totals, (-1, 1), n=n, level=level)
+        elif shared:
+            apart = cluster_estimate(measure.name, totals, _apart, n, **within)
+        else:
+            apart = contrast_of_means(measure.name, sides, ratios((0, 1)), (1, -1), n, **within)
+        yield apart.about(f"{names[1]} - {names[0]}")
         if measure.name == SIMILARITY and (totals[:, [0, 2]].sum(axis=0) > 0).all():
-            yield _ratio(f"{SIMILARITY}, {names[1]} / {names[0]}", totals, _log_apart, n, level, "linearised")
+            if shared or len(totals) < 2:
+                ratio = _ratio(SIMILARITY, totals, _log_apart, n, level, "linearised")
+            else:
+                ratio = _exponential(contrast_of_means(SIMILARITY, sides, _log_mean, (1, -1), n, level=level))
+            yield ratio.about(_over(names))
+
+
+def _over(names: tuple[str, str]) -> str:
+    """Return what the ratio of the second log's mean to the first log's is about."""
+    return f"{names[1]} / {names[0]}"
+
+
+def _log_mean(sums: Floats) -> Floats:
+    return _log(ratios((0, 1))(sums))
 
 
 def _apart(sums: Floats) -> Floats:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import expit
 
 from d3stats.inference.bias import length_bias
@@ -71,6 +72,58 @@ def test_the_one_step_jackknife_is_close_to_leaving_clusters_out_for_good() -> N
         again = fit_logit(design[rest], outcome[rest], cluster[rest])
         assert again is not None
         np.testing.assert_allclose(again.coefficients - fit.coefficients, fit.left_out[g], atol=2e-3)
+
+
+def one_step(design: np.ndarray, outcome: np.ndarray, cluster: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Return the coefficients without each cluster by one Newton step from all data, cluster by cluster."""
+    p = expit(design @ beta)
+    found = []
+    for g in np.unique(cluster):
+        rest = cluster != g
+        information = design[rest].T @ (design[rest] * (p * (1 - p))[rest, None])
+        found.append(beta + np.linalg.solve(information, design[rest].T @ (outcome - p)[rest]))
+    return np.array(found)
+
+
+def test_the_slope_has_the_jackknife_error_and_students_t_with_one_degree_less_than_clusters() -> None:
+    table = verdicts(0.4, n=48)
+    design, outcome = design_of(table)
+    cluster = table["cluster"].to_numpy()
+    audit = length_bias(table)
+    slope = audit[LENGTH]
+    g = len(np.unique(cluster))
+    without = one_step(design, outcome, cluster, np.array(audit.coefficients))[:, -1]
+    assert slope.se == pytest.approx(np.sqrt((g - 1) / g * ((without - slope.value) ** 2).sum()), rel=1e-7)
+    for e in (slope, audit[MARGINAL]):
+        assert e.p_value == pytest.approx(2 * stats.t.sf(abs(e.value) / e.se, g - 1), rel=1e-9)
+        half = stats.t.ppf(0.975, g - 1) * e.se
+        assert (e.low, e.high) == pytest.approx((e.value - half, e.value + half), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [MARGINAL, CONTROLLED, WON, WORTH])
+def test_the_error_of_each_mean_of_predictions_is_that_of_the_means_without_each_cluster(name: str) -> None:
+    table = verdicts(1.2, n=400)
+    design, outcome = design_of(table)
+    cluster = table["cluster"].to_numpy()
+    audit = length_bias(table)
+    beta = np.array(audit.coefficients)
+
+    def means(at: np.ndarray, rows: np.ndarray) -> dict[str, float]:
+        p, equal = expit(design[rows] @ at), expit(design[rows][:, :-1] @ at[:-1])
+        won = outcome[rows].mean()
+        return {
+            MARGINAL: at[-1] * (p * (1 - p)).mean(),
+            CONTROLLED: equal.mean(),
+            WON: won,
+            WORTH: won - equal.mean(),
+        }
+
+    names = np.unique(cluster)
+    left = one_step(design, outcome, cluster, beta)
+    away = [means(at, cluster != g)[name] - audit[name].value for at, g in zip(left, names, strict=True)]
+    direct = np.sqrt((len(names) - 1) / len(names) * np.square(away).sum())
+    # The audit takes the derivative, so that both agree up to the curvature.
+    assert audit[name].se == pytest.approx(direct, rel=0.01)
 
 
 def test_the_marginal_effect_and_the_win_rate_at_equal_length_are_means_of_predictions() -> None:

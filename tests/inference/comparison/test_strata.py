@@ -478,3 +478,53 @@ def test_a_log_whose_debate_has_two_categories_is_refused(tmp_path) -> None:
 
 def test_tau_is_zero_where_values_differ_little() -> None:
     assert paule_mandel(np.array([0.0, 0.1, 0.2]), np.ones(3)) == 0.0
+
+
+def test_limits_of_a_share_by_stratum_stay_between_0_and_1_also_shrunken_ones_and_the_mean() -> None:
+    """25 of 26 right: Student's limits about .962 reach beyond 1."""
+    values = np.concatenate(
+        [np.repeat([1.0, 0.0], [25, 1]), np.repeat([1.0, 0.0], [24, 2]), np.repeat([1.0, 0.0], [25, 1])]
+    )
+    found = stratify(values, np.repeat(["a", "b", "c"], 26), null=None)
+    assert found.mean is not None
+    for e in (*found.raw, found.mean, *(each for each in found.shrunken if each is not None)):
+        assert e.low is not None
+        assert e.high is not None
+        assert 0 <= e.low <= e.value <= e.high <= 1, e
+
+
+def test_a_stratum_that_is_mostly_one_cluster_has_no_variance_rather_than_none_at_all() -> None:
+    """Its variance is unknown, not 0: with 0 the other strata would be surely different from it."""
+    rng = np.random.default_rng(4)
+    strata = np.repeat(["a", "b", "c"], 30)
+    cluster = np.concatenate([np.repeat(np.arange(6), [25, 1, 1, 1, 1, 1]), np.arange(6, 66)])
+    found = stratify(rng.normal(size=90), strata, cluster=cluster, null=None)
+    assert found.raw[0].low is None
+    assert "one cluster has 25 of 30 items" in found.raw[0].note
+    assert found.p_values[0] is None
+    assert found.equality.n_strata == 2
+
+
+def test_variances_are_pooled_where_they_differ_by_chance_alone_and_kept_apart_where_they_do_not() -> None:
+    size, value = np.full(6, 20.0), np.zeros(6)
+    alike = _Spread(value, np.array([1.0, 1.1, 0.9, 1.05, 0.95, 1.0]) / 20, size)
+    np.testing.assert_array_equal(alike.moderated()[0], alike.pooled)
+    np.testing.assert_array_equal(alike.moderated()[1], np.full(6, 6 * 19.0))
+    own = np.array([0.1, 0.1, 0.1, 10.0, 10.0, 10.0]) / 20
+    apart, free = _Spread(value, own, size).moderated()
+    assert (np.abs(apart / own - 1) < 0.3).all()
+    assert (free < 30).all()
+
+
+def test_shrunken_limits_cover_in_each_stratum_where_questions_vary_unlike() -> None:
+    """One pooled variance covers .83 in the worst stratum here."""
+    rng = np.random.default_rng(8)
+    inside = []
+    for _ in range(60):
+        truth = 0.5 * rng.normal(size=6)
+        values = truth[:, None] + np.repeat([0.5, 2.0], 3)[:, None] * rng.normal(size=(6, 10))
+        found = stratify(values.ravel(), np.repeat(list("abcdef"), 10), null=None)
+        limits = [(e.low, e.high) for e in found.shrunken if e is not None]
+        inside.append([low <= t <= high for (low, high), t in zip(limits, truth, strict=True)])  # type: ignore[operator]
+    assert np.mean(inside) >= 0.93 - 0.02
+    assert np.mean(np.array(inside)[:, 3:]) >= 0.9 - 0.03
