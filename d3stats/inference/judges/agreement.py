@@ -262,6 +262,13 @@ def agreement_by_log(
     ------
     ValueError
         When there are fewer than two logs, or one of them has not both raters; the message names the log.
+
+    Examples
+    --------
+    >>> votes = pd.DataFrame({"x": list("AABBABAB"), "decision": list("AABBBBAA"), "label": list("AABBABAA")})
+    >>> found = agreement_by_log({"first": votes, "last four": votes[4:]}, a="label", b="decision")
+    >>> found.to_frame()[["log", "share", "kappa"]].round(3).values.tolist()
+    [['first', 0.875, 0.75], ['last four', 0.75, 0.5]]
     """
     taken = {"raters", "measures", "strata"} & {*settings}
     if taken:

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate
+from d3stats.inference.judges.labelled import fieller
 from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
+    ClusterT,
     Statistic,
     bootstrap_limits,
     cluster_t,
     cluster_totals,
     share_limits,
 )
+from d3stats.resampling.clusters import column_scale, gradient
 from d3stats.result import EstimatesResult
 
 if TYPE_CHECKING:
@@ -53,6 +56,8 @@ Weights = str | ArrayLike | None
 INDEPENDENT = "t, items independent"
 NAMED = ("identity", "linear", "quadratic")
 _ROUNDING = 1e-10
+FEW_OTHER = 3
+"""With fewer clusters that most raters put in another category than the commonest, kappa has no interval."""
 _SAME = 1e-12
 """Chance agreement closer to 1 than this is 1: nothing is left to correct."""
 
@@ -156,8 +161,8 @@ def cohen_kappa(
         categories are a step apart in their order. A table is of the categories that occur, or of `categories`.
     kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
         "classical" is the normal interval with the error of Fleiss, Cohen and Everitt (1969), items independent.
-        Where kappa is above about .8 and disagreements are few, "cluster t" covers .91 to .93 instead of .95 (80 to
-        200 items), and "bca" .94 to .95: take that.
+        "cluster t" gives limits of a ratio (Fieller, 1954), with fewer degrees of freedom where a few items make up
+        most of the error.
     level : float
         Coverage aimed at.
     n_boot, rng : int; Generator, int or None
@@ -209,7 +214,9 @@ def cohen_kappa(
     agree = table[one, two]
     sums = Sums(np.column_stack([agree, unit[one], unit[two]]), pair_statistic(table), kept.cluster, agree)
     constant = [rater for rater, codes in ((first, one), (second, two)) if (codes == codes[0]).all()]
-    why = f"{constant[0]!r} gives one answer only, so kappa is 0 for any agreement" if constant else ""
+    why = (
+        f"{constant[0]!r} gives one answer only, so kappa is 0 for any agreement" if constant else _rare(kept)
+    )
     made = _measured("Cohen's kappa", kept, sums, how, name, raters=kept.raters, unlimited=why)
     cells = np.zeros((len(unit), len(unit)))
     np.add.at(cells, (one, two), 1.0)
@@ -272,11 +279,12 @@ def fleiss_kappa(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABBC"), "y": list("AABCC"), "z": list("ABBBC")})
     >>> print(fleiss_kappa(votes).estimate)
-    Fleiss' kappa: 0.595 [-0.117, 1.000] (95 % cluster t, n = 5 in 5 clusters)
+    Fleiss' kappa: 0.595 [-0.178, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
     read = _paired(ratings, categories, "Fleiss' kappa")
     _refuse_constant(read, "Fleiss' kappa")
-    made = panel_coefficient(read, "Fleiss' kappa", weights, _fleiss_chance, How(kind, level, n_boot, rng))
+    how = How(kind, level, n_boot, rng)
+    made = panel_coefficient(read, "Fleiss' kappa", weights, _fleiss_chance, how, unlimited=_rare(read))
     return _tested(made, _null_error(read.counts) if made.weights == "identity" else None)
 
 
@@ -329,7 +337,7 @@ def gwet_ac(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": ["A"] * 19 + ["B"], "y": ["A"] * 18 + ["B", "A"]})
     >>> print(gwet_ac(votes).estimate)
-    Gwet's AC1: 0.890 [0.715, 1.000] (95 % cluster t, n = 20 in 20 clusters)
+    Gwet's AC1: 0.890 [0.639, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
     read = _paired(ratings, categories, "Gwet's coefficient").occurring()
     if len(read.categories) < 2:
@@ -393,9 +401,9 @@ def krippendorff_alpha(
     Examples
     --------
     >>> import pandas as pd
-    >>> votes = pd.DataFrame({"x": [1, 2, 3, 3, None], "y": [1, 2, 3, 4, 2], "z": [None, 2, 3, 3, 2]})
-    >>> print(krippendorff_alpha(votes, metric="interval").estimate)
-    Krippendorff's alpha (interval): 0.898 [0.654, 1.000] (95 % cluster t, n = 5 in 5 clusters)
+    >>> votes = pd.DataFrame({"x": [1, 2, 3, 3, None, 4], "y": [1, 2, 3, 4, 2, 4], "z": [None, 2, 3, 3, 2, 5]})
+    >>> round(krippendorff_alpha(votes, metric="interval").estimate.value, 3)
+    0.901
     """
     choice("metric", metric, get_args(Metric))
     how = How(kind, level, n_boot, rng)
@@ -418,7 +426,9 @@ def krippendorff_alpha(
         return np.column_stack([1 - value, sums[:, width] / sums[:, width + 1], 1 - chance])
 
     table = np.column_stack([columns, share, np.ones(len(counts)), counts])
-    made = _measured(measure, kept, Sums(table, statistic, kept.cluster, share), how, metric)
+    made = _measured(
+        measure, kept, Sums(table, statistic, kept.cluster, share), how, metric, unlimited=_rare(kept)
+    )
     made = made if metric == "nominal" else replace(made, chance=None)
     return _less(made, read, kept, "fewer than two raters")
 
@@ -520,7 +530,7 @@ def _measured(
         raise ValueError(f"{measure} is undefined where chance agreement is 1; got {weights!r} weights")
     paired = np.ones(len(sums.agree)) if sums.paired is None else sums.paired
     n_paired = int(paired.sum())
-    if observed == 1 and not unlimited:
+    if observed == 1:
         unlimited = f"all {n_paired} items with two raters agree, so the rate of disagreement is unknown"
     scale = weights if weights in get_args(Metric) else f"{weights} weights"
     label = measure if weights in ("identity", "nominal") else f"{measure} ({scale})"
@@ -570,18 +580,67 @@ def _limits(
     for j, estimate in enumerate((one, two)):
         why = (unlimited if j == 0 else "") or found.reasons[j]
         low, high = (None, None) if why else found.interval(j)
+        p = float(linear.p_value[j]) if j == 0 and not why else None
+        if j == 0 and not why and how.kind in ("cluster t", "classical"):
+            low, high, p, why = _corrected_limits(totals, sums.statistic, linear, how.level)
         if low is not None and high is not None:
             # Limits on the line may leave the range of a coefficient or of a share.
             low, high = max(low, min(-1.0, estimate.value) if j == 0 else 0.0), min(high, 1.0)
-        p = float(linear.p_value[j]) if j == 0 and not why else None
         se = None if why else float(found.se[j])
         made.append(replace(estimate, low=low, high=high, se=se, p_value=p, note=why or note))
     return made[0], made[1]
 
 
+def _corrected_limits(
+    totals: Floats, statistic: Statistic, linear: ClusterT, level: float
+) -> tuple[float | None, float | None, float | None, str]:
+    """Return limits and p-value of (observed - chance) / (1 - chance) as a ratio, or why there are none.
+
+    The limits are the values k for which observed - chance - k (1 - chance) is within t errors of 0 (Fieller, 1954).
+    The error is that of the coefficient at its value. Where a few clusters make up most of it, degrees of freedom are
+    Satterthwaite's, 2 / CV^2 of the squared influences.
+    """
+
+    def ratio(x: Floats) -> Floats:
+        values = statistic(x)
+        return np.column_stack([values[:, 0] * (1 - values[:, 2]), 1 - values[:, 2]])
+
+    whole, times = totals.sum(axis=0), np.ones(len(totals), dtype=np.int64)
+    above, below = ratio(whole[None])[0].tolist()
+    slope = gradient(ratio, whole[None], column_scale(totals, times), fine=True)[0]
+    influence = (totals - whole / len(totals)) @ slope
+    away = influence @ [1.0, -above / below]
+    size = float(away @ away)
+    products = influence.T @ influence * (float(linear.se[0]) * below) ** 2 / size
+    variation = float((away**4).sum()) / size**2 - 1 / len(totals)
+    df = float(linear.df[0])
+    df = min(df, max(2.0, 2 / variation)) if variation > 0 else df
+    t = float(stdtrit(df, (1 + level) / 2))
+    if below**2 <= t**2 * products[1, 1]:
+        return None, None, None, "the disagreement expected by chance is not known to be above 0"
+    low, high = fieller(above, below, products[0, 0], products[0, 1], products[1, 1], t)
+    p = 2 * float(stdtr(df, -abs(above) / np.sqrt(products[0, 0]))) if products[0, 0] > 0 else None
+    return low, high, p, ""
+
+
+def _rare(ratings: Ratings) -> str:
+    """Return why kappa and alpha have no interval where nearly all items are of one category; "" where they are not."""
+    counts = ratings.counts
+    most = int(counts.sum(axis=0).argmax())
+    other = 2 * counts[:, most] < counts.sum(axis=1)
+    held = len(np.unique(ratings.cluster[other]))
+    if held >= FEW_OTHER:
+        return ""
+    return (
+        f"only {held} {'item' if held == 1 else 'items'} (clusters counted once) with another answer than "
+        f"{ratings.categories[most]!r} from most raters; limits need {FEW_OTHER}"
+    )
+
+
 def panel_coefficient(
-    ratings: Ratings, measure: str, weights: Weights, chance_of: Callable[[Floats, Floats], Floats], how: How
-) -> Coefficient:
+    ratings: Ratings, measure: str, weights: Weights, chance_of: Callable[[Floats, Floats], Floats], how: How,
+    *, unlimited: str = "",
+) -> Coefficient:  # fmt: skip
     """Return a coefficient (observed - chance) / (1 - chance) of all raters.
 
     `chance_of` makes of category shares, shape (m, K), and weights, shape (K, K), the chance agreement, shape (m,).
@@ -594,7 +653,7 @@ def panel_coefficient(
         return _corrected(x[:, 0] / x[:, 1], chance_of(x[:, 3:] / x[:, 2:3], table))
 
     sums = Sums(columns, statistic, kept.cluster, columns[:, 0], columns[:, 1])
-    made = _measured(measure, kept, sums, how, name)
+    made = _measured(measure, kept, sums, how, name, unlimited=unlimited)
     if single := len(columns) - int(columns[:, 1].sum()):
         note = f"{single} items with one rater count for the categories and not for the agreement"
         made = replace(made, notes=(*made.notes, note))

@@ -26,7 +26,13 @@ from scipy.special import ndtri, stdtrit
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
-from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers, refuse_scores
+from d3stats.inference.judges.labelled import (
+    common_codes,
+    error_of_two_samples,
+    fieller,
+    numbers,
+    refuse_scores,
+)
 from d3stats.resampling import bootstrap_limits, cluster_totals, clustered_share, share
 from d3stats.result import EstimatesResult
 
@@ -315,16 +321,6 @@ class Rates:
             f"error); got Se = {self.tp / self.n1:z.3f} of {self.n1:g} and Sp = {self.tn / self.n0:z.3f} of "
             f"{self.n0:g}; use more calibration labels or a better judge"
         )
-
-
-def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tuple[float, float]:
-    """Return all theta for which a - theta b is within t errors of 0 (Fieller 1954); b must be t errors above 0.
-
-    `aa`, `ab` and `bb` are the variances and the covariance of a and b.
-    """
-    first, second, third = b**2 - t**2 * bb, a * b - t**2 * ab, a**2 - t**2 * aa
-    root = float(np.sqrt(max(second**2 - first * third, 0.0)))
-    return (second - root) / first, (second + root) / first
 
 
 def _normal_quantile(level: float) -> float:

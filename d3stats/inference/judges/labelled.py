@@ -1,4 +1,4 @@
-"""Judged items of which some are labelled: columns of numbers, clusters, and the error of a sum over both kinds."""
+"""Judged items of which some are labelled: columns of numbers, clusters, errors of sums, and limits of a ratio."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats.resampling import cluster_codes
 
-__all__ = ["common_codes", "error_of_two_samples", "numbers", "refuse_scores"]
+__all__ = ["common_codes", "error_of_two_samples", "fieller", "numbers", "refuse_scores"]
 
 Floats = NDArray[np.float64]
 
@@ -77,3 +77,13 @@ def error_of_two_samples(
     if variance == 0.0:
         return 0.0, float(max(len(influence) - spent, 1))
     return float(np.sqrt(variance)), variance**2 / squares
+
+
+def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tuple[float, float]:
+    """Return all theta for which a - theta b is within t errors of 0 (Fieller 1954); b must be t errors above 0.
+
+    `aa`, `ab` and `bb` are the variances and the covariance of a and b.
+    """
+    first, second, third = b**2 - t**2 * bb, a * b - t**2 * ab, a**2 - t**2 * aa
+    root = float(np.sqrt(max(second**2 - first * third, 0.0)))
+    return (second - root) / first, (second + root) / first

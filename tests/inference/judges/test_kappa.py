@@ -362,6 +362,72 @@ def test_ratings_of_three_are_no_pair() -> None:
 # ------------------------------------------------------------------ coverage
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("of", [fleiss_kappa, krippendorff_alpha, gwet_ac])
+def test_limits_are_the_values_that_the_test_does_not_reject(of: Any, seed: int) -> None:
+    table = votes(60, seed, 25)
+    for level in (0.5, 0.9, 0.95):
+        found = of(table, level=level).estimate
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < found.value < found.high
+        assert found.p_value is not None
+        assert (found.p_value > 1 - level) == (found.low <= 0 <= found.high)
+    # Where a limit is 0 the p-value is one minus the level.
+    edge = of(table, level=1 - found.p_value) if 1e-6 < found.p_value < 1 else None
+    if edge is not None:
+        assert min(abs(edge.estimate.low), abs(edge.estimate.high)) < 1e-6
+
+
+def of_one_kind(rng: np.random.Generator, n: int, share: float, right: float, raters: int) -> pd.DataFrame:
+    truth = rng.random((n, 1)) < share
+    return pd.DataFrame(np.where(rng.random((n, raters)) < right, truth, ~truth).astype(int)).add_prefix("r")
+
+
+def test_with_too_few_items_of_another_kind_kappa_and_alpha_have_no_interval() -> None:
+    table = pd.DataFrame({"x": [1] * 28 + [0, 0], "y": [1] * 27 + [0, 0, 0], "z": [1] * 28 + [0, 0]})
+    for of in (fleiss_kappa, krippendorff_alpha):
+        found = of(table).estimate
+        assert found.low is found.p_value is None
+        assert (
+            "only 2 items (clusters counted once) with another answer than '1' from most raters" in found.note
+        )
+    assert gwet_ac(table).estimate.low is not None
+    table.iloc[:8] = 0
+    assert fleiss_kappa(table).estimate.low is not None
+
+
+def missed_of_one_kind(n: int, share: float, right: float, raters: int, replicates: int) -> tuple[int, int]:
+    """Return how many intervals of Fleiss' kappa miss, and how many there are."""
+    p, weight = np.array([right, 1 - right]), np.array([share, 1 - share])
+    said, apart = weight @ p, weight @ (2 * p * (1 - p))
+    truth = 1 - apart / (2 * said * (1 - said))
+    rng, shown, bad = np.random.default_rng(n), 0, 0
+    for _ in range(replicates):
+        table = of_one_kind(rng, n, share, right, raters)
+        if table.to_numpy().min() == table.to_numpy().max():
+            continue
+        found = fleiss_kappa(table).estimate
+        shown += found.low is not None
+        bad += found.low is not None and not found.low <= truth <= found.high
+    return bad, shown
+
+
+def test_fleiss_kappa_covers_where_nearly_all_items_are_of_one_kind() -> None:
+    bad, shown = missed_of_one_kind(30, 0.9, 0.9, 3, 120)
+    assert shown > 60
+    assert bad / shown <= 0.07 + 3 * np.sqrt(0.07 * 0.93 / shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raters", [3, 5])
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("n", [10, 15, 20, 30, 60])
+def test_fleiss_kappa_covers_in_every_cell(n: int, share: float, raters: int) -> None:
+    bad, shown = missed_of_one_kind(n, share, 0.9, raters, 1500)
+    assert bad / shown <= 0.07 + 3 * np.sqrt(0.07 * 0.93 / shown)
+
+
 def drawn(rng: np.random.Generator, kappa: float, icc: float, g: int, m: int) -> np.ndarray:
     """Return the sums of two judges on g clusters of m items, whose agreement is shared in a cluster.
 
