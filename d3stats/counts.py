@@ -22,6 +22,30 @@ from d3stats.values import canonical
 __all__ = ["ConfusionCounts", "Counts", "RoundCounts", "TransitionCounts"]
 
 
+class _CellColumn(np.ndarray[Any, np.dtype[np.int64]]):
+    """A column of cells that may stand for several debates each: without their weights it is no column of debates."""
+
+    weighted = False
+
+    def __array_finalize__(self, made_from: object) -> None:
+        """Keep the mark in views and slices."""
+        self.weighted = getattr(made_from, "weighted", False)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return a plain array from arithmetic."""
+        plain = np.asarray(array)
+        return plain[()] if return_scalar or not plain.ndim else plain
+
+
+def _of_debates(name: str, column: ArrayLike) -> None:
+    """Refuse a column of weighted cells that comes without its weights."""
+    if isinstance(column, _CellColumn) and column.weighted:
+        raise TypeError(
+            f"{name} must come with weights, because they are cells of counts that stand for several debates each; "
+            "got none: pass the counts themselves, or weights=counts.weights"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Cells:
     """Unique integer keys, sorted, each with a positive weight: the common shape of every count here."""
@@ -66,11 +90,16 @@ class _Cells:
         ValueError
             When columns differ in length, a value is negative, fractional or not finite, successes exceed
             trials, or a weight is negative or not finite.
+        TypeError
+            When columns of counts whose cells stand for several debates come without their weights.
         """
         if len(columns) != len(cls.columns):
             raise TypeError(
                 f"{cls.__name__} needs {len(cls.columns)} columns {cls.columns}; got {len(columns)}"
             )
+        if weights is None:
+            for name, column in zip(cls.columns, columns, strict=True):
+                _of_debates(name, column)
         arrays = [whole_numbers(name, column) for name, column in zip(cls.columns, columns, strict=True)]
         size = arrays[0].size
         for name, array in zip(cls.columns, arrays, strict=True):
@@ -211,13 +240,18 @@ class Counts(_Cells):
 
     @property
     def successes(self) -> NDArray[np.int64]:
-        """Correct votes of each cell, shape (cells,)."""
-        return self.keys[:, 0]
+        """Correct votes of each cell, shape (cells,); a fit takes them with `weights` only."""
+        return self._column(0)
 
     @property
     def trials(self) -> NDArray[np.int64]:
-        """Votes cast in each cell, shape (cells,)."""
-        return self.keys[:, 1]
+        """Votes cast in each cell, shape (cells,); a fit takes them with `weights` only."""
+        return self._column(1)
+
+    def _column(self, at: int) -> NDArray[np.int64]:
+        column = self.keys[:, at].view(_CellColumn)
+        column.weighted = bool((self.weights != 1).any())
+        return column
 
     @property
     def panel(self) -> int:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+from d3stats.models.mixtures.fit import counts_of
 
 Rows = list[tuple[int, ...]]
 
@@ -324,3 +325,47 @@ def test_a_confusion_table_refuses_negative_weights_and_ragged_pairs() -> None:
         ConfusionCounts.from_pairs(["A"], ["A"], weights=[-1])
     with pytest.raises(ValueError, match="length"):
         ConfusionCounts.from_pairs(["A", "B"], ["A"])
+
+
+# ------------------------------------------------------------------ from counts to a fit
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.integers(0, 4)).map(lambda x: (min(x), x[0])), min_size=4, max_size=30
+    )
+)
+@settings(max_examples=15, deadline=None)
+def test_every_way_from_counts_to_a_fit_gives_the_same_cells_or_is_refused(
+    rows: list[tuple[int, int]],
+) -> None:
+    right, cast = map(np.array, zip(*rows, strict=True))
+    counts = Counts.from_columns(right, cast)
+    ways = [
+        Counts.from_columns(counts.successes, counts.trials, weights=counts.weights),
+        counts_of(counts, None, None),
+        counts_of(counts.successes, counts.trials, counts.weights),
+        counts_of(right, cast, None),
+        counts_of(np.repeat(counts.successes, counts.weights.astype(int)),
+                  np.repeat(counts.trials, counts.weights.astype(int)), np.ones(len(rows))),
+        Counts.from_frame(counts.to_frame()),
+    ]  # fmt: skip
+    assert all(way == counts for way in ways)
+    mask = np.ones(len(counts), dtype=bool)
+    for successes, trials in (
+        (counts.successes, counts.trials),
+        (counts.successes[mask], np.asarray(counts.trials)),
+        (counts.successes[::-1], counts.trials[::-1]),
+    ):
+        if (counts.weights == 1).all():
+            assert counts_of(successes, trials, None) == counts
+        else:
+            with pytest.raises(TypeError, match="successes must come with weights"):
+                counts_of(successes, trials, None)
+
+
+def test_arithmetic_on_a_column_of_cells_gives_plain_numbers() -> None:
+    counts = Counts.from_columns([1, 1, 2], [3, 3, 3])
+    for made in (counts.successes + 0, counts.trials - counts.successes, counts.successes / counts.trials):
+        assert type(made) is np.ndarray
+    assert isinstance(counts.trials.max(), np.integer)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +26,22 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 from findings_tables import run_on_data  # noqa: E402  # studies are no package
 from juries import juries, kappa_of_decided, slm7_by_model  # noqa: E402
 
-SEED, N_BOOT, N_REFITS = 1, 2000, 200
+SEED = 1
 ESTIMATES = {
     "accuracy": "accuracy",
     "single": "single",
     "gain": "gain",
-    "worth_accuracy": "worth_by_accuracy",
-    "worth_variance": "worth_by_variance",
-    "correlation": "error_correlation",
+    "kish": "effective.kish",
+    "eigen": "effective.eigen",
+    "correlation": "effective.correlation",
+    "spread": "effective.spread",
+    "worst": "effective.worst",
     "limit": "limit",
     "next": "next_jurors",
     "best": "best",
     "over_best": "over_best",
 }
-FEW = ("single", "accuracy", "gain", "worth_variance", "worth_accuracy", "correlation")
+FEW = ("single", "accuracy", "gain", "kish", "eigen", "correlation")
 
 
 def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
@@ -54,9 +57,15 @@ def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
         # Answers are coded question by question: there is no table of answers to agree on.
         row["kappa"] = np.nan
     for key, attribute in ESTIMATES.items():
-        estimate: Estimate | None = getattr(found, attribute)
+        estimate: Estimate | None = attrgetter(attribute)(found)
         values = (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)
         row |= dict(zip((key, f"{key}_low", f"{key}_high"), values, strict=True))
+    worth = found.effective
+    assert worth is not None
+    row |= dict(zip(("chance_low", "chance", "chance_high"), worth.independent, strict=True))
+    row |= {"worst_p": worth.worst.p_value, "eigen_p": None if worth.eigen is None else worth.eigen.p_value}
+    pair = worth.pairs.loc[worth.pairs["correlation"].idxmax()]
+    row["worst_pair"] = f"{pair['first']} and {pair['second']}"
     row["best_note"] = found.best.note
     regular = found.jurors[found.jurors["n"] >= found.jurors["n"].max() / 2]
     row["best_here"] = regular["accuracy"].max()
@@ -69,7 +78,7 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Return the tables of every jury."""
     curves, rows, jurors = [], [], []
     for name, ratings in juries(folder).items():
-        found = jury_curve(ratings, n_boot=N_BOOT, n_refits=N_REFITS, rng=SEED)
+        found = jury_curve(ratings, rng=SEED)
         limit = found.to_plot_frame()[["ceiling", "ceiling_low", "ceiling_high"]]
         curves.append(found.curve.join(limit).assign(jury=name))
         rows.append(summary(name, found, ratings))
@@ -85,7 +94,7 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
 def models() -> Iterator[dict[str, Any]]:
     """Yield what seven agents of one small model are worth, before they talk and after."""
     for (name, at), ratings in slm7_by_model().items():
-        found = jury_curve(ratings, n_boot=N_BOOT, n_refits=N_REFITS, rng=SEED)
+        found = jury_curve(ratings, rng=SEED)
         row = summary(name, found, ratings)
         kept = [f"{key}{end}" for key in FEW for end in ("", "_low", "_high")]
         yield {"model": name, "round": at, "items": found.n_items} | {key: row[key] for key in kept}
@@ -127,8 +136,8 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "items": row["items"],
             "one agent": cell(row, "single"),
             "all seven": cell(row, "accuracy"),
-            "worth by accuracy": cell(row, "worth_accuracy", 2),
-            "worth by variance": cell(row, "worth_variance", 2),
+            "Kish": cell(row, "kish", 2),
+            "largest eigenvalue": cell(row, "eigen", 2),
             "correlation of errors": cell(row, "correlation", 2),
         }
         for row in tables["models"].to_dict("records")
@@ -137,10 +146,13 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         {
             "jury": row["jury"],
             "jurors": row["jurors"],
-            "worth by accuracy": cell(row, "worth_accuracy", 2),
-            "worth by variance": cell(row, "worth_variance", 2),
+            "Kish": cell(row, "kish", 2),
+            "largest eigenvalue": cell(row, "eigen", 2),
+            "independent jurors": cell(row, "chance", 2),
             "correlation of errors": cell(row, "correlation", 2),
-            "limit of a large panel": cell(row, "limit"),
+            "SD over pairs": "-" if pd.isna(row["spread"]) else f"{row['spread']:.2f}",
+            "largest": f"{row['worst']:.2f} ({row['worst_pair']}, p = {row['worst_p']:.3f})",
+            "limit of a large panel": cell(row, "limit", 2),
             "gain per juror of two more": cell(row, "next", 4, "+"),
         }
         for row in rows

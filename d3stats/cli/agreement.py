@@ -22,6 +22,7 @@ from d3stats.cli.options import (
     paths_of,
     reading,
     refuse_replicates,
+    refuse_unused,
 )
 from d3stats.cli.output import (
     print_json,
@@ -167,6 +168,8 @@ def agreement(
                     "--jury must come without --measure, --metric, --weights, --kind and --strata; got one"
                 )
             raters = None if a is None else [a, b]
+            refuse_unused(context, "must come without --jury, whose intervals are no bootstraps", "--n-boot")
+            del settings["n_boot"]
             found = jury_curve(paths_of(files)[0], raters=raters, **settings)
         else:
             refuse_replicates(context, kind)
@@ -215,7 +218,7 @@ def _show_jury(found: JuryCurve) -> None:
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
     print_table(
-        "Independent agents that the panel equals",
+        "What the panel is worth",
         ("", "estimate", "interval"),
         [
             (e.name, _limits(e.value, e.low, e.high), "-" if e.low is None else interval_kind(e))

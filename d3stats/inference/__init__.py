@@ -54,6 +54,7 @@ from d3stats.inference.judges.correction import (
     correct_shares,
 )
 from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
 from d3stats.inference.judges.jury import JuryCurve, jury_curve
 from d3stats.inference.judges.prediction_powered import (
     PredictionPowered,
@@ -84,6 +85,7 @@ __all__ = [
     "CorrectedShares",
     "Correlation",
     "Design",
+    "EffectiveJurors",
     "Estimate",
     "ItemMismatch",
     "JuryCurve",
@@ -124,6 +126,7 @@ __all__ = [
     "correlation",
     "direct_scores",
     "discordant_pairs",
+    "effective_jurors",
     "equivalence",
     "estimates_frame",
     "estimates_latex",

@@ -603,7 +603,7 @@ def _agreement(d: Data, rng: Generator) -> Outcomes:
 def _jury(d: Data, rng: Generator) -> Outcomes:
     codes = np.where(d.seen, np.where(d.right, 0, 1), -1).astype(np.int32)
     given = _as_ratings(codes, d.question, 2, np.zeros(len(codes), np.int32))
-    found = jury_curve(given, n_boot=200, n_refits=20, rng=rng)
+    found = jury_curve(given, n_permutations=99, rng=rng)
     true = d.truth
     out = {
         "accuracy": of(found.accuracy, true["accuracy"]),
@@ -613,13 +613,14 @@ def _jury(d: Data, rng: Generator) -> Outcomes:
         "best juror": of(found.best, true["best"]),
         "all jurors - best": of(found.over_best, true["over best"]),
     }
-    for name, truth in (
-        ("error_correlation", "phi"),
-        ("worth_by_variance", "kish"),
-        ("worth_by_eigenvalue", "eigenvalue"),
-    ):
-        if hasattr(found, name):
-            out[name.replace("_", " ")] = of(getattr(found, name), true[truth])
+    worth = found.effective
+    # A juror who is right on every item counts for nothing there, so that the truth would be another.
+    if worth is not None and worth.size == d.right.shape[1]:
+        out |= {
+            "error correlation": of(worth.correlation, true["phi"]),
+            "effective jurors, Kish": of(worth.kish, min(true["kish"], worth.size)),
+            "effective jurors, eigenvalue": of(worth.eigen, true["eigenvalue"]),
+        }
     return out
 
 
@@ -1105,7 +1106,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     ),
     Estimator("agreement, bootstrap", "ratings", (INFERENCE + "fleiss_kappa",), _coefficients_bootstrap, 400),
     Estimator("agreement", "ratings", (INFERENCE + "agreement",), _agreement, 200),
-    Estimator("jury curve", "jury", (INFERENCE + "jury_curve",), _jury, 200),
+    Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 1000),
     Estimator(
         "correlation",
@@ -1173,6 +1174,7 @@ _BAYES = "d3stats.models.bayes."
 EXCEPTIONS: dict[str, str] = {
     "d3stats.analyse": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
+    INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",

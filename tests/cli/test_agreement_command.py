@@ -152,12 +152,14 @@ def test_a_rater_who_votes_twice_is_told_of_the_option(tmp_path: Path) -> None:
 def test_the_jury_is_shown_by_size_beside_condorcets(tmp_path: Path) -> None:
     rows = [f"q{k},A,{'AB'[k % 3 == 0]},{'AB'[k % 4 == 0]},{'AB'[k % 5 == 0]}" for k in range(40)]
     path = written(tmp_path / "jury.csv", "\n".join(["item,label,x,y,z", *rows, ""]))
-    code, text = run(path, "--jury", "--n-boot", "200")
+    code, text = run(path, "--jury")
     assert code == 0, text
     assert "Condorcet" in text
     assert "40 items in 40 clusters" in " ".join(text.split())
-    assert "equivalent number of independent jurors, by accuracy" in text
-    code, text = run(path, "--jury", "--n-boot", "200", "--json")
+    assert "effective jurors, by mean correlation (Kish)" in text
+    code, text = run(path, "--jury", "--n-boot", "200")
+    assert (code, "--n-boot must come without --jury" in text) == (1, True)
+    code, text = run(path, "--jury", "--json")
     found = json.loads(text)
     right = sum((k % 3 == 0) + (k % 4 == 0) + (k % 5 == 0) < 2 for k in range(40)) / 40
     assert found["curve"][2]["accuracy"] == pytest.approx(right)

@@ -503,7 +503,7 @@ def _ratings(table: pd.DataFrame) -> Numbers:
 
 
 def _jury(table: pd.DataFrame) -> Numbers:
-    found = numbers(jury_curve(table, n_boot=30, rng=1).to_frame(), ["name"])
+    found = numbers(jury_curve(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se"))}
 
 

@@ -19,6 +19,7 @@ from d3stats.inference.judges.coefficients import (
 )
 from d3stats.inference.judges.correction import CorrectedShares, correct_counts, correct_rate, correct_shares
 from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
 from d3stats.inference.judges.jury import JuryCurve, jury_curve
 from d3stats.inference.judges.prediction_powered import (
     PredictionPowered,
@@ -33,6 +34,7 @@ __all__ = [
     "AgreementTable",
     "CorrectedShares",
     "Correlation",
+    "EffectiveJurors",
     "JuryCurve",
     "PredictionPowered",
     "Ratings",
@@ -44,6 +46,7 @@ __all__ = [
     "correct_rate",
     "correct_shares",
     "correlation",
+    "effective_jurors",
     "fleiss_cohen_everitt",
     "fleiss_kappa",
     "gwet_ac",

@@ -1,14 +1,15 @@
 """Accuracy of a plurality of k drawn jurors, what the next juror adds, and the panel's worth in independent jurors.
 
 The accuracy of k jurors drawn without replacement is exact, item by item, from counts of votes; it is set against
-Condorcet's independent jurors of the same accuracy. The worth of n jurors has two answers: by accuracy, the k at which
-Condorcet's curve reaches the panel's accuracy; by variance, n / (1 + (n - 1) r), r the correlation of two jurors'
-being right. With two answers and a coin for ties, an even panel is exactly as right as one juror fewer.
+Condorcet's independent jurors of the same accuracy. The worth in independent jurors comes from the correlations of the
+jurors' errors (:mod:`~d3stats.inference.judges.effective`), the limit of a large panel from the counts of right votes
+(:mod:`~d3stats.inference.judges.large_panel`). With two answers and a coin for ties, an even panel is exactly as right
+as one juror fewer.
 
 References
 ----------
 Condorcet (1785), Essai sur l'application de l'analyse. Ladha (1992), American Journal of Political Science 36, 617
-(correlated votes). Kish (1965), Survey Sampling, section 5.4 (n / (1 + (n - 1) r)).
+(correlated votes).
 """
 
 from __future__ import annotations
@@ -21,25 +22,21 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
+from d3stats.inference.judges.effective import EffectiveJurors, effective_of
+from d3stats.inference.judges.large_panel import large_panel
 from d3stats.inference.judges.ratings import Ratings, as_ratings
-from d3stats.models.beliefs.condorcet import condorcet, independent_plurality, majority_is_right
-from d3stats.models.mixtures.fit import fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
-from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.resampling import (
-    ONE_CLUSTER,
     Statistic,
-    bootstrap_limits,
     cluster_estimate,
     cluster_t,
     cluster_totals,
     clustered_share,
     ratios,
-    resampled_totals,
     share_limits,
 )
 from d3stats.result import EstimatesResult
@@ -58,15 +55,9 @@ MOST_VOTES = 1000
 """Beyond, the number of panels leaves the range of a float."""
 MOST_WAYS = 5000
 """Up to so many outcomes of the largest panel are listed for independent jurors with several wrong answers."""
-MOST_JURORS_WORTH = 1e6
-MOST_PAIRED = 30
-"""Up to so many jurors are compared pair by pair."""
 REGULAR = 0.5
 """A juror who voted on less than this share of the busiest juror's items is not compared with the jury."""
 CHOSEN = "chosen on the other clusters"
-FLAT = 1e-6
-"""Below, refits differ by rounding alone."""
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -77,14 +68,12 @@ class JuryCurve(EstimatesResult):
     ----------
     accuracy, single, gain : Estimate
         All jurors together, one of them at random, and the difference.
-    worth_by_accuracy, worth_by_variance : Estimate or None
-        How many independent jurors the panel is worth; None where `notes` says why. With two answers,
-        `worth_by_accuracy` is None where the jurors' own accuracy is within its error of one half, because
-        Condorcet's curve is flat there.
-    error_correlation : Estimate or None
-        Mean correlation of two jurors' being right.
+    effective : EffectiveJurors or None
+        How many independent jurors the panel is worth, and the correlations of its errors; None where `notes` says
+        why.
     limit, next_jurors : Estimate or None
-        Accuracy of a very large panel of such jurors, and the gain per juror of two more, from a fitted law.
+        Accuracy of a very large panel of such jurors, and the gain per juror of two more. Their limits hold whatever
+        law the items' difficulty follows; the limit is the middle of those that fit the votes equally well.
     best, over_best : Estimate
         The best single juror, found on other clusters, and how much more accurate all together are. There are limits
         only where one juror leads whichever cluster is left out, and leads every other juror by more than chance
@@ -111,7 +100,7 @@ class JuryCurve(EstimatesResult):
     --------
     >>> from d3stats import jury_curve
     >>> votes = pd.DataFrame({"x": list("AABAB"), "y": list("ABBAA"), "z": list("AABBB"), "label": list("AABAA")})
-    >>> found = jury_curve(votes, n_refits=50, rng=1)
+    >>> found = jury_curve(votes, rng=1)
     >>> round(found.accuracy.value, 3), round(found.single.value, 3), round(found.gain.value, 3)
     (0.8, 0.733, 0.067)
     >>> found.to_plot_frame()["k"].tolist()
@@ -123,9 +112,7 @@ class JuryCurve(EstimatesResult):
     accuracy: Estimate
     single: Estimate
     gain: Estimate
-    worth_by_accuracy: Estimate | None
-    worth_by_variance: Estimate | None
-    error_correlation: Estimate | None
+    effective: EffectiveJurors | None
     limit: Estimate | None
     next_jurors: Estimate | None
     best: Estimate
@@ -146,12 +133,22 @@ class JuryCurve(EstimatesResult):
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every estimate that the data carry."""
-        some = (self.accuracy, self.single, self.gain, self.worth_by_accuracy, self.worth_by_variance,
-                self.error_correlation, self.limit, self.next_jurors, self.best, self.over_best)  # fmt: skip
+        worth = () if self.effective is None else self.effective.estimates
+        some = (
+            self.accuracy,
+            self.single,
+            self.gain,
+            *worth,
+            self.limit,
+            self.next_jurors,
+            self.best,
+            self.over_best,
+        )
         return tuple(estimate for estimate in some if estimate is not None)
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {**super()._tables(), "curve": self.curve, "jurors": self.jurors}
+        pairs = {} if self.effective is None else {"pairs": self.effective.pairs}
+        return {**super()._tables(), "curve": self.curve, "jurors": self.jurors, **pairs}
 
     def to_plot_frame(self) -> pd.DataFrame:
         """Return the frame that :func:`~d3stats.plotting.intervals.plot_jury_curve` draws."""
@@ -174,8 +171,7 @@ def jury_curve(
     tokens: float | Sequence[float] | Mapping[str, float] | None = None,
     ties: Ties = "coin",
     level: float = 0.95,
-    n_boot: int = 2000,
-    n_refits: int = 200,
+    n_permutations: int | None = None,
     rng: RngLike = None,
     **reading: Any,
 ) -> JuryCurve:
@@ -194,11 +190,11 @@ def jury_curve(
         accuracy is that of the panels that decide.
     level : float
         Level of intervals: accuracies have the interval of every share (cluster Wilson), differences Student's t over
-        clusters, and what is not smooth a percentile bootstrap of clusters.
-    n_boot, n_refits : int
-        Bootstrap replicates of the worth in independent jurors, and refits of the law behind the limit.
+        clusters.
+    n_permutations : int, optional
+        Draws of independent jurors, as in :func:`~d3stats.inference.judges.effective.effective_jurors`.
     rng : Generator, int or None
-        Source of the random draws; one seed gives one result.
+        Source of these draws; one seed gives one result.
     **reading
         Passed on to ``as_ratings`` (``round_number``, ``repeats``, ...).
 
@@ -221,7 +217,7 @@ def jury_curve(
     Examples
     --------
     >>> votes = pd.DataFrame({"x": list("AABAB"), "y": list("ABBAA"), "z": list("AABBB"), "label": list("AABAA")})
-    >>> found = jury_curve(votes, n_refits=50, rng=1)
+    >>> found = jury_curve(votes, rng=1)
     >>> found.curve[["k", "accuracy", "independent"]].round(3)
        k  accuracy  independent
     0  1     0.733        0.733
@@ -230,7 +226,6 @@ def jury_curve(
     """
     choice("ties", ties, get_args(Ties))
     level = probability("level", level, open_interval=True)
-    n_boot, n_refits = integer("n_boot", n_boot, minimum=2), integer("n_refits", n_refits, minimum=2)
     generator = as_rng(rng)
     table = as_ratings(ratings, **reading)
     usable = _usable(table)
@@ -243,7 +238,9 @@ def jury_curve(
     right = cast * (kept.codes == kept.label[:, None])
     cluster, n_items = kept.cluster, kept.n_items
     totals = cluster_totals(jury.rows, cluster)
-    curve = _curve(jury, totals, at, level, price, _with_own_accuracies(jury, cast, right, at))
+    curve = _curve(
+        jury, totals, cast.sum(axis=1), at, level, price, _with_own_accuracies(jury, cast, right, at)
+    )
     notes = list(table.notes)
     if not usable.all():
         notes.append(f"{int((~usable).sum())} of {usable.size} items left out: no label or no vote")
@@ -257,9 +254,9 @@ def jury_curve(
     def change(x: Floats) -> Floats:
         return jury.accuracy(x)[:, -1] - jury.accuracy(x)[:, 0]
 
-    by_accuracy = _worth_by_accuracy(jury, totals, level, n_boot, generator, notes)
-    by_variance = _worth_by_variance(jury, totals, level, n_boot, generator, notes)
-    alike = _error_correlation(cast, right, cluster, level, notes)
+    worth = effective_of(cast, right, cluster, kept.raters, level, n_permutations, generator)
+    effective = None if isinstance(worth, str) else worth
+    notes += [f"effective jurors: none, because {worth}"] if isinstance(worth, str) else worth.notes
     counts = kept.counts.copy()
     rows = np.arange(n_items)
     hits = counts[rows, kept.label]
@@ -270,15 +267,14 @@ def jury_curve(
         else ""
     )
     votes = hits + counts.max(axis=1)
-    limit, next_jurors = _large_panel(hits, votes, cluster, level, n_refits, generator, more, notes)
+    limit, next_jurors = large_panel(hits, votes, cluster, level, more, notes)
     best, over = best_juror(cast, right, jury.rows[:, jury.columns["coin"]][:, -1], cluster, level)
     whole = f"plurality of {jury.size} jurors"
     return JuryCurve(
         accuracy=_share(whole, *jury.right_of(totals, jury.size), n_items, level),
         single=_share("one juror", *jury.right_of(totals, 1), n_items, level),
         gain=_difference("all jurors - one", totals, change, n_items, level),
-        worth_by_accuracy=by_accuracy, worth_by_variance=by_variance, error_correlation=alike,
-        limit=limit, next_jurors=next_jurors, best=best, over_best=over, curve=curve,
+        effective=effective, limit=limit, next_jurors=next_jurors, best=best, over_best=over, curve=curve,
         jurors=_jurors(kept.raters, cast, right, cluster, level), notes=tuple(notes),
         size=jury.size, n_items=n_items, n_clusters=len(totals), ties=ties, level=level,
     )  # fmt: skip
@@ -396,9 +392,8 @@ def _label_first(counts: Ints, label: Ints) -> Ints:
 class JurySums:
     """Per-item columns of a jury, and the statistics that are functions of their sums.
 
-    The columns are items; right_k (K); decided_k (K); right with a coin (K); right votes, votes, ordered pairs of right
-    votes, ordered pairs of votes. Then votes by label and category (q * q, only with a few categories) and items by
-    label (q).
+    The columns are items; right_k (K); decided_k (K); right with a coin (K). Then votes by label and category (q * q,
+    only with a few categories) and items by label (q).
     """
 
     rows: Floats
@@ -414,14 +409,11 @@ class JurySums:
         size, q = int(counts.sum(axis=1).max()), len(ratings.categories)
         right, decided = drawn_panels(counts, label, size)
         listed = 2 < q <= 6 and comb(size + q - 1, q - 1) <= MOST_WAYS
-        n = counts.sum(axis=1).astype(float)
-        s = counts[np.arange(len(counts)), label].astype(float)
         parts = [
             np.ones((len(counts), 1)),
             right[:, :, 1] if ties == "coin" else right[:, :, 0],
             decided,
             right[:, :, 1],
-            np.stack([s, n, s * (s - 1), n * (n - 1)], axis=1),
         ]
         if listed:
             one_hot = np.eye(q)[label]
@@ -432,7 +424,7 @@ class JurySums:
     def columns(self) -> dict[str, slice]:
         """Where each kind of column is."""
         k, q = self.size, self.n_categories if self.listed else 0
-        widths = {"items": 1, "right": k, "decided": k, "coin": k, "pairs": 4, "votes": q * q, "labels": q}
+        widths = {"items": 1, "right": k, "decided": k, "coin": k, "votes": q * q, "labels": q}
         ends = np.cumsum(list(widths.values()))
         return {name: slice(int(e - w), int(e)) for (name, w), e in zip(widths.items(), ends, strict=True)}
 
@@ -451,7 +443,7 @@ class JurySums:
         """Return the accuracy with ties split evenly, shape (m, K)."""
         return _over(sums[:, self.columns["coin"]], sums[:, self.columns["items"]])
 
-    def independent(self, sums: Floats, *, coin: bool = False) -> Floats:
+    def independent(self, sums: Floats) -> Floats:
         """Return the accuracy of k independent jurors who are each as often right, shape (m, K)."""
         p = np.clip(self.coin(sums)[:, 0], 0.0, 1.0)
         found = np.zeros((len(sums), self.size, 3))
@@ -460,7 +452,7 @@ class JurySums:
                 parts = independent_plurality(k, p, wrong)
                 found[:, k - 1] += share[:, None] * np.stack(parts, axis=1)
         alone, shared, decided = np.moveaxis(found, 2, 0)
-        if coin or self.ties == "coin":
+        if self.ties == "coin":
             return shared
         return alone if self.ties == "wrong" else _over(alone, decided)
 
@@ -479,60 +471,10 @@ class JurySums:
             by_label.append((labels[:, label], (1 - p)[:, None] * split))
         return by_label
 
-    def narrowed(self, statistic: Statistic, *kinds: str) -> tuple[Ints, Statistic]:
-        """Return the columns of some kinds, and the statistic as a function of their sums alone."""
-        at = self.columns
-        kept = np.concatenate([np.arange(at[kind].start, at[kind].stop) for kind in kinds])
-
-        def of_kept(sums: Floats) -> Floats:
-            full = np.ones((len(sums), self.rows.shape[1]))
-            full[:, kept] = sums
-            return statistic(full)
-
-        return kept, of_kept
-
-    def design_effect(self, sums: Floats) -> Floats:
-        """Return 1 + (K - 1) r: the variance of K jurors' share of right votes over that of independent ones.
-
-        r is the correlation of two jurors' being right on an item, over pairs of votes.
-        """
-        right, votes, both, pairs = sums[:, self.columns["pairs"]].T
-        p = _over(right, votes)
-        return np.asarray(1 + (self.size - 1) * _over(_over(both, pairs) - p**2, p * (1 - p)))
-
-    def worth_by_accuracy(self, sums: Floats) -> Floats:
-        """Return how many independent jurors are as often right as K of these, ties by a coin; NaN if no number."""
-        target, p = self.coin(sums)[:, -1], self.coin(sums)[:, 0]
-        if self.listed:
-            return _first_reaching(self.independent(sums, coin=True), target)
-        low, high = np.zeros(len(sums)), np.full(len(sums), MOST_JURORS_WORTH)
-        defined = (p > 0.5) & (p < 1) & (target < 1)
-        safe = np.where(defined, p, 0.75)
-        for _ in range(45):
-            # I_p(a, a) with a = (k + 1) / 2 is Condorcet's chance for odd k, and rises between.
-            middle = np.sqrt((low + 1) * (high + 1)) - 1
-            reached = betainc((middle + 1) / 2, (middle + 1) / 2, safe) >= target
-            high, low = np.where(reached, middle, high), np.where(reached, low, middle)
-        return np.where(defined & (high < MOST_JURORS_WORTH), (low + high) / 2, np.nan)
-
 
 def _over(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(above, below)
     return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0))
-
-
-def _first_reaching(curve: Floats, target: Floats) -> Floats:
-    """Return where a curve over k = 1, 2, ... first reaches a target, in straight lines; NaN where it does not."""
-    rising = np.maximum.accumulate(curve, axis=1)
-    # Two jurors are as right as one but for rounding, which must not count as a step.
-    target = target - _ROUNDING
-    n = rising.shape[1]
-    at = (rising < target[:, None]).sum(axis=1)
-    ahead, behind = np.clip(at, 0, n - 1), np.clip(at - 1, 0, n - 1)
-    rows = np.arange(len(rising))
-    step = rising[rows, ahead] - rising[rows, behind]
-    part = np.divide(target - rising[rows, behind], step, out=np.zeros(len(rising)), where=step > 0)
-    return np.where(at >= n, np.nan, np.where(at == 0, 1.0, at + part))
 
 
 def _with_own_accuracies(jury: JurySums, cast: Floats, right: Floats, sizes: Ints) -> Floats:
@@ -544,7 +486,13 @@ def _with_own_accuracies(jury: JurySums, cast: Floats, right: Floats, sizes: Int
 
 
 def _curve(
-    jury: JurySums, totals: Floats, sizes: Ints, level: float, tokens: float | None, own: Floats
+    jury: JurySums,
+    totals: Floats,
+    votes: Floats,
+    sizes: Ints,
+    level: float,
+    tokens: float | None,
+    own: Floats,
 ) -> pd.DataFrame:
     """Return one row per size; see ``JuryCurve.curve``."""
     at, steps = sizes - 1, np.diff(sizes).astype(float)
@@ -564,7 +512,6 @@ def _curve(
     gain, price = ([np.split(part, ends)[which] for part in (values, low, high)] for which in (1, 2))
     limits = [share_limits(*jury.right_of(totals, int(k)), level) for k in sizes]
     whole, columns = jury.rows.sum(axis=0), jury.columns
-    votes = jury.rows[:, columns["pairs"]][:, 1]
     since = [np.concatenate([[np.nan], part]) for part in gain]
     table = pd.DataFrame(
         {
@@ -631,166 +578,6 @@ def _difference(
     return cluster_estimate(
         name, totals, statistic, n, level=level, bounds=(-1.0, 1.0), note=note, tested=False
     )
-
-
-def _worth_by_accuracy(
-    jury: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
-) -> Estimate | None:
-    """Return the number of independent jurors who are as often right; why there is none goes to `notes`."""
-    name = "equivalent number of independent jurors, by accuracy"
-    if not jury.listed and len(totals) > 1:
-        low, high = cluster_t(totals, lambda x: jury.coin(x)[:, 0], level=level).interval()
-        if low is not None and high is not None and low <= 0.5 <= high:
-            notes.append(
-                f"{name}, because one juror is right half of the time within error, and more "
-                "jurors add nothing"
-            )
-            return None
-    kept, statistic = jury.narrowed(jury.worth_by_accuracy, "items", "coin", "votes", "labels")
-    value = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
-    if not np.isfinite(value):
-        notes.append(
-            f"{name}, because no number of independent jurors of this competence reaches the panel's accuracy"
-        )
-        return None
-    return _resampled(name, totals[:, kept], statistic, value, len(jury.rows), level, n_boot, rng)
-
-
-def _worth_by_variance(
-    jury: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
-) -> Estimate | None:
-    """Return K over the design effect, with limits from those of the design effect: its quotients may be infinite."""
-    name = "equivalent number of independent jurors, by variance"
-    kept, statistic = jury.narrowed(jury.design_effect, "pairs")
-    effect = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
-    if not np.isfinite(effect):
-        notes.append(f"{name}, because all votes are right, or all are wrong")
-        return None
-    if effect <= _ROUNDING:
-        notes.append(
-            f"{name}, because the jurors' errors offset each other (their correlation is -1 / (jurors - 1) "
-            "or less)and no number of independent jurors varies as little"
-        )
-        return None
-    found = _resampled(name, totals[:, kept], statistic, effect, len(jury.rows), level, n_boot, rng)
-    value = jury.size / effect
-    if found.low is None or found.high is None or found.se is None:
-        return replace(found, value=value)
-    if found.low <= _ROUNDING:
-        least = (
-            "no upper limit; the jurors may equal any number of independent jurors from "
-            f"{jury.size / found.high:z.1f} on"
-        )
-        return replace(found, value=value, low=None, high=None, se=None, note=least)
-    low, high, se = jury.size / found.high, jury.size / found.low, found.se * value / effect
-    return replace(found, value=value, low=low, high=high, se=se)
-
-
-def _resampled(
-    name: str, totals: Floats, statistic: Statistic, value: float, n: int, level: float, n_boot: int,
-    rng: np.random.Generator,
-) -> Estimate:  # fmt: skip
-    """Return a statistic with percentile limits that hold it; without limits and why where there are none."""
-    made = Estimate(name=name, value=value, low=None, high=None, kind="percentile", n=n, level=level,
-                    n_clusters=len(totals))  # fmt: skip
-    if len(totals) < 2:
-        return replace(made, note=ONE_CLUSTER)
-    drawn = bootstrap_limits(totals, statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng)
-    low, high = drawn.interval()
-    if low is None or high is None:
-        return replace(made, note=drawn.reasons[0])
-    if high - low <= _ROUNDING * abs(value):
-        return replace(
-            made, note="every resample gives the same value, so the variation between clusters is unknown"
-        )
-    # Far out the replicates may lie to one side; the interval is made to hold the estimate.
-    return replace(made, low=min(low, value), high=max(high, value), se=float(drawn.se[0]), note=drawn.note)
-
-
-def _error_correlation(
-    cast: Floats, right: Floats, cluster: Ints, level: float, notes: list[str]
-) -> Estimate | None:
-    """Return the mean correlation of two jurors' being right, over pairs that both vary; or note why there is none."""
-    jurors = cast.shape[1]
-    if jurors > MOST_PAIRED:
-        notes.append(f"{jurors} jurors are too many to compare in pairs (at most {MOST_PAIRED})")
-        return None
-    one, two = np.triu_indices(jurors, 1)
-    both = cast[:, one] * cast[:, two]
-    x, y = right[:, one] * both, right[:, two] * both
-    rows = np.stack([both, x, y, x * y], axis=2)
-    kept = np.isfinite(_correlations(rows.sum(axis=0)[None])[0])
-    if not kept.any():
-        notes.append("no two jurors with shared items are both sometimes right and sometimes wrong")
-        return None
-    pairs = int(kept.sum())
-    totals = cluster_totals(rows[:, kept].reshape(len(rows), -1), cluster)
-
-    def mean(sums: Floats) -> Floats:
-        return np.asarray(_correlations(sums.reshape(len(sums), pairs, 4)).mean(axis=1))
-
-    left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs; in the others a juror never varies"
-    return _difference("correlation of two jurors' errors", totals, mean, len(cast), level, left_out)
-
-
-def _correlations(sums: Floats) -> Floats:
-    n, x, y, xy = np.moveaxis(sums, -1, 0)
-    cov, spread = n * xy - x * y, (n * x - x * x) * (n * y - y * y)
-    return np.asarray(
-        np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
-    )
-
-
-def _large_panel(
-    right: Ints, votes: Ints, cluster: Ints, level: float, n_refits: int, rng: np.random.Generator, note: str,
-    notes: list[str],
-) -> tuple[Estimate | None, Estimate | None]:  # fmt: skip
-    """Return the limit of a large panel and the gain per juror of two more, or note why there is none.
-
-    Right votes follow a mixture of two Beta-Binomials; a large panel is right where an item's chance of a right vote
-    is above one half. The law is fitted anew to each of `n_refits` resamples of clusters.
-    """
-    size = int(votes.max())
-    if size < 3:
-        notes.append(f"a law of right votes needs items with at least 3 votes; got at most {size}")
-        return None, None
-    cells, at = np.unique(np.column_stack([right, votes]), axis=0, return_inverse=True)
-    hits, cast = cells.T
-    per_item = np.zeros((len(right), len(cells)))
-    per_item[np.arange(len(right)), at.ravel()] = 1.0
-    fit = fit_beta_binomial_mixture(hits, cast, per_item.sum(axis=0), n_components=2, n_starts=20, rng=rng)
-    point = _limit_and_gain(fit.distribution, size)
-    totals = cluster_totals(per_item, cluster)
-    made = [
-        Estimate(name=name, value=float(value), low=None, high=None, kind="percentile", n=len(right), level=level,
-                 n_clusters=len(totals), note=ONE_CLUSTER)
-        for name, value in zip(("limit of a large panel", "gain per juror of two more"), point, strict=True)
-    ]  # fmt: skip
-    if len(totals) < 2:
-        return made[0], made[1]
-    weights = resampled_totals(totals, n_refits, rng)
-    batch = fit_beta_binomial_mixture_batch(
-        hits, cast, weights, n_components=2, n_starts=4, tol=1e-7, rng=rng
-    )
-    drawn = _limit_and_gain(batch.distribution, size)
-    how = f"from a fitted mixture, {n_refits} refits" + (f"; {note}" if note else "")
-    for i, estimate in enumerate(made):
-        low, high = np.quantile(drawn[:, i], [(1 - level) / 2, (1 + level) / 2])
-        if high - low < FLAT:
-            # Two equal limits are not an interval.
-            made[i] = replace(estimate, note=f"every refit gives the same value; {how}")
-            continue
-        # The fit to the data sits on a boundary that few resamples reach: the interval is made to hold it.
-        low, high = min(float(low), estimate.value), max(float(high), estimate.value)
-        made[i] = replace(estimate, low=low, high=high, se=float(drawn[:, i].std(ddof=1)), note=how)
-    return made[0], made[1]
-
-
-def _limit_and_gain(law: BetaBinomialMixture, size: int) -> Floats:
-    """Return the limit of a large panel and the gain per juror of two more, shape (..., 2)."""
-    above = 1.0 - (law.latent_cdf(0.5) + law.latent_cdf(0.5, side="left")) / 2
-    larger, now = (law.pmf(n) @ majority_is_right(n) for n in (size + 2, size))
-    return np.stack(np.broadcast_arrays(above, (larger - now) / 2), axis=-1)
 
 
 def best_juror(

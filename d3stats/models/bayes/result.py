@@ -249,6 +249,10 @@ class BayesFit(Result):
         """Whether R-hat < 1.01 and effective sample sizes > 400 for every parameter, without divergences."""
         return not self.problems
 
+    def _more(self, times: float) -> int:
+        """Return so many times the draws, at most ten times, in hundreds."""
+        return 100 * math.ceil(self.settings.draws * min(max(times, 2.0), 10.0) / 100)
+
     @cached_property
     def problems(self) -> tuple[str, ...]:
         """The defects of the draws, a sentence each; empty when there are none."""
@@ -262,13 +266,15 @@ class BayesFit(Result):
         if high.any():
             found.append(
                 f"R-hat must be < {RHAT_LIMIT}; it is up to {rows['rhat'].max():z.3f} for "
-                f"{_listed(rows.index[high])}; the chains disagree, so draw more or fit fewer components"
+                f"{_listed(rows.index[high])}; the chains disagree: ask with draws={self._more(2.0)} or fit fewer "
+                "components"
             )
         few = rows[["ess_bulk", "ess_tail"]].min(axis=1)
         if (few <= ESS_LIMIT).any():
             found.append(
                 f"effective draws must be > {ESS_LIMIT:g}; they are down to {few.min():z.0f} for "
-                f"{_listed(rows.index[few <= ESS_LIMIT])}: draw more"
+                f"{_listed(rows.index[few <= ESS_LIMIT])}: ask with "
+                f"draws={self._more(1.5 * ESS_LIMIT / max(few.min(), 1.0))}"
             )
         if self.divergences:
             found.append(

@@ -285,8 +285,8 @@ def counts_of(
                 "trials must be given unless successes is a Counts (of a log: log.counts()[round]); "
                 f"got successes of type {type(successes).__name__} and no trials"
             )
-        s = np.asarray(list(successes) if isinstance(successes, range) else successes)
-        n = np.asarray(trials)
+        s = np.asanyarray(list(successes) if isinstance(successes, range) else successes)
+        n = np.asanyarray(trials)
         counts = Counts.from_columns(s, np.broadcast_to(n, s.shape) if n.ndim == 0 else n, weights=weights)
     if (counts.trials == 0).any():
         cast = counts.trials > 0
