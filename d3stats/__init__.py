@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import sweep
     from d3stats.report.analysis import analyse
-    from d3stats.sources import as_trajectories
+    from d3stats.sources.opened import Opened, as_trajectories, open
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories
     from d3stats.worlds.draw import simulate
@@ -148,6 +148,7 @@ __all__ = [
     "Ladder",
     "LogWriter",
     "NoiseAwareKS",
+    "Opened",
     "Plan",
     "RoundCounts",
     "Study",
@@ -177,6 +178,7 @@ __all__ = [
     "jury_curve",
     "likelihood_ratio_test",
     "martingale_test",
+    "open",
     "plan",
     "plan_comparison",
     "planning",

@@ -1,4 +1,4 @@
-"""What was noticed while a source was read or a number computed: a sentence for people, with values for code."""
+"""Notes on how a source was read or a number computed: a sentence for people, with values for code."""
 
 from __future__ import annotations
 

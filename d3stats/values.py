@@ -523,9 +523,8 @@ _LONGEST_STATEMENT = 200
 def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True) -> str | None:
     """Return the one of `answers` that a text states in other words; None where it states none, or several.
 
-    A text states an answer in full-width, Cyrillic or Greek letters, in lower case, in brackets or with other signs
-    around it, as a number in words, or in a sentence: after "the answer is", or as the only one of the answers that
-    occurs as a word.
+    A text may write the answer in full-width, Cyrillic or Greek letters, in lower case, in brackets, or as a number in
+    words. It may also be a sentence. The answer then follows "the answer is", or it is the only one among the words.
 
     Parameters
     ----------
@@ -534,7 +533,7 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
     answers : collection of str
         The answers that there are.
     anywhere : bool
-        Whether an answer may stand anywhere in a sentence; without, only after "the answer is" or alone.
+        Whether an answer may be anywhere in a sentence; without, only after "the answer is" or alone.
 
     Returns
     -------

@@ -109,6 +109,9 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
                                       "answers in several spellings", "'A', 'a' and 1 more such answers"),
     "some votes in brackets": (changed(vote=lambda t: t["vote"].where(_rates(1, 0.5)(t), "(" + t["vote"] + ")")),
                                "answers in several spellings", "'.A.', 'A'"),
+    "half the votes in sentences": (changed(
+        vote=lambda t: t["vote"].where(_rates(1, 0.5)(t), "The answer is " + t["vote"] + ".")),
+        "votes that state an answer", r"state one \('The answer is .\.' says '.'"),
     "a debate in capitals": (lambda t: pd.concat([t, t[t["debate"] == "d5"].assign(debate="D3")], ignore_index=True),
                              "names in several spellings", "names of debates differ only .* case: 'D3', 'd3'"),
     "votes that are dashes": (changed(vote=lambda t: t["vote"].where(_rates(5, 0.9)(t), "-")),

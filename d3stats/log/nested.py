@@ -1,4 +1,4 @@
-"""Records that hold rounds or votes inside a question, as a researcher's dump does: one row per vote.
+"""Rows of records that hold rounds or votes inside a question, as a dump of debates does.
 
 Only keys that say what they hold are opened: those of rounds and those of votes. Anything else, such as the scores of
 a turn, stays a value of its own.
@@ -65,10 +65,10 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     name = "round" if plain(key) in _ROUND_KEYS else "agent"
     for number, held in _held(row[key]):
         for part in _parts(held, name):
-            known = {**own, **left, **part}
-            if name not in map(plain, part):
-                known[name] = number if name == "round" or isinstance(number, str) else f"agent {number}"
-            yield from rows_of(known)
+            named = {} if name in map(plain, part) else {name: number}
+            if name == "agent" and isinstance(number, int) and named:
+                named = {name: f"agent {number}"}
+            yield from rows_of({**own, **left, **named, **part})
 
 
 def _held(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""A source is opened here, once, whatever it is: a path, a frame, rows, a log in memory, arrays."""
+"""A source is opened here, once: a path, a frame, rows, a log in memory, arrays."""
 
 from __future__ import annotations
 

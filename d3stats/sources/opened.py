@@ -1,8 +1,8 @@
 """Open a source of debates or of items once: the only place that asks what a source is.
 
 A path, a glob, the name of a bundled log, a data frame, rows, a list of any of these, a log in memory and arrays all
-become one :class:`Opened`. It reads a file once and remembers what was read, so that several questions to one file
-(its debates, its items, its strata) open it one time, and any function takes it in place of the path.
+become one :class:`Opened`. It reads a file once and keeps what was read: debates, items and strata of one file are
+read one time. Any function takes an ``Opened`` in place of the path.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Kind = Literal["records", "table", "log", "arrays", "values"]
 
 
 class Reading(TypedDict, total=False):
-    """How a source is read; every function that takes one has these as keywords.
+    """Settings of reading a source; every function that takes a source has them as keywords.
 
     Attributes
     ----------
@@ -188,8 +188,8 @@ class Opened:
     def aside(self, column: Any) -> Opened:
         """Return the same source with a column set aside for strata.
 
-        It is the category of a log of debates, and no column of a table of items unless a function needs it for
-        something else too. Strata that are no column leave the source as it is.
+        The column is the category of a log of debates. Of a table of items it is no column any more, unless a function
+        needs it for something else too. Strata that are no column leave the source as it is.
         """
         if not isinstance(column, str):
             return self
@@ -386,8 +386,8 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     --------
     >>> import d3stats
     >>> log = d3stats.open("slm7")
-    >>> round(d3stats.agreement(log).to_frame().query("name == 'Fleiss kappa'")["value"].item(), 2)
-    0.82
+    >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.describe_rounds(log, n_boot=2, rng=1).n_rounds
+    (160, 3)
     """
     what, apply = _taken(source)
     for name, value in _given(reading).items():
