@@ -76,15 +76,20 @@ def test_the_findings_hold_the_tables_of_few_changes() -> None:
     assert fill(text, {"changes": few.shown_changes(table("changes")), "again": again}) == text
 
 
-def rejected_by_hand(change: Any, size: Any) -> Any:
+def rejected_by_hand(change: Any, size: Any, flips: Any) -> Any:
     """The default test of a comparison written once more, for many data sets (rows) of 0/1 values by cluster."""
-    items, g = size.sum(axis=1), size.shape[1]
-    mean = change.sum(axis=1) / items
-    error = np.sqrt(g / (g - 1) * ((change - mean[:, None] * size) ** 2).sum(axis=1)) / items
-    moved = size * (change != 0)
-    worth = moved.sum(axis=1) ** 2 / (moved**2).sum(axis=1)
-    df = np.where((change != 0).all(axis=1), g - 1, np.clip(worth, 2, g - 1))
-    return 2 * stdtr(df, -np.abs(mean / error)) <= 0.05
+    items, g = size.sum(axis=1, keepdims=True), size.shape[1]
+    mean, share = change.sum(axis=1, keepdims=True) / items, size / items
+    away, square = change - mean * size, (share**2).sum(axis=1)
+    left_out = (g - 1) / g * ((away / (items - size)) ** 2).sum(axis=1)
+    variance = flips.sum(axis=1) / items[:, 0] - mean[:, 0] ** 2
+    within = (away**2 / (size * (1 - share))).sum(axis=1) / variance
+    alike = np.minimum((within - g) / (items[:, 0] - g), 1)
+    by_items = variance * (alike * square + (1 - alike) / items[:, 0])
+    error = np.sqrt(np.maximum(left_out, by_items))
+    moved = np.minimum((share * (change != 0)).sum(axis=1) / square, (change != 0).sum(axis=1))
+    df = np.minimum(np.maximum(moved, 2), 1 / square - 1)
+    return 2 * stdtr(df, -np.abs(mean[:, 0] / error)) <= 0.05
 
 
 def test_the_cell_with_the_largest_size_keeps_it_by_a_second_implementation_of_the_rule() -> None:
@@ -92,7 +97,8 @@ def test_the_cell_with_the_largest_size_keeps_it_by_a_second_implementation_of_t
     for i in range(300):
         data = few.draw_changes(world, "geometric", 40, 20, 0.5, rng)
         sums = data.totals[:, 2:].T[:, None]
-        assert rejected_by_hand(*sums) == (data.change_t(0.95)[2] <= 0.05), i
+        moved = np.bincount(data.cluster, weights=data.first != data.second)[None]
+        assert rejected_by_hand(*sums, moved) == (data.change_t(0.95)[2] <= 0.05), i
     touch = 20 / (40 * few.mean_over_sizes("geometric", lambda n: n))
     for _ in range(20):
         size = few.sizes_of("geometric", (10_000, 40), rng)
@@ -100,8 +106,8 @@ def test_the_cell_with_the_largest_size_keeps_it_by_a_second_implementation_of_t
             1 + rng.binomial(size - 1, world["hit"])
         )
         up = np.where(rng.random(size.shape) < 0.5, world["aligned"], 1 - world["aligned"])
-        rejected.append(rejected_by_hand(2 * rng.binomial(flips, up) - flips, size).mean())
-    assert 0.05 < np.mean(rejected) <= 0.055, np.mean(rejected)
+        rejected.append(rejected_by_hand(2 * rng.binomial(flips, up) - flips, size, flips).mean())
+    assert 0.03 < np.mean(rejected) <= 0.055, np.mean(rejected)
 
 
 def test_the_study_covers_shares_near_one_in_ten_twenty_and_forty_clusters() -> None:
@@ -134,7 +140,7 @@ def test_a_small_run_covers_and_keeps_its_size(changed: int) -> None:
 
 
 @pytest.mark.parametrize("runs", [500, pytest.param(1_500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("changed", "least", "claims"), [(3, 0.06, 0.0), (20, 0.0, 0.075)])
+@pytest.mark.parametrize(("changed", "least", "claims"), [(3, 0.04, 0.0), (20, 0.0, 0.075)])
 def test_one_limit_misses_more_often_than_both_with_few_changes_on_one_side_and_claims_nothing(
     changed: int, least: float, claims: float, runs: int
 ) -> None:

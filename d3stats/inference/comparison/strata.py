@@ -201,7 +201,7 @@ class Strata(Result):
     >>> print(found.equality)
     do strata differ: F(1.96, 24.5) = 7.91, p = 0.00236
     >>> round(found.between, 3), round(found.mean.value, 3)
-    (0.135, 0.086)
+    (0.137, 0.09)
     >>> print(found.plot().get_xlabel())
     gain
     raw bars: 95 % cluster t

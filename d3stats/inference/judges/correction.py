@@ -40,6 +40,8 @@ __all__ = ["CorrectedRate", "CorrectedShares", "correct_counts", "correct_rate",
 
 Floats = NDArray[np.float64]
 ClosedKind = Literal["Lang-Reiczigel", "Fieller", "delta"]
+FEW_ERRORS = 5
+"""With fewer clusters in which the judge errs, of positives or of negatives, no interval over clusters is given."""
 CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"]
 
 
@@ -386,13 +388,22 @@ def _over_clusters(
         if rates.youden**2 <= t**2 * bb:
             raise rates.blind()
         ends = fieller(rates.numerator, rates.youden, aa, (both - aa - bb) / 2, bb, t)
-    found = _reported(rates, ends, error, label, level, totals if clustered else None)
+    why = ""
+    missed, found_wrongly = (int((totals[:, i] > totals[:, i + 1]).sum()) for i in (2, 4))
+    if min(missed, found_wrongly) < FEW_ERRORS:
+        what = "clusters" if clustered else "items"
+        why = (
+            f"no interval, because the judge misses a positive in {missed} calibration {what} and a negative "
+            f"in {found_wrongly}: with fewer than {FEW_ERRORS} its errors are not known"
+        )
+    found = _reported(rates, ends, error, label, level, totals if clustered else None, unknown=why)
     return replace(found, notes=notes + found.notes)
 
 
 def _reported(
-    rates: Rates, ends: tuple[float, float] | None, se: float, kind: str, level: float, totals: Floats | None
-) -> CorrectedRate:
+    rates: Rates, ends: tuple[float, float] | None, se: float, kind: str, level: float, totals: Floats | None,
+    *, unknown: str = "",
+) -> CorrectedRate:  # fmt: skip
     """Return a corrected rate within [0, 1] beside the rates that it is made of."""
     theta = rates.corrected
     value = min(max(theta, 0.0), 1.0)
@@ -402,6 +413,8 @@ def _reported(
     low = high = None
     if ends is None:
         said.append("no interval, because all clusters are equal")
+    elif unknown:
+        said.append(unknown)
     elif max(ends) < 0 or min(ends) > 1:
         said.append(
             f"no interval, because [{ends[0]:z.3f}, {ends[1]:z.3f}] lies outside [0, 1]; the judge's errors "

@@ -139,9 +139,15 @@ def test_items_as_their_own_clusters_give_nearly_the_independent_limits() -> Non
 def test_clusters_widen_the_interval_when_items_of_a_question_hang_together() -> None:
     judge, seen, label = arrays(130, 400, 85, 100, 92, 100)
     coarse = correct_rate(
-        judge, seen, label, cluster=np.arange(400) // 10, calibration_cluster=1000 + np.arange(200) // 5
+        judge, seen, label, cluster=np.arange(400) // 10, calibration_cluster=1000 + np.arange(200) % 40
     ).rate
     plain = correct_rate(judge, seen, label, kind="Fieller").rate
+    # The judge's 15 and 8 errors in 3 and 2 clusters do not show how it errs in others.
+    few = correct_rate(
+        judge, seen, label, cluster=np.arange(400) // 10, calibration_cluster=1000 + np.arange(200) // 5
+    ).rate
+    assert few.low is None
+    assert "misses a positive in 3 calibration clusters and a negative in 2" in few.note
     assert coarse.low is not None
     assert plain.low is not None
     assert coarse.low < plain.low
