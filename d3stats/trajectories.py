@@ -100,7 +100,7 @@ class Trajectories:
         Which debates a stopping rule ended, by the reasons in the log, although their run allowed more rounds. Their
         later rounds are unknown. None where the reasons of all ends are unknown; see :meth:`ended_early`.
     polled : ndarray of bool or None, shape (debates, rounds)
-        In which rounds those who only vote (:mod:`d3stats.polling`) were asked, so that their tokens are part of
+        In which rounds those who only vote (``d3stats.polling``) were asked, so that their tokens are part of
         ``tokens``. None where every vote is part of what an agent says to the others.
     poll_tokens, poll_tokens_in, poll_tokens_out : ndarray of float or None, shape (debates, rounds)
         The cost of asking them after a round, NaN where it is not known; with ``polled`` alone.

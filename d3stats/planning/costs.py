@@ -233,7 +233,7 @@ def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -
     """Return the cost of a run under a rule that stops after each round, a first column of 0; None when none is known.
 
     Who only votes is paid after every round where the rule reads votes, and else once, at the stop; see
-    :mod:`d3stats.polling`. A poll that was not made has no known cost. A debate with any other unrecorded round is NaN
+    ``d3stats.polling``. A poll that was not made has no known cost. A debate with any other unrecorded round is NaN
     throughout, so that every rule is charged on the same debates.
 
     Parameters

@@ -216,7 +216,7 @@ class Courtroom(World):
     side's defences, the other's last one and the last feedback. The judge reads the two defences of the round, as in
     the prompts of appendix F. With ``poll="end"`` the jury can be asked only when the debate is over, so that a rule
     that reads votes cannot be run. With ``poll="every_round"`` it can be asked after every round: such a rule pays for
-    that, any other rule for one jury at its stop (:mod:`d3stats.polling`).
+    that, any other rule for one jury at its stop (``d3stats.polling``).
 
     Parameters
     ----------

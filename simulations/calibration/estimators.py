@@ -614,7 +614,8 @@ def _jury(d: Data, rng: Generator) -> Outcomes:
         "all jurors - best": of(found.over_best, true["over best"]),
     }
     worth = found.effective
-    if worth is not None:
+    # A juror who is right on every item counts for nothing there, so that the truth would be another.
+    if worth is not None and worth.size == d.right.shape[1]:
         out |= {
             "error correlation": of(worth.correlation, true["phi"]),
             "effective jurors, Kish": of(worth.kish, min(true["kish"], worth.size)),
@@ -1173,6 +1174,7 @@ _BAYES = "d3stats.models.bayes."
 EXCEPTIONS: dict[str, str] = {
     "d3stats.analyse": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
+    INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",

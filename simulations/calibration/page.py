@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pandas as pd
+from estimators import ESTIMATORS
 
 HERE = Path(__file__).resolve().parent
 CONFIG = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
@@ -163,8 +164,8 @@ def misses(table: pd.DataFrame, wrong: pd.DataFrame) -> str:
         else:
             parts.append(f"{title} There are none.\n")
     rule = (
-        f"In {len(wrong)} of {len(table)} rows the coverage lies below .93 (at a level of 95 %), or the size of a test "
-        "above .065, by more than two Monte Carlo errors.\n"
+        f"In {len(wrong)} of {len(table)} rows the coverage lies below .93 (at a level of 95 %), or the size of a\n"
+        "test above .065, by more than two Monte Carlo errors.\n"
     )
     return "\n## Methods that miss in some cell\n\n" + rule + "\n" + "\n".join(parts)
 
@@ -202,6 +203,13 @@ def text(table: pd.DataFrame) -> str:
             sets=f"{int(pairs['replicates'].sum()):,}",
         )
     ]
+    planned = pairs["estimator"].map({e.name: e.replicates for e in ESTIMATORS})
+    short = int((pairs["replicates"] < planned).sum())
+    if short:
+        parts.append(
+            f"\n**A first look.** {short} of {len(pairs)} pairs of a method and a cell have fewer data sets than "
+            "planned,\nand their numbers are rough. `make calibration` measures the rest.\n"
+        )
     parts.append(misses(table, missed(table)))
     for family, (title, about) in FAMILIES.items():
         rows = found[found["family"] == family]
