@@ -504,7 +504,7 @@ def _ratings(table: pd.DataFrame) -> Numbers:
 
 def _jury(table: pd.DataFrame) -> Numbers:
     found = numbers(jury_curve(table, rng=1).to_frame(), ["name"])
-    return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se"))}
+    return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se", "p_value"))}
 
 
 def _cohen(table: pd.DataFrame) -> Numbers:

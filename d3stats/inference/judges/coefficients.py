@@ -160,9 +160,9 @@ def cohen_kappa(
         the greatest distance, "quadratic" one minus its square. The distance of numbers is their difference; other
         categories are a step apart in their order. A table is of the categories that occur, or of `categories`.
     kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
-        "classical" is the normal interval with the error of Fleiss, Cohen and Everitt (1969), items independent.
-        "cluster t" gives limits of a ratio (Fieller, 1954), with fewer degrees of freedom where a few items make up
-        most of the error.
+        "classical" takes items as independent: the normal interval with Fleiss, Cohen and Everitt's error (1969).
+        "cluster t" gives limits of a ratio (Fieller, 1954). It has fewer degrees of freedom where a few items
+        make up most of the error.
     level : float
         Coverage aimed at.
     n_boot, rng : int; Generator, int or None

@@ -36,6 +36,7 @@ KIND = "profile likelihood over all laws"
 FITS_AS_WELL = 0.1
 """Laws so near the largest log likelihood are taken to fit equally well."""
 _TOLERANCE = 0.05
+_SOLVED = 1e-7
 _MOST_CUTS = 80
 _MOST_STEPS = 5000
 _LEAST = 1e-300
@@ -144,7 +145,12 @@ class MixingLaws:
 
     def ends(self, low: Floats, high: Floats, drop: float) -> tuple[float, float]:
         """Return the least mean of `low` and the largest of `high` over laws at most `drop` below the best one."""
-        return -self._most(-low, drop), self._most(high, drop)
+        least, most = -self._most(-low, drop), self._most(high, drop)
+        # A linear program stops a rounding error short of the ends.
+        return (
+            float(low.min()) if least <= low.min() + _SOLVED else least,
+            float(high.max()) if most >= high.max() - _SOLVED else most,
+        )
 
     def _most(self, value: Floats, drop: float) -> float:
         """Return the largest mean of `value`, by linear programs and cuts where the likelihood falls too low."""
