@@ -25,6 +25,8 @@ __all__ = ["CHAPTERS", "JOBS", "PARTS", "Name", "names", "pages", "place", "writ
 
 JOBS: dict[str, tuple[str, ...]] = {
     "Read and count logs": (
+        "open",
+        "Opened",
         "as_trajectories",
         "Trajectories",
         "read_log",

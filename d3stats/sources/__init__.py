@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from d3stats.sources.opened import (
-    LogSource,
-    Opened,
-    Reading,
-    applies,
-    as_trajectories,
-    is_cube,
-    log_or_array,
-    open,
-    open_all,
-)
-
-__all__ = [
-    "LogSource",
-    "Opened",
-    "Reading",
-    "applies",
-    "as_trajectories",
-    "is_cube",
-    "log_or_array",
-    "open",
-    "open_all",
-]
+from d3stats.sources.opened import LogSource as LogSource
+from d3stats.sources.opened import Opened as Opened
+from d3stats.sources.opened import Reading as Reading
+from d3stats.sources.opened import applies as applies
+from d3stats.sources.opened import as_trajectories as as_trajectories
+from d3stats.sources.opened import is_cube as is_cube
+from d3stats.sources.opened import log_or_array as log_or_array
+from d3stats.sources.opened import open as open
+from d3stats.sources.opened import open_all as open_all

@@ -104,6 +104,8 @@ class Opened:
     kind : {"records", "table", "log", "arrays", "values"}
         Files of records; tables (files, frames, rows); logs in memory; arrays of votes; other values, such as one
         number per item.
+    value : object
+        The frame, log or arrays that were given; None for files.
     paths : tuple of str
         The files or globs, where there are any.
     reading : Reading
@@ -117,6 +119,15 @@ class Opened:
     Opened('slm7', table of 3,360 rows)
     >>> log.trajectories()
     Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
+    >>> log.has_records, len(log.log().turns), log.recorded().usable, len(log.checked().items), log.sheet().names[:2]
+    (True, 3360, False, 160, ['debate', 'question'])
+    >>> scores = d3stats.open(pd.DataFrame({"item": ["q1", "q2"], "correct": [1, 0], "task": ["math", "law"]}))
+    >>> items = Fields(("item",), ("item",), ("correct",), one_round=True)
+    >>> scores.is_log(items), scores.aside("task").items(items).frame.columns.tolist()
+    (False, ['item', 'correct'])
+    >>> given = d3stats.open(scores.value, columns={"item": "name"})
+    >>> given.lacking(), given.choosing({"item": "item"}).lacking()
+    ({'item'}, set())
     """
 
     name: str
@@ -386,8 +397,8 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     --------
     >>> import d3stats
     >>> log = d3stats.open("slm7")
-    >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.describe_rounds(log, n_boot=2, rng=1).n_rounds
-    (160, 3)
+    >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.replay(log, "fixed:1", n_boot=20, rng=1).baseline
+    (160, 'unanimity')
     """
     what, apply = _taken(source)
     for name, value in _given(reading).items():

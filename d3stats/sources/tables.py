@@ -206,7 +206,9 @@ def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
         if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in texts):
             continue
         if not sheet.may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
-            text = f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
+            text = (
+                f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
+            )
             text += "between thousands; they were not read as numbers: write them with a point, or without a comma"
             notes.append(
                 Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])
