@@ -192,8 +192,8 @@ def describe_scores(
         aspects = _aspects(table, t, groups, level)
         if human is not None:
             correlations = aspect_correlations(read, human, level=level, rng=rng)
-            told = {*notes, *(with_words(note, "scores: ") for note in notes)}
-            notes += [note for note in correlations.notes if note not in told]
+            known = {*notes, *(with_words(note, "scores: ") for note in notes)}
+            notes += [note for note in correlations.notes if note not in known]
     if human is not None and correlations is None:
         raise ValueError(
             f"human must come with a log of single responses ({RESPONSE!r}); got scores of {', '.join(t.sides[:5])}"

@@ -45,6 +45,7 @@ from d3stats.inference.comparison.pair_data import (
     said_p,
 )
 from d3stats.inference.comparison.power_laws import rising_root, t_power
+from d3stats.note import kind_of
 from d3stats.resampling.clusters import cluster_codes
 from d3stats.result import Result
 
@@ -326,7 +327,7 @@ def difference_of(
             chosen = "sign flip"
     difference = data.interval(kind, level, by_name[chosen].p_value)
     notes += disagreements(difference, tests, chosen)
-    if CUT in difference.note:
+    if kind_of(difference.note) == "cut limits":
         notes.append(CUT)
     return PairedDifference(
         difference=difference,
