@@ -115,8 +115,8 @@ def count_log(
     *paths, strict, missing_values, columns, encoding
         As in :func:`d3stats.log.read_log`.
     missing : {"exclude", "wrong"}
-        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
-        roles that never vote in the files are no trials.
+        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial in each round in
+        which some are asked; agents of roles that never vote in the files are no trials.
     workers : int
         Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
 
@@ -230,7 +230,7 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
         known = np.ones(len(items), dtype=np.bool_)
     if (key[1:] >= key[:-1]).all():
         begins = opens(key)
-        cells = key[begins]
+        cells, at = key[begins], np.cumsum(np.append(0, key[1:] != key[:-1]))[: len(key)]
         cast, rights = (np.add.reduceat(each, begins, dtype=np.int64) for each in (voted, right))
     else:
         cells, at = distinct(key, len(items) * n_rounds + 1)
@@ -241,10 +241,11 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
         role, agent = turns.coded("role"), turns.coded("agent")
         pairs = debate * len(agent.values) + agent.codes
         has_seat = voting_roles(role, voted)
-        if not has_seat.all():
-            pairs = pairs[has_seat[role.codes]]
-        sitting, _ = distinct(pairs, len(items) * len(agent.values))
+        seated = has_seat[role.codes]
+        sitting, _ = distinct(pairs[seated], len(items) * len(agent.values))
         trials = np.bincount(sitting // max(len(agent.values), 1), minlength=len(items))[of]
+        # Where nobody with a seat was asked, no vote is missing.
+        trials = trials * (np.bincount(at[seated], minlength=len(cells)) > 0)
     seen = (trials > 0) & known[of]
     of, number, rights, trials = of[seen], number[seen], rights[seen], trials[seen]
     step = np.flatnonzero((of[1:] == of[:-1]) & (number[1:] == number[:-1] + 1))
