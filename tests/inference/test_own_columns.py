@@ -190,7 +190,7 @@ def test_a_wide_table_without_items_is_read_alike_in_a_frame_and_in_a_file(tmp_p
     for k, table in enumerate((bare, named)):
         table.to_csv(tmp_path / f"{k}.csv", index=False)
     for source in (bare, tmp_path / "0.csv"):
-        assert as_ratings(source).raters == ("x", "y")
+        assert as_ratings(source).raters == ("x", "y", "model")
     for source in (named, tmp_path / "1.csv"):
         with pytest.raises(ValueError, match=r"must have a column 'item' .*columns=\{'item': 'my key'\}"):
             as_ratings(source)
