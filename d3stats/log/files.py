@@ -149,7 +149,7 @@ def open_bytes(file: LogFile) -> IO[bytes]:
     if not file.compressed:
         return raw
     unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
-    unpacked.myfileobj = raw  # closed with it
+    unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it
     return cast(IO[bytes], unpacked)
 
 

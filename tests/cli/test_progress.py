@@ -41,7 +41,7 @@ def test_a_watched_read_is_told_every_byte_and_gives_the_same(tmp_path: Path, pa
 def test_progress_waits_and_then_says_the_share_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 101.0, 104.0, 105.0, 110.0, 120.0, 121.0])
     said: list[str] = []
-    monkeypatch.setattr(output.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr("d3stats.cli.output.time.monotonic", lambda: next(times))
     progress = output.Progress(said.append, every=5.0)
     for done in (1, 10, 20, 25, 50, 100):
         progress("a.csv", done, 100)
