@@ -120,7 +120,7 @@ def correlation(
     kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
         "fisher" takes pairs as independent. It and the two t kinds are Student's limits on Fisher's z, with an error
         from the data (linearised, or a jackknife), but at least that of scores with the same ties and the correlation
-        of the limit; the p-value has that of unrelated scores. With `within` the limits are those of a mean. By default
+        of the limit. The p-value has that of unrelated scores. With `within` the limits are those of a mean. By default
         "fisher" without `within` and `cluster`, else "cluster t". No kind gives limits over all pairs where fewer than
         six clusters (or pairs) hold another score than the commonest one, of x or of y; the p-value stays.
     level : float
@@ -379,8 +379,8 @@ def _rare(x: Floats, y: Floats, cluster: Codes) -> str:
 class Least:
     """The least error on Fisher's z that scores with these ties can have.
 
-    Where cells have probabilities p q (1 + t a b), a and b the standardised ranks of the two scores, the product a b has
-    mean t and mean square 1 + t E(a^3) E(b^3): with two rare scores related scores vary more than unrelated ones.
+    Where cells have probabilities p q (1 + t a b), a and b the standardised ranks of the two scores, their product has
+    mean t and mean square 1 + t E(a^3) E(b^3). So related scores with two rare levels vary more than unrelated ones.
     """
 
     null: float
