@@ -119,7 +119,7 @@ def correlation(
         What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
     kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
         "fisher" takes pairs as independent. It and the two t kinds are Student's limits on Fisher's z, with an error
-        from the data (linearised, or a jackknife), but at least that of scores with the same ties and the correlation
+        from the data (linearised, or a jackknife). It is at least that of scores with the same ties and the correlation
         of the limit. The p-value has that of unrelated scores. With `within` the limits are those of a mean. By default
         "fisher" without `within` and `cluster`, else "cluster t". No kind gives limits over all pairs where fewer than
         six clusters (or pairs) hold another score than the commonest one, of x or of y; the p-value stays.
