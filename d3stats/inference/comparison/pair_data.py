@@ -187,7 +187,7 @@ class PairData:
 
     @cached_property
     def too_unequal(self) -> str:
-        """Why clusters of these sizes carry no interval and no test; "" where they do."""
+        """The reason for no interval and no test of clusters of these sizes; "" where they have both."""
         return too_unequal(self.totals[:, _ITEMS]) if self.n_clusters > 1 else ""
 
     @property
