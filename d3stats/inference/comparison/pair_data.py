@@ -197,13 +197,14 @@ class PairData:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom of the difference's t: what the clusters are worth, less one, at most those that stand out.
+        """Degrees of freedom of the difference's t: what the clusters are worth, less one, or fewer.
 
         Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
-        are, nor does one whose items all changed as most items did. So the number is at most that of the other clusters
-        and their share of the items times what all are worth; of right or wrong items also what clusters are worth by
-        their distance from the usual change. It is at least 2, unless all are worth less than 3. Without the part on
-        the usual change, 95 % limits cover .85 where nine of ten items are gains in 20 questions of five (ICC .9).
+        are, nor does one whose items all changed as most items did. So the number is at most that of the other
+        clusters, and at most their share of the items times what all are worth. Of right or wrong items it is also at
+        most what clusters are worth by their distance from the usual change. It is at least 2, unless all clusters are
+        worth less than 3. Without the part on the usual change, 95 % limits cover .85 where nine of ten items are gains
+        in 20 questions of five (ICC .9).
         """
         items, change = self.totals[:, _ITEMS], self.totals[:, _CHANGE]
         kish, apart = effective_clusters(items), math.inf
@@ -217,7 +218,7 @@ class PairData:
 
     @cached_property
     def _usual_changes(self) -> list[float]:
-        """The most frequent changes of right or wrong items; of other values the one that over half of the items have."""
+        """The commonest changes of right or wrong items; of other values the one that over half of the items have."""
         values, times = np.unique(self.second - self.first, return_counts=True)
         least = 0.0 if self.binary else self.n_items / 2
         found: list[float] = values[(times == times.max()) & (times > least)].tolist()
