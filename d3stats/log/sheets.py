@@ -30,6 +30,7 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import Coded, Coder, Ints
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
+from d3stats.note import FIRST_SHEET, Note
 
 if TYPE_CHECKING:
     import duckdb
@@ -409,7 +410,8 @@ def _unpacked(path: Path) -> int:
 
 def _first_sheet(book: Any) -> str:
     others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-    return f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
+    text = f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
+    return Note(text, kind=FIRST_SHEET, about=str(book.worksheets[0].title))
 
 
 def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int:
