@@ -115,8 +115,8 @@ def count_log(
     *paths, strict, missing_values, columns, encoding
         As in :func:`d3stats.log.read_log`.
     missing : {"exclude", "wrong"}
-        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
-        roles that never vote in the files are no trials.
+        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial in each round in
+        which some are asked; agents of roles that never vote in the files are no trials.
     workers : int
         Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
 
