@@ -202,7 +202,7 @@ class PairData:
 
         Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
         are, nor does one whose items all changed as most items did. So the number is at most that of the other
-        clusters, and at most their share of the items times what all are worth. Of right or wrong items it is also at
+        clusters, and at most their share of the items times what all are worth. For right or wrong items it is also at
         most what clusters are worth by their distance from the usual change. It is at least 2, unless all clusters are
         worth less than 3. Without the part on the usual change, 95 % limits cover .85 where nine of ten items are gains
         in 20 questions of five (ICC .9).
