@@ -99,7 +99,8 @@ class ClusterT:
     ) -> Estimate:
         """Return one value as an :class:`~d3stats.estimate.Estimate`, its limits cut at `bounds`.
 
-        The note ends in why there is no interval, where there is none; `tested` keeps the p-value.
+        The note ends in why there is no interval, where there is none; `tested` keeps the p-value. The error is 0 where
+        every cluster gives the same value, and None where clusters do not show it.
         """
         low, high = self.interval(value)
         why = self.reasons[value]
@@ -110,7 +111,7 @@ class ClusterT:
             high=None if high is None else min(high, bounds[1]),
             kind="cluster t" if self.error == "linearised" else "jackknife t",
             n=n,
-            se=None if why else float(self.se[value]),
+            se=None if why and why != ALIKE else float(self.se[value]),
             level=self.level,
             n_clusters=self.n_clusters,
             p_value=None if why or not tested else float(self.p_value[value]),

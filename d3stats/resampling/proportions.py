@@ -263,14 +263,14 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     if n_clusters < 2:
         return ShareLimits(None, None, None, WILSON, ONE_CLUSTER)
     note = f"only {n_clusters} clusters" if n_clusters < FEW_CLUSTERS else ""
+    if why := too_unequal(below):
+        return ShareLimits(None, None, None, WILSON, why)
     value = min(float(above.sum()) / size, 1.0)
     short = below - above if value > 0.5 else above
     if not (short > _ROUNDING * below).any():
         edge = float(betaincinv(1.0, n_clusters, (1 + level) / 2))
         low, high = (1 - edge, 1.0) if value > 0.5 else (0.0, edge)
         return ShareLimits(low, high, None, EXACT, note)
-    if why := too_unequal(below):
-        return ShareLimits(None, None, None, WILSON, why)
     away = above - value * below
     spread = value * (1 - value)
     se, df = left_out_error(away / size, below), degrees_of_freedom(below)

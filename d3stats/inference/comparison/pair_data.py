@@ -198,17 +198,32 @@ class PairData:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom of the difference's t: what the clusters are worth, less one, at most those that changed.
+        """Degrees of freedom of the difference's t: what the clusters are worth, less one, or fewer.
 
         Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
-        are. So the number is at most that of clusters that changed, and at most their share of the items times what all
-        are worth; at least 2, unless all are worth less than 3.
+        are, nor does one whose items all changed as most items did. So the number is at most that of the other
+        clusters, and at most their share of the items times what all are worth. For right or wrong items it is also at
+        most what clusters are worth by their distance from the usual change. It is at least 2, unless all clusters are
+        worth less than 3. Without the part on the usual change, 95 % limits cover .85 where nine of ten items are gains
+        in 20 questions of five (ICC .9).
         """
-        items = self.totals[:, _ITEMS]
-        held = float(items[self.totals[:, _CHANGE] != 0].sum() / items.sum())
-        return min(
-            degrees_of_freedom(items), max(min(held * effective_clusters(items), self.changed), _LEAST_DF)
-        )
+        items, change = self.totals[:, _ITEMS], self.totals[:, _CHANGE]
+        kish, apart = effective_clusters(items), math.inf
+        for value in (0.0, *self._usual_changes):
+            distance = np.abs(change - value * items)
+            other = distance > _ROUNDING * items
+            apart = min(apart, float(items[other].sum() / items.sum()) * kish, int(other.sum()))
+            if self.binary and value in self._usual_changes:
+                apart = min(apart, effective_clusters(distance))
+        return min(degrees_of_freedom(items), max(apart, _LEAST_DF))
+
+    @cached_property
+    def _usual_changes(self) -> list[float]:
+        """The commonest changes of right or wrong items; of other values the one that over half of the items have."""
+        values, times = np.unique(self.second - self.first, return_counts=True)
+        least = 0.0 if self.binary else self.n_items / 2
+        found: list[float] = values[(times == times.max()) & (times > least)].tolist()
+        return found
 
     @cached_property
     def se(self) -> float:
@@ -255,6 +270,14 @@ class PairData:
             self.totals, ratios((_CHANGE, _ITEMS)), n_boot=self.n_boot, rng=self.generator(0), errors=True
         )
 
+    @cached_property
+    def alike(self) -> bool:
+        """Whether several clusters changed alike, so that the error is 0."""
+        if self.n_clusters < 2 or self.too_unequal:
+            return False
+        found = next(iter(self._found.values()), None) or self.t(0.95)
+        return self.agree or (found is not None and bool(found.reasons[_CHANGE]))
+
     def why_no_spread(self) -> str:
         """Say why no interval of the difference can be had; "" when one can."""
         change = self.totals[:, _CHANGE]
@@ -290,7 +313,9 @@ class PairData:
         kind = checked_kind(kind)
         reason = self._why_no_tango() if kind == "Tango" else self.why_no_spread()
         low, high, se = None, None, None
-        if not reason and kind == "Tango":
+        if reason and self.alike:
+            se = 0.0
+        elif not reason and kind == "Tango":
             low, high = score_limits(*self.gained_lost, self.n_items, level)
         elif not reason and kind == "cluster t":
             (low, high, _), se = self.change_t(level), self.se

@@ -5,10 +5,11 @@ Pairing removes the difficulty of items from the error, which is that of the dif
 because items of one question are correlated. Assumptions: clusters are a sample of those that the claim is about, and
 independent of each other.
 
-Interval and p-value are one method: Student's t with the clustered error and as many degrees of freedom as the
-clusters that changed are worth, counted in clusters of equal size (Kish, 1965). The usual clusters - 1 counts clusters
-that say nothing of how large changes are: with 5 items gained of 100 and none lost its interval is .050 [.007, .093],
-where flipping signs gives p = .0625. With 5 degrees of freedom it is [-.006, .106] and p = .071.
+Interval and p-value are one method: Student's t with the clustered error. Its degrees of freedom are what the clusters
+are worth that changed, and changed otherwise than most items did, counted in equal clusters (Kish, 1965). The usual
+clusters - 1 counts clusters that say nothing of how large changes are: with 5 items gained of 100 and none lost its
+interval is .050 [.007, .093], where flipping signs gives p = .0625. With 5 degrees of freedom it is [-.006, .106] and
+p = .071.
 ``simulations/interval_coverage`` has its coverage and size.
 
 References

@@ -47,9 +47,9 @@ from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.note import warning
 from d3stats.plausibility import names_alike
-from d3stats.resampling.cluster_t import ROUGH, UNDEFINED, cluster_estimate, student_limits
+from d3stats.resampling.cluster_t import cluster_estimate, student_limits
 from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
-from d3stats.resampling.degrees import UNEQUAL
+from d3stats.resampling.degrees import effective_clusters
 from d3stats.resampling.proportions import EXACT, WILSON
 from d3stats.result import Result
 from d3stats.values import canonical
@@ -178,10 +178,11 @@ class Strata(Result):
         Share of a stratum's own estimate in the shrunken one, on average over tau; the rest is the common mean's.
     mean : Estimate or None
         Mean over strata, each counted by its precision, with the t interval of Hartung and Knapp (strata - 1 degrees).
+        Its p-value tests the same null as `p_values`; None where these compare with the other strata.
     between : float or None
         Standard deviation of the true values between strata, tau (Paule and Mandel).
     between_low, between_high : float or None
-        Its limits (Q profile, Viechtbauer, 2007).
+        Its limits (Q profile, Viechtbauer, 2007; the lower one by an F, because sampling variances are estimated).
     equality : EqualityTest
         The test that all strata have the same value.
     null : str
@@ -601,6 +602,7 @@ def by_stratum(
     kept = labels.codes >= 0
     whole = {e.name: e for e in measure(kept)}
     every = [(name, labels.rows(code)) for code, name in enumerate(labels.names)]
+    unequal = {name: _worth(cluster[rows]) for name, rows in every}
     made: dict[str, dict[str, Estimate]] = {}
     for name, rows in every:
         try:
@@ -618,8 +620,14 @@ def by_stratum(
             cut = bounds if isinstance(bounds, tuple) else bounds.get(quantity, (-np.inf, np.inf))
             if any(e.kind in {WILSON, EXACT} for e in (overall, *raw)):
                 cut = (max(cut[0], 0.0), min(cut[1], 1.0))  # a share, whatever the caller knew of it
-            found.append(_combined(quantity, labels.column, raw, overall, cut, null, said, unit))
+            found.append(_combined(quantity, labels.column, raw, overall, cut, null, said, unit, unequal))
     return tuple(found)
+
+
+def _worth(cluster: Ints) -> float:
+    """Return the number of equal clusters that these are worth over their number; 1 where sizes are equal."""
+    sizes = np.unique(cluster, return_counts=True)[1]
+    return effective_clusters(sizes) / len(sizes)
 
 
 def _checked(labels: Labels, cluster: Ints, unit: str, names: Sequence[str]) -> list[str]:
@@ -668,21 +676,25 @@ def _some(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """Values of strata, their sampling variances (NaN where unknown), and the clusters that they rest on."""
+    """Values of strata, their sampling variances (NaN where unknown), and the equal clusters that they are worth."""
 
     value: Floats
     variance: Floats
     size: Floats
 
     @classmethod
-    def of(cls, raw: Sequence[Estimate]) -> _Spread:
-        size = [float(e.n if e.n_clusters is None else e.n_clusters) for e in raw]
+    def of(cls, raw: Sequence[Estimate], unequal: Sequence[float]) -> _Spread:
+        """Read estimates; `unequal` is the share of each stratum's clusters that they are worth (Kish, 1965)."""
+        size = [
+            (e.n if e.n_clusters is None else e.n_clusters) * share
+            for e, share in zip(raw, unequal, strict=True)
+        ]
         return cls(np.array([e.value for e in raw]), np.array([_variance(e) for e in raw]), np.array(size))
 
     @property
     def free(self) -> Floats:
         """Degrees of freedom of each variance, 0 where it is unknown."""
-        return np.where(np.isnan(self.variance), 0.0, self.size - 1)
+        return np.where(np.isnan(self.variance), 0.0, np.maximum(self.size - 1, 1.0))
 
     @property
     def pooled(self) -> Floats:
@@ -731,12 +743,11 @@ def _trigamma_inverse(value: float) -> float:
 
 
 def _variance(e: Estimate) -> float:
-    """Return the sampling variance: 0 where all clusters are alike, NaN where a single cluster shows none."""
+    """Return the sampling variance: 0 where all clusters are alike, NaN where clusters show none."""
     if e.se is not None:
         return e.se**2
-    alone = e.n if e.n_clusters is None else e.n_clusters
-    unknown = any(why in e.note for why in (UNDEFINED, ROUGH, UNEQUAL))
-    return np.nan if alone < 2 or unknown else 0.0
+    # A share of which none or all succeed has limits without an error.
+    return 0.0 if e.kind == EXACT and e.low is not None else np.nan
 
 
 def _combined(
@@ -748,13 +759,14 @@ def _combined(
     null: float | None,
     notes: list[str],
     unit: str,
+    unequal: Mapping[str, float],
 ) -> Strata:
-    spread, level = _Spread.of(raw), overall.level
+    spread, level = _Spread.of(raw, [unequal[e.name] for e in raw]), overall.level
     tested = null is not None and any(e.p_value is not None for e in raw)
     p_values = [e.p_value for e in raw] if tested else _against_others(spread)
     known = [1.0 if p is None else p for p in p_values]
     adjusted = {family: adjust(known, family) for family in ("holm", "bh")}
-    fitted = _shrunken(spread, raw, level, bounds)
+    fitted = _shrunken(spread, raw, level, bounds, null if tested else None)
     if fitted is None and len(raw) > 1:
         why = (
             f"fewer than {LEAST_STRATA} strata do not show how strata vary"
@@ -857,7 +869,7 @@ class _Fit:
 
 
 def _shrunken(
-    spread: _Spread, raw: Sequence[Estimate], level: float, bounds: tuple[float, float]
+    spread: _Spread, raw: Sequence[Estimate], level: float, bounds: tuple[float, float], null: float | None
 ) -> _Fit | None:
     k = len(raw)
     if k < LEAST_STRATA or not (spread.pooled > 0).all():
@@ -879,21 +891,22 @@ def _shrunken(
         }
         made.append(replace(e, kind="equal-tailed posterior", p_value=None, note="", **shown))
     se = float(1 / np.sqrt(precision.sum()))
-    low, high, p = student_limits(mean, se, k - 1, level)
-    n, clusters = sum(e.n for e in raw), int(spread.size.sum())
+    shift = 0.0 if null is None else null
+    low, high, p = student_limits(mean - shift, se, k - 1, level)
+    n, clusters = sum(e.n for e in raw), sum(e.n if e.n_clusters is None else e.n_clusters for e in raw)
     centre = Estimate(
         name="mean of the strata",
         value=mean,
         se=se,
-        low=max(low, bounds[0]),
-        high=min(high, bounds[1]),
+        low=max(low + shift, bounds[0]),
+        high=min(high + shift, bounds[1]),
         level=level,
         kind="Hartung-Knapp t",
         n=n,
         n_clusters=clusters,
-        p_value=p,
+        p_value=None if null is None else p,
     )
-    return _Fit(tau2, *_limits_of_tau(spread.value, variance, level), centre, tuple(made), own)
+    return _Fit(tau2, *_limits_of_tau(spread.value, variance, free, level), centre, tuple(made), own)
 
 
 def _posterior(
@@ -973,9 +986,15 @@ def paule_mandel(value: Floats, variance: Floats) -> float:
     return _root(len(value) - 1.0, value, variance)
 
 
-def _limits_of_tau(value: Floats, variance: Floats, level: float) -> tuple[float, float]:
-    from scipy.special import chdtri
+def _limits_of_tau(value: Floats, variance: Floats, free: Floats, level: float) -> tuple[float, float]:
+    """Return the limits of tau (Q profile), the lower one by an F, because variances of few questions are estimates.
 
-    free = len(value) - 1
-    high, low = (float(chdtri(free, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
+    With the chi-square that known variances have, 95 % limits hold a tau of 0 in .73 to .79 of samples with two
+    questions in each stratum, and in .94 with five.
+    """
+    from scipy.special import chdtri, fdtri
+
+    k = len(value) - 1
+    high = k * float(fdtri(k, float(free.min()), (1 + level) / 2))
+    low = float(chdtri(k, (1 + level) / 2))
     return float(np.sqrt(_root(high, value, variance))), float(np.sqrt(_root(low, value, variance)))

@@ -5,13 +5,17 @@ theta = (p + Sp - 1) / (Se + Sp - 1). It assumes that the judge errs on the stud
 the label; the calibration set may be chosen by label. When it is a random part of the study,
 :func:`~d3stats.prediction_powered_mean` assumes less and is narrower.
 
-Intervals: ``Lang-Reiczigel`` (independent items; adds z^2/2 and 1 to the counts, and holds near 0 and 1), ``Fieller``
-(inverts the test of a - theta b = 0; clusters allowed), ``delta`` (symmetric; too short near 0 and 1), and bootstraps.
+Intervals of independent items: ``Lang-Reiczigel`` (adds z^2/2 and 1 to the counts, and holds near 0 and 1),
+``Fieller`` (inverts the test of a - theta b = 0), ``delta`` (symmetric; too short near 0 and 1). Over clusters
+``MOVER`` inverts the test of p + Sp - 1 = theta (Se + Sp - 1), with limits made of each share's own cluster Wilson
+limits. So a judge who has not erred yet is not taken to be always right, and one that hardly separates the labels gets
+wide limits. Bootstraps go with both.
 
 References
 ----------
 Rogan and Gladen (1978), American Journal of Epidemiology 107, 71. Lang and Reiczigel (2014), Preventive Veterinary
-Medicine 113, 13. Fieller (1954), J. R. Stat. Soc. B 16, 175.
+Medicine 113, 13. Fieller (1954), J. R. Stat. Soc. B 16, 175. Zou and Donner (2008), Statistics in Medicine 27, 1693
+(MOVER).
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from d3stats.inference.judges.labelled import (
     refuse_scores,
 )
 from d3stats.note import with_words
-from d3stats.resampling import bootstrap_limits, cluster_totals, clustered_share, share
+from d3stats.resampling import bootstrap_limits, cluster_totals, clustered_share, share, share_limits
 from d3stats.result import EstimatesResult
 
 __all__ = ["CorrectedRate", "CorrectedShares", "correct_counts", "correct_rate", "correct_shares"]
@@ -42,8 +46,12 @@ __all__ = ["CorrectedRate", "CorrectedShares", "correct_counts", "correct_rate",
 Floats = NDArray[np.float64]
 ClosedKind = Literal["Lang-Reiczigel", "Fieller", "delta"]
 FEW_ERRORS = 5
-"""With fewer clusters in which the judge errs, of positives or of negatives, no interval over clusters is given."""
-CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"]
+"""With fewer clusters (or items) in which the judge errs, of positives or of negatives, no bootstrap is given."""
+CorrectionKind = Literal[
+    "Lang-Reiczigel", "Fieller", "delta", "MOVER", "percentile", "basic", "bca", "studentised"
+]
+_STEPS = 400
+"""Shares from 0 to 1 that are tested before limits are found between two of them."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +188,9 @@ def correct_rate(
         Verdict and label of items that are *not* among the study's; pairs with one missing are left out.
     cluster, calibration_cluster : array, optional
         The question of each item; a question may occur in both.
-    kind : {"Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"}, optional
-        By default "Lang-Reiczigel", and "Fieller" with clusters; the last four are bootstraps of clusters.
+    kind : {"Lang-Reiczigel", "Fieller", "delta", "MOVER", "percentile", "basic", "bca", "studentised"}, optional
+        By default "Lang-Reiczigel", and "MOVER" with clusters; the first three need independent items, and the last
+        four are bootstraps of clusters.
     level : float
         Level of the intervals, in (0, 1).
     n_boot, rng : int; Generator, int or None
@@ -215,11 +224,11 @@ def correct_rate(
     codes = common_codes(
         [("cluster", cluster, study.size), ("calibration_cluster", calibration_cluster, seen.size)]
     )
-    chosen = kind if kind is not None else ("Lang-Reiczigel" if codes is None else "Fieller")
+    chosen = kind if kind is not None else ("Lang-Reiczigel" if codes is None else "MOVER")
     choice("kind", chosen, get_args(CorrectionKind))
-    if chosen == "Lang-Reiczigel" and codes is not None:
+    if chosen in get_args(ClosedKind) and codes is not None:
         raise ValueError(
-            "kind must not be 'Lang-Reiczigel' with clusters, which assumes independent items; got both"
+            f"kind must not be {chosen!r} with clusters, which assumes independent items; got both"
         )
     kept, whole = ~np.isnan(study), ~(np.isnan(seen) | np.isnan(label))
     notes = tuple(
@@ -297,11 +306,8 @@ class Rates:
         half = z * more.delta_error()
         return centre - half, centre + half
 
-    def refuse_blind(self, z: float) -> None:
-        """Refuse an empty study or calibration set, and a judge that is not known to tell positives from negatives.
-
-        The judge tells them if Se + Sp - 1 is `z` errors above 0, with one success and one failure added to each.
-        """
+    def refuse_empty(self) -> None:
+        """Refuse an empty study or calibration set."""
         if self.n < 1:
             raise ValueError("the study must have a judged item; got none")
         for what, size, rate in (
@@ -312,6 +318,13 @@ class Rates:
                 raise ValueError(
                     f"the calibration set must hold {what}, because otherwise the {rate} is unknown; got none"
                 )
+
+    def refuse_blind(self, z: float) -> None:
+        """Refuse an empty study or calibration set, and a judge that is not known to tell positives from negatives.
+
+        The judge tells them if Se + Sp - 1 is `z` errors above 0, with one success and one failure added to each.
+        """
+        self.refuse_empty()
         more = self.adjusted(z)
         _, se, sp = more.variances()
         if more.youden <= z * np.sqrt(se + sp):
@@ -353,42 +366,30 @@ def _over_clusters(
 ) -> CorrectedRate:
     """Return the corrected rate with an interval over clusters, or over items as their own clusters."""
     rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
-    rates.refuse_blind(_normal_quantile(level))
+    if kind == "MOVER":
+        rates.refuse_empty()
+    else:
+        rates.refuse_blind(_normal_quantile(level))
     if len(totals) < 2:
         raise ValueError("clusters must be at least 2, because one cluster shows no variation; got 1")
     # Influences of the apparent rate, the sensitivity and the specificity, cluster by cluster.
-    p, se, sp = (
+    p, se, sp = influences = [
         (totals[:, i + 1] - k / m * totals[:, i]) / m
         for i, (k, m) in zip((0, 2, 4), rates.parts, strict=True)
-    )
+    ]
     scarce = totals[:, 2] + totals[:, 4] > 0
     se_b, df_b = error_of_two_samples(se + sp, scarce)
-    if rates.youden <= float(stdtrit(df_b, (1 + level) / 2)) * se_b:
+    if rates.youden <= (0.0 if kind == "MOVER" else float(stdtrit(df_b, (1 + level) / 2)) * se_b):
         raise rates.blind()
     theta = rates.corrected
-    error, df = error_of_two_samples(p + sp - theta * (se + sp), scarce)
-    error /= rates.youden
-    t = float(stdtrit(df, (1 + level) / 2))
-    label = f"{kind}, clustered"
-    notes: tuple[str, ...] = ()
-    ends: tuple[float, float] | None
-    if kind not in get_args(ClosedKind):
-        drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]
-        low, high = drawn.interval()
-        ends = None if low is None or high is None or error == 0.0 else (low, high)
-        label, notes = kind, (drawn.note,) if drawn.note else ()
-    elif error == 0.0:
-        ends = None
-    elif kind == "delta":
-        ends = theta - t * error, theta + t * error
-    else:
-        aa, bb, both = (
-            error_of_two_samples(x, scarce)[0] ** 2 for x in (p + sp, se + sp, p + sp + (se + sp))
-        )
-        # The degrees are those at the estimate; the determinant may be short of b^2 > t^2 bb by their change.
-        if rates.youden**2 <= t**2 * bb:
-            raise rates.blind()
-        ends = fieller(rates.numerator, rates.youden, aa, (both - aa - bb) / 2, bb, t)
+    error = error_of_two_samples(p + sp - theta * (se + sp), scarce)[0] / rates.youden
+    own = totals if clustered else None
+    if kind == "MOVER":
+        ends, why = _agreeing_shares(totals, rates, np.array(influences), level)
+        return _reported(rates, ends, error, kind, level, own, unknown=why)
+    drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]
+    low, high = drawn.interval()
+    found_ends = None if low is None or high is None or error == 0.0 else (low, high)
     why = ""
     missed, found_wrongly = (int((totals[:, i] > totals[:, i + 1]).sum()) for i in (2, 4))
     if min(missed, found_wrongly) < FEW_ERRORS:
@@ -397,8 +398,55 @@ def _over_clusters(
             f"no interval, because the judge misses a positive in {missed} calibration {what} and a negative "
             f"in {found_wrongly}: with fewer than {FEW_ERRORS} its errors are not known"
         )
-    found = _reported(rates, ends, error, label, level, totals if clustered else None, unknown=why)
-    return replace(found, notes=notes + found.notes)
+    found = _reported(rates, found_ends, error, kind, level, own, unknown=why)
+    return replace(found, notes=((drawn.note,) if drawn.note else ()) + found.notes)
+
+
+def _agreeing_shares(
+    totals: Floats, rates: Rates, influences: Floats, level: float
+) -> tuple[tuple[float, float], str]:
+    """Return the least and the largest share in [0, 1] that the data agree with, or why there are no limits.
+
+    A share theta agrees where the MOVER limits of p - theta Se + (1 - theta) Sp - (1 - theta) hold 0.
+    """
+    limits = [share_limits(totals[:, i + 1], totals[:, i], level) for i in (0, 2, 4)]
+    for what, found in zip(("study", "positives", "negatives"), limits, strict=True):
+        if found.low is None:
+            return (0.0, 1.0), f"no interval, because in the {what}: {found.note}"
+    value = np.array([k / m for k, m in rates.parts])
+    below = value - np.array([found.low for found in limits], dtype=np.float64)
+    above = np.array([found.high for found in limits], dtype=np.float64) - value
+    products = influences @ influences.T
+    size = np.sqrt(np.diag(products))
+    alike = np.divide(products, np.outer(size, size), out=np.eye(3), where=np.outer(size, size) > 0)
+
+    def beyond(theta: float) -> float:
+        """Return how far 0 lies outside the limits, negative inside."""
+        weights = np.array([1.0, -theta, 1.0 - theta])
+        at = float(weights @ value) - (1.0 - theta)
+        # Towards 0: down where the contrast is above it.
+        down = at > 0
+        reach = weights * np.where((weights > 0) == down, below, above)
+        return abs(at) - float(np.sqrt(max(reach @ alike @ reach, 0.0)))
+
+    best = min(max(rates.corrected, 0.0), 1.0)
+    tested = np.unique([*np.linspace(0.0, 1.0, _STEPS + 1), best])
+    held = np.flatnonzero([beyond(theta) <= 0 for theta in tested])
+    if not len(held):
+        return (0.0, 1.0), (
+            "no interval, because no share in [0, 1] agrees with the judge's errors in the calibration set; its errors "
+            "in the study cannot be those"
+        )
+
+    def edge(inside: int, outside: int) -> float:
+        from scipy.optimize import brentq
+
+        if not 0 <= outside < len(tested):
+            return float(tested[inside])
+        return float(brentq(beyond, tested[inside], tested[outside], xtol=1e-10))
+
+    first, last = int(held[0]), int(held[-1])
+    return (edge(first, first - 1), edge(last, last + 1)), ""
 
 
 def _reported(

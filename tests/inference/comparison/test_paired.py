@@ -18,6 +18,7 @@ from scipy import stats
 
 from d3stats.inference import PairedDifference, paired_difference
 from d3stats.inference.comparison.pair_data import KINDS as ALL_KINDS
+from d3stats.inference.comparison.pair_data import PairData
 from d3stats.resampling.proportions import share
 
 KINDS = tuple(kind for kind in ALL_KINDS if kind != "Tango")
@@ -481,3 +482,47 @@ def test_every_interval_covers_and_every_clustered_test_has_its_size(icc: float)
         assert found[f"rejects, {name}"] <= 0.055 + error
     if icc >= 0.1:
         assert found["rejects, naive t"] > 0.055 + error
+
+
+def _changes(
+    sizes: list[int], changed: float, gains: float, icc: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Draw two runs whose changes within a question are alike by a normal of `icc`."""
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    common, own = rng.standard_normal(len(sizes))[question], rng.standard_normal(len(question))
+    u = stats.norm.cdf(np.sqrt(icc) * common + np.sqrt(1 - icc) * own)
+    first = (u > 1 - changed * (1 - gains)).astype(np.int64)
+    second = np.where(u < changed * gains, 1, 0)
+    return first, second, question
+
+
+@pytest.mark.parametrize(
+    ("sizes", "changed", "icc"),
+    [([5] * 20, 1.0, 0.9), ([1, 2, 4, 8, 16] * 4, 1.0, 0.9), ([5] * 40, 0.2, 0.3)],
+)
+def test_limits_hold_a_difference_of_which_nine_of_ten_changes_are_gains(
+    sizes: list[int], changed: float, icc: float
+) -> None:
+    """With clusters that changed as degrees of freedom, the first two cells cover .85 and .86."""
+    rng, held = np.random.default_rng(17), []
+    for _ in range(150):
+        first, second, question = _changes(sizes, changed, 0.9, icc, rng)
+        found = PairData(("a", "b"), first.astype(float), second.astype(float), question, 2, (1,))
+        if not found.why_no_spread():
+            low, high, _ = found.change_t(0.95)
+            held.append(low <= 0.8 * changed <= high)
+    assert np.mean(held) > 0.92
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1]), min_size=6, max_size=40))
+def test_degrees_of_freedom_are_the_same_for_gains_and_losses(changes: list[int]) -> None:
+    gained = np.array(changes)
+    runs = np.where(gained == 1, 0.0, 1.0), np.where(gained == -1, 0.0, 1.0)
+    cluster = np.arange(len(gained)) // 2
+    one, other = (PairData(("a", "b"), *pair, cluster, 2, (1,)) for pair in (runs, runs[::-1]))
+    assert one.df == pytest.approx(other.df)
+
+
+def test_where_all_items_but_two_gain_the_two_are_the_degrees_of_freedom() -> None:
+    first, second = np.array([0.0] * 28 + [1.0] * 2), np.array([1.0] * 28 + [0.0] * 2)
+    assert PairData(("a", "b"), first, second, np.arange(30), 2, (1,)).df == 2

@@ -104,15 +104,43 @@ def test_the_posterior_is_that_of_a_plain_integral() -> None:
     assert _posterior(value, variance, 1e9, 0.95)[0][1] == pytest.approx(top / area, rel=2e-3)
 
 
-def test_limits_of_tau_put_the_quantiles_of_chi_squared_on_the_weighted_squares() -> None:
+def test_limits_of_tau_put_quantiles_of_f_and_of_chi_squared_on_the_weighted_squares() -> None:
     values, strata = sample([10] * 6, 6, spread=1.0)
     found = stratify(values, strata)
     value = np.array([e.value for e in found.raw])
     variance = np.array([np.mean([e.se**2 for e in found.raw])] * 6)
-    for limit, tail in ((found.between_low, 0.975), (found.between_high, 0.025)):
+    # The pooled variance of 6 strata of 10 has 54 degrees of freedom.
+    ends = (found.between_low, 5 * stats.f.ppf(0.975, 5, 54)), (found.between_high, stats.chi2.ppf(0.025, 5))
+    for limit, quantile in ends:
         precision = 1 / (variance + limit**2)
         mean = (precision @ value) / precision.sum()
-        assert precision @ (value - mean) ** 2 == pytest.approx(stats.chi2.ppf(tail, 5))
+        assert precision @ (value - mean) ** 2 == pytest.approx(quantile)
+
+
+def test_limits_of_tau_hold_zero_where_strata_have_two_questions() -> None:
+    """With the chi-square of known variances they hold it in .79 of such samples."""
+    rng, labels = np.random.default_rng(3), np.repeat(np.arange(4), 2)
+    found = [stratify(rng.normal(size=8), labels) for _ in range(100)]
+    assert np.mean([one.between_low == 0 for one in found]) > 0.93
+
+
+@pytest.mark.parametrize("null", [-0.5, 0.0, 0.3, 0.42, 2.0])
+def test_the_p_value_of_the_mean_of_strata_goes_with_its_interval(null: float) -> None:
+    values, strata = sample([20] * 4, 31)
+    mean = stratify(values + 0.3, strata, null=null).mean
+    assert mean is not None
+    assert mean.p_value is not None
+    assert (mean.p_value < 0.05) == mean.excludes(null)
+    zero = stratify(values + 0.3, strata).mean
+    assert zero is not None
+    assert (mean.value, mean.low, mean.high) == pytest.approx((zero.value, zero.low, zero.high))
+
+
+def test_without_a_null_the_mean_of_strata_has_no_p_value() -> None:
+    values, strata = sample([20] * 4, 31)
+    mean = stratify(values, strata, null=None).mean
+    assert mean is not None
+    assert mean.p_value is None
 
 
 def test_a_stratum_of_one_question_has_no_interval_but_a_shrunken_one_wider_than_all_others() -> None:
@@ -502,6 +530,30 @@ def test_a_stratum_that_is_mostly_one_cluster_has_no_variance_rather_than_none_a
     assert found.raw[0].low is None
     assert "one cluster has 25 of 30 items" in found.raw[0].note
     assert found.p_values[0] is None
+    assert found.equality.n_strata == 2
+
+
+@pytest.mark.parametrize("sizes", [[1, 1, 2, 4, 8, 16], [6, 6, 2, 2, 2, 2]])
+def test_clusters_of_unequal_size_do_not_make_strata_differ(sizes: list[int]) -> None:
+    """Each stratum counts as the equal clusters that its own are worth; with their number .84 and .89 hold tau = 0."""
+    rng = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(4 * len(sizes)), sizes * 4)
+    strata = np.repeat(np.arange(4), sum(sizes))
+    rejected, held = [], []
+    for _ in range(60):
+        values = rng.normal(size=len(cluster)) + rng.normal(size=cluster.max() + 1)[cluster]
+        found = stratify(values, strata, cluster=cluster)
+        rejected.append(found.equality.p_value is not None and found.equality.p_value < 0.05)
+        held.append(found.between_low == 0)
+    assert np.mean(rejected) < 0.08
+    assert np.mean(held) > 0.93
+
+
+def test_a_stratum_whose_questions_are_all_alike_has_variance_0_and_one_of_a_single_question_none() -> None:
+    values, strata = [0.5, 0.5, 0.5, 0.1, 0.9, 0.3, 0.7], list("aaabbbc")
+    found = stratify(values, strata)
+    assert [e.se is None for e in found.raw] == [False, False, True]
+    assert found.raw[0].se == 0.0
     assert found.equality.n_strata == 2
 
 

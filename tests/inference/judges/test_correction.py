@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.inference.judges.correction import Rates, correct_counts, correct_rate, correct_shares, fieller
-from d3stats.resampling.proportions import proportion_interval
+from d3stats.resampling.proportions import proportion_interval, share_limits
 
 
 def arrays(x: int, n: int, tp: int, n1: int, tn: int, n0: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -130,7 +130,8 @@ def test_items_as_their_own_clusters_give_nearly_the_independent_limits() -> Non
     ).rate
     plain = correct_rate(judge, seen, label, kind="Fieller").rate
     assert own.n_clusters == 600
-    assert (own.low, own.high) == pytest.approx((plain.low, plain.high), abs=0.004)
+    assert own.kind == "MOVER"
+    assert (own.low, own.high) == pytest.approx((plain.low, plain.high), abs=0.02)
     boot = correct_rate(judge, seen, label, kind="bca", n_boot=2000, rng=0).rate
     assert (boot.low, boot.high) == pytest.approx((plain.low, plain.high), abs=0.015)
     assert boot.kind == "bca"
@@ -142,16 +143,48 @@ def test_clusters_widen_the_interval_when_items_of_a_question_hang_together() ->
         judge, seen, label, cluster=np.arange(400) // 10, calibration_cluster=1000 + np.arange(200) % 40
     ).rate
     plain = correct_rate(judge, seen, label, kind="Fieller").rate
-    # The judge's 15 and 8 errors in 3 and 2 clusters do not show how it errs in others.
+    # The judge's 15 and 8 errors in 3 and 2 clusters say less of how it errs in others.
     few = correct_rate(
         judge, seen, label, cluster=np.arange(400) // 10, calibration_cluster=1000 + np.arange(200) // 5
     ).rate
-    assert few.low is None
-    assert "misses a positive in 3 calibration clusters and a negative in 2" in few.note
+    assert few.low is not None
     assert coarse.low is not None
     assert plain.low is not None
-    assert coarse.low < plain.low
+    assert few.low < coarse.low < plain.low
     assert coarse.n_clusters == 80
+    with pytest.raises(ValueError, match="kind must not be 'Fieller' with clusters"):
+        correct_rate(
+            judge,
+            seen,
+            label,
+            cluster=np.arange(400),
+            calibration_cluster=np.arange(200),
+            kind="Fieller",
+        )
+
+
+def test_limits_over_clusters_are_the_shares_whose_contrast_has_0_in_its_own_limits() -> None:
+    """A second way to the limits: the contrast p - theta Se + (1 - theta) Sp on a grid, from each share's limits."""
+    judge, seen, label = arrays(130, 400, 85, 100, 92, 100)
+    rate = correct_rate(
+        judge, seen, label, cluster=np.arange(400), calibration_cluster=np.arange(1000, 1200)
+    ).rate
+    counts = ((130, 400), (85, 100), (92, 100))
+    value = np.array([k / n for k, n in counts])
+    ends = [share_limits(np.repeat([1.0, 0.0], [k, n - k]), np.ones(n), 0.95) for k, n in counts]
+    held = []
+    for theta in np.linspace(0, 1, 5001):
+        weights = np.array([1, -theta, 1 - theta])
+        low = sum(
+            min(w * (e.low - v), w * (e.high - v)) ** 2 for w, e, v in zip(weights, ends, value, strict=True)
+        )
+        high = sum(
+            max(w * (e.low - v), w * (e.high - v)) ** 2 for w, e, v in zip(weights, ends, value, strict=True)
+        )
+        at = weights @ value - (1 - theta)
+        if at - np.sqrt(low) <= 0 <= at + np.sqrt(high):
+            held.append(theta)
+    assert (rate.low, rate.high) == pytest.approx((held[0], held[-1]), abs=5e-4)
 
 
 def test_wrong_arguments_are_refused() -> None:
