@@ -199,8 +199,8 @@ class Opened:
     def aside(self, column: Any) -> Opened:
         """Return the same source with a column set aside for strata.
 
-        The column is the category of a log of debates. Of a table of items it is no column any more, unless a function
-        needs it for something else too. Strata that are no column leave the source as it is.
+        The column is the category of a log of debates. A table of items has it no more, unless a function needs it for
+        something else too. Strata that are no column leave the source as it is.
         """
         if not isinstance(column, str):
             return self
@@ -654,12 +654,16 @@ def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectori
     return open(source, **reading).trajectories()
 
 
-def log_or_array(source: Any) -> Any:
+def log_or_array(source: Any, **reading: Unpack[Reading]) -> Any:
     """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
     if is_frame(source):
         table = as_frame(source)
-        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
-        return table if numbers else as_trajectories(table)
-    opened = open(source)
+        numbers = (
+            not reading
+            and "debate" not in table.columns
+            and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
+        )
+        return table if numbers else as_trajectories(table, **reading)
+    opened = open(source, **reading)
     known = opened.kind != "values" or isinstance(source, Mapping)
     return opened.trajectories() if known else source

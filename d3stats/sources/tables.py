@@ -12,6 +12,7 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.log.column_names import (
+    TURNS,
     WHO,
     ColumnError,
     Columns,
@@ -21,6 +22,7 @@ from d3stats.log.column_names import (
     plain,
     renamed,
     resolve,
+    two_models,
 )
 from d3stats.log.files import as_frame
 from d3stats.log.problems import Problem
@@ -40,6 +42,7 @@ __all__ = [
     "sound",
     "table_of_sheet",
     "unread_note",
+    "with_parts",
 ]
 
 _BOOLEANS = {"true": "1", "false": "0"}
@@ -294,6 +297,43 @@ def question_clusters(frame: pd.DataFrame) -> str:
     item = frame["item"] if "item" in frame.columns else frame.index.to_series()
     several = item.groupby(frame["question"]).nunique()
     return "question" if len(several) and several.max() > 1 else ""
+
+
+def with_parts(table: TableFile, *, either_order: bool = False) -> TableFile:
+    """Make turns and pairs of models parts of the items of a table that compares two models in each row.
+
+    A question with several turns, or about several pairs of models, is several items; they form a cluster. With
+    `either_order` a pair is the same whichever of the two models comes first.
+    """
+    frame = table.frame
+    if "item" not in frame.columns or not two_models(frame.columns):
+        return table
+    by_plain = {plain(str(name)): name for name in frame.columns}
+    turn = next((name for known, name in by_plain.items() if known in TURNS), None)
+    item = frame["item"].astype(str)
+    first, second = (frame[by_plain[name]].astype(str) for name in ("modela", "modelb"))
+    pairs = first + " / " + second
+    unordered = pairs.where(first <= second, second + " / " + first)
+    parts = []
+    if turn is not None and frame[turn].groupby(item).nunique().max() > 1:
+        parts.append((str(turn), frame[turn].map(_whole)))
+    if (unordered if either_order else pairs).groupby(item).nunique().max() > 1:
+        parts.append((f"{by_plain['modela']} + {by_plain['modelb']}", unordered if either_order else pairs))
+    if not parts:
+        return table
+    missing = frame["item"].isna()
+    whole = item
+    for _, part in parts:
+        whole = whole + " / " + part.astype(str)
+    more = {} if {"cluster", "question"} & set(frame.columns) else {"question": frame["item"]}
+    made = frame.assign(item=whole.astype(object).mask(missing, None), **more)
+    made.attrs = frame.attrs
+    text = f"items are told apart by {' and '.join(name for name, _ in parts)} besides the column of items"
+    return replace(table, frame=made, notes=[*table.notes, Note(text, kind="parts of items")])
+
+
+def _whole(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def blank_clusters(n_items: int) -> str:

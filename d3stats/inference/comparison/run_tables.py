@@ -16,7 +16,7 @@ from d3stats.log.contradictions import Told, told
 from d3stats.log.tables import truths, truths_note
 from d3stats.sources import Opened
 from d3stats.sources.recorded import RecordedLog
-from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note
+from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 
@@ -52,10 +52,25 @@ def fields_of(value: str | None) -> Fields:
 
 def items_of(opened: Opened, value: str | None = None) -> TableFile:
     """Return a table of items, one row per try, with the standard names of its columns."""
-    read = opened.items(fields_of(value), texts=_TEXTS)
+    read = with_parts(opened.items(fields_of(value), texts=_TEXTS))
     if opened.paths and "item" not in read.frame.columns:
         raise ValueError(f"{', '.join(opened.paths)} {_needs_columns(read.frame)}")
+    _one_filter(read.frame)
     return read
+
+
+def _one_filter(table: pd.DataFrame) -> None:
+    """Refuse several filters of one answer as repeats of its item: an evaluation harness writes a row for each."""
+    name = next((name for name in table.columns if str(name).casefold() == "filter"), None)
+    if name is None or "item" not in table.columns:
+        return
+    several = table[name].groupby(table["item"]).nunique()
+    if len(several) and several.max() > 1:
+        found = sorted(map(str, table[name].dropna().unique()))
+        raise ValueError(
+            f"a run must have one filter; got {', '.join(map(repr, found[:6]))} in the column {str(name)!r}; keep the "
+            "rows of one of them"
+        )
 
 
 def _needs_columns(frame: pd.DataFrame) -> str:

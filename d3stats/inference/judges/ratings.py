@@ -19,7 +19,14 @@ from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve,
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources import Opened, Reading, is_cube, open
-from d3stats.sources.tables import Fields, blank_clusters, place_of, question_clusters, unread_note
+from d3stats.sources.tables import (
+    Fields,
+    blank_clusters,
+    place_of,
+    question_clusters,
+    unread_note,
+    with_parts,
+)
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
@@ -286,6 +293,7 @@ def as_ratings(
     if isinstance(source, Ratings):
         if round_number is not None:
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
+        open(source, **reading)  # refuses settings of reading, because these ratings were read already
         ratings = source if categories is None else _recoded(source, categories)
     else:
         table = _long_table(
@@ -393,7 +401,7 @@ def _long_table(
     missing_values: Iterable[str] | None = ()  # words that are left in a log are answers
     attrs: Mapping[Any, Any] = {}
     if opened.kind == "table" and not opened.is_log(FIELDS):
-        read_items, missing_values = opened.items(FIELDS), opened.reading.get("missing_values")
+        read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
         notes, attrs = list(read_items.notes), read_items.frame.attrs
         named = opened.name if opened.paths else "a table of ratings"
         table = _of_frame(read_items.frame, round_number, notes, named, decided)
