@@ -72,3 +72,32 @@ def test_two_filters_of_an_answer_are_no_repeats(tmp_path: Path) -> None:
         d3stats.compare(tmp_path / "both.jsonl", tmp_path / "one.jsonl", value="exact_match")
     run = inference.as_run(tmp_path / "one.jsonl", value="exact_match")
     assert np.nanmean(run.value) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_composite_key_is_proposed_and_the_proposal_gives_the_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"J{j}", f"S{s}", f"C{c}", ("ABSENT", "PRESENT", "NUCLEAR")[(s + c + (rng.random() < 0.3)) % 3])
+        for s in range(4)
+        for c in range(3)
+        for j in range(2)
+    ]
+    table = pd.DataFrame(rows, columns=["coder", "system", "primitive", "tier"])
+    with pytest.raises(ValueError, match="no two share a rating") as refused:
+        d3stats.agreement(table)
+    columns = {"item": ["system", "primitive"], "rater": "coder", "vote": "tier"}
+    assert f"columns={columns!r}" in str(refused.value)
+    one, other = (table.loc[table["coder"] == coder, "tier"].to_numpy() for coder in ("J0", "J1"))
+    found = inference.percent_agreement(table, columns=columns)
+    assert found.estimate.value == pytest.approx(np.mean(one == other))
+
+
+def test_an_index_that_was_written_beside_the_items_is_named_and_changes_nothing() -> None:
+    table = pd.DataFrame({"item": [f"q{k}" for k in range(6)], "j1": list("AABBAB"), "j2": list("AABABB")})
+    plain = inference.percent_agreement(table)
+    for name in ("Unnamed: 0", ""):
+        with_index = pd.concat([pd.Series(range(6), name=name), table], axis=1)
+        found = inference.percent_agreement(with_index)
+        assert found.estimate.value == plain.estimate.value
+        assert any("not read" in note for note in found.notes)

@@ -231,7 +231,8 @@ def _words_as_truths(values: pd.Series) -> tuple[pd.Series, list[str]]:
 
 def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
     values = table["value"]
-    wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
+    numbers = pd.to_numeric(values, errors="coerce")  # one word leaves all cells of a column texts
+    wrong = (values.notna() & ~numbers.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
         got = f"{values.astype(object).iloc[row]!r} {place_of(table, row)} of {called!r}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats._words import counted, setting
-from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_type
+from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources import Opened, Reading, is_cube, open
@@ -615,6 +615,7 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
+    _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
@@ -631,6 +632,67 @@ def _of_frame(
         notes.append(f"raters are {listed}; {unread}")
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
+
+
+def _refuse_strangers(frame: pd.DataFrame, wide: pd.DataFrame, names: list[str]) -> None:
+    """Refuse columns of which no two share a rating; they are rather the key and the votes of a long table."""
+    said = [{form for form in canonical(wide[name]).columns[0] if form is not None} for name in names]
+    said = [each for each in said if each]
+    times = Counter(form for each in said for form in each)
+    if len(said) < 3 or max(times.values()) > 1 or _in_steps(said):
+        return
+    choice = _composite(frame)
+    advice = (
+        to_choose("item", "rater", "vote")
+        if choice is None
+        else f"; a long table is read by {to_type(**choice)}"
+    )
+    raise ValueError(
+        f"a wide table must have a column of ratings per rater; got {', '.join(map(repr, names[:6]))}, of which no two "
+        f"share a rating{advice}"
+    )
+
+
+def _in_steps(said: list[set[str]]) -> bool:
+    """Whether all values are numbers, as of raters of a fine scale."""
+    try:
+        _ = [float(form) for each in said for form in each]
+    except ValueError:
+        return False
+    return True
+
+
+_MOST_KEYS = 3
+"""So many columns may make the name of an item together."""
+
+
+def _composite(frame: pd.DataFrame) -> dict[str, str | list[str]] | None:
+    """Return columns of items, rater and vote by which each rater has one vote per item; None where none fit best.
+
+    The rater is a column with a usual name; of several choices the one that fills most of the items by raters.
+    """
+    names = [str(name) for name in frame.columns if plain(name) and not plain(name).startswith("unnamed")]
+    raters = [name for name in names if plain(name) in {"rater", *other_names("rater")}]
+    if len(raters) != 1 or len(names) > 8:
+        return None
+    left = [name for name in names if name not in raters]
+    found: list[tuple[float, int, bool, dict[str, str | list[str]]]] = []
+    for vote in left:
+        for size in range(1, _MOST_KEYS + 1):
+            for key in combinations([name for name in left if name != vote], size):
+                if frame.duplicated([*key, *raters]).any():
+                    continue
+                n_items = len(frame.drop_duplicates(list(key)))
+                filled = len(frame) / (n_items * frame[raters[0]].nunique())
+                called = plain(vote) in {"vote", *other_names("vote")}
+                if n_items < len(frame):
+                    choice: dict[str, str | list[str]] = {"item": list(key), "rater": raters[0], "vote": vote}
+                    found.append((filled, -size, called, choice))
+    if not found:
+        return None
+    best = max(one[:3] for one in found)
+    choices = [one[3] for one in found if one[:3] == best]
+    return choices[0] if len(choices) == 1 else None
 
 
 def _alike_raters(wide: pd.DataFrame, names: list[str]) -> list[str]:
