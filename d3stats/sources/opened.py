@@ -141,7 +141,7 @@ class Opened:
     _recorded: RecordedLog | None = None
 
     def __repr__(self) -> str:
-        rows = f" of {sum(len(s.line) for s in self._sound_sheets):,} rows" if self.kind == "table" else ""
+        rows = f" of {sum(len(s.line) for s in self.tables):,} rows" if self.kind == "table" else ""
         return f"Opened({self.name!r}, {self.kind}{rows})"
 
     # ------------------------------------------------------------------------------------------------ what was written
@@ -164,7 +164,8 @@ class Opened:
         return tuple(_sheet_of(file, self.reading.get("encoding")) for file in self.files)
 
     @property
-    def _sound_sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Sheet]:
+        """The tables as they were written, without those that are none."""
         return [sheet for sheet in self._sheets if isinstance(sheet, Sheet)]
 
     @property
@@ -184,7 +185,7 @@ class Opened:
         """Return the fields for which a column was chosen that no table here has."""
         if self.kind != "table":
             return set(choice_of(self.columns))
-        there = {plain(str(name)) for sheet in self._sound_sheets for name in sheet.names}
+        there = {plain(str(name)) for sheet in self.tables for name in sheet.names}
         chosen = choice_of(self.columns)
         listed = {field: [name] if isinstance(name, str) else name for field, name in chosen.items()}
         return {field for field, names in listed.items() if not there >= set(map(plain, names))}
@@ -219,7 +220,7 @@ class Opened:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
             return self.kind != "table"
-        return all(fields.is_log(sheet.names, self.columns) for sheet in self._sound_sheets)
+        return all(fields.is_log(sheet.names, self.columns) for sheet in self.tables)
 
     def items(self, fields: Fields, *, texts: Collection[str] | None = None) -> TableFile:
         """Return the rows of a table of items, with the standard names of its columns.
