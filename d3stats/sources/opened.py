@@ -27,7 +27,7 @@ from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
 from d3stats.note import Note
 from d3stats.sources.recorded import RecordedLog, recorded_of
-from d3stats.sources.tables import Fields, TableFile, one_frame, sound, table_of_sheet
+from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 
@@ -238,7 +238,9 @@ class Opened:
             When a file is empty or no table, or a column occurs twice.
         """
         if self.frame is not None:
-            table = TableFile(*fields.named(self.frame, self.columns))
+            frame, points = frame_with_points(self.frame)
+            named, taken = fields.named(frame, self.columns)
+            table = TableFile(named, [*taken, *points])
         elif self.kind == "table":
             sheets = [sound(sheet) for sheet in self._sheets if sheet is not None]
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ __all__ = [
     "TableFile",
     "blank_clusters",
     "cells_of",
+    "frame_with_points",
     "one_frame",
     "place_of",
     "question_clusters",
@@ -197,30 +198,57 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 
 
 def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
-    """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so.
+    """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so."""
+    columns, notes = list(sheet.columns), []
+    for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
+        forms, said = _points(name, column.occurring(), sheet.may_have_commas)
+        notes += said
+        if forms:
+            columns[k] = column.mapped({text: forms.get(text, text) for text in column.values})
+    return replace(sheet, columns=columns), notes
+
+
+def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Do the same in the text columns of a data frame."""
+    changed, notes = {}, []
+    for name in frame.columns:
+        cells = frame[name]
+        if isinstance(cells, pd.DataFrame) or not (
+            cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)
+        ):
+            continue
+        texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
+        forms, said = _points(str(name), texts, True)
+        notes += said
+        if forms:
+            changed[name] = cells.map(
+                lambda cell, forms=forms: forms.get(cell, cell) if isinstance(cell, str) else cell
+            )
+    made = frame.assign(**changed) if changed and all(isinstance(name, str) for name in changed) else frame
+    made.attrs = frame.attrs
+    return made, notes
+
+
+def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
+    """Return the form with a point of each number with a comma, and what to say.
 
     Where cells are separated by commas, a column whose numbers could all have a comma between thousands stays as it is,
     and a warning says that it was not read as numbers.
     """
-    columns, notes = list(sheet.columns), []
-    for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
-        texts = [text.strip() for text in column.occurring() if not is_missing_word(text)]
-        commas = [text for text in texts if _COMMA.fullmatch(text)]
-        if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in texts):
-            continue
-        if not sheet.may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
-            text = (
-                f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
-            )
-            text += "between thousands; they were not read as numbers: write them with a point, or without a comma"
-            notes.append(
-                Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])
-            )
-            continue
-        columns[k] = column.mapped({text: text.replace(",", ".") for text in column.values})
-        text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
-        notes.append(Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3]))
-    return replace(sheet, columns=columns), notes
+    written = [text for text in texts if not is_missing_word(text)]
+    stripped = [text.strip() for text in written]
+    commas = [text for text in stripped if _COMMA.fullmatch(text)]
+    if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in stripped):
+        return {}, []
+    if not may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
+        text = f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
+        text += (
+            "between thousands; they were not read as numbers: write them with a point, or without a comma"
+        )
+        return {}, [Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])]
+    text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
+    note = Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3])
+    return {text: text.replace(",", ".") for text in written}, [note]
 
 
 def _cells_of(sheet: Sheet) -> pd.DataFrame:

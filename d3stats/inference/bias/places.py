@@ -94,7 +94,10 @@ def as_of_answers(
     if votes == "answer":
         return table, label, _warned(every)
     told = [one.of_places for one in seen.values() if one.of_places is not None]
-    back, moved, kept, unknown = order == 1, [], [], []
+    back = order == 1
+    moved: list[_Seen] = []
+    kept: list[_Seen] = []
+    unknown: list[_Seen] = []
     for pair, one in seen.items():
         places = one.of_places if one.of_places is not None else (any(told) if told else None)
         if places:
@@ -109,7 +112,7 @@ def as_of_answers(
             moved.append(of_label)
         else:
             (unknown if of_label.of_places is None else kept).append(of_label)
-    notes = []
+    notes: list[str] = []
     if moved:
         told_by = ", ".join(f"{one.what} (in {counted(one.exchanged, 'item')})" for one in moved)
         text = f"read as of the places, like the votes, because they change with the order: {told_by}"

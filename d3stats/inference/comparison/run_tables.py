@@ -14,6 +14,8 @@ from d3stats._words import setting
 from d3stats.log.column_names import to_choose
 from d3stats.log.contradictions import Told, told
 from d3stats.log.tables import truths, truths_note
+from d3stats.note import Note
+from d3stats.plausibility import judged, odd_numbers, warnings_of
 from d3stats.sources import Opened
 from d3stats.sources.recorded import RecordedLog
 from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note, with_parts
@@ -164,6 +166,8 @@ def from_frame(
             table["value"], read_words = _words_as_truths(table["value"])
             notes += read_words
             _only_right_or_wrong(table, called)
+        else:
+            notes += _failure_codes(table["value"], named)
     grouped = question_clusters(source)
     if grouped:
         clusters = canonical(source[grouped], missing_values=missing_values, names=True)
@@ -173,6 +177,26 @@ def from_frame(
     notes += unread_note(source, read | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
     return RunTable(table, name, notes)
+
+
+_SCALE = 12
+"""With more different values than this, a value far above the others is no sign of a failure."""
+
+
+def _failure_codes(values: pd.Series, named: str) -> list[str]:
+    """Warn of values that no scale has beside the others, as -1 for a failure."""
+    numbers = pd.to_numeric(values, errors="coerce").dropna()
+    different = numbers.unique().tolist()
+    odd = [each for each in sorted(odd_numbers(different)) if each < 0 or len(different) <= _SCALE]
+    if not odd:
+        return []
+    n = int(numbers.isin(odd).sum())
+    text = (
+        f"{n:,} of {len(numbers):,} values in the column {named!r} {'is' if n == 1 else 'are'} "
+        f"{', '.join(f'{each:g}' for each in odd)}, which looks like a code of a failure but counts as a value; leave "
+        "the cells empty if it is one"
+    )
+    return [Note(text, kind="codes of failures", severity="warning", about=named, n=n)]
 
 
 def _votes_right(
@@ -188,7 +212,17 @@ def _votes_right(
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
-    return [*read.notes("votes", "labels"), *(_spelling(labels, cast_votes, called) if cast_votes else [])]
+    seen = judged(table["item"], ["run"] * len(vote), vote, label)
+    doubts = warnings_of(each for each in seen if each.kind in _OF_VALUES)
+    return [
+        *doubts,
+        *read.notes("votes", "labels"),
+        *(_spelling(labels, cast_votes, called) if cast_votes else []),
+    ]
+
+
+_OF_VALUES = ("votes that state an answer", "votes like missing values")
+"""Signs in votes that are no label; of spelling and of votes without any label :func:`_spelling` tells more."""
 
 
 def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:

@@ -615,17 +615,17 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
-    _refuse_strangers(frame, wide, raters)
-    raters = _alike_raters(wide, raters)
-    if not raters:
-        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
         strange = [name for name in raters if _is_name(wide, name, raters)]
-        if strange:
+        if strange and len(raters) > 1:
             raise ValueError(
                 f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
                 f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
             )
+    _refuse_strangers(frame, wide, raters)
+    raters = _alike_raters(wide, raters)
+    if not raters:
+        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
         (unread,) = unread_note(wide[others], raters)
@@ -698,9 +698,18 @@ def _composite(frame: pd.DataFrame) -> dict[str, str | list[str]] | None:
 def _alike_raters(wide: pd.DataFrame, names: list[str]) -> list[str]:
     """Return the columns whose values look like the same ratings: the largest group; refused where two are as large."""
     said = {name: {form for form in canonical(wide[name]).columns[0] if form is not None} for name in names}
+    right = (
+        {form for form in canonical(wide["label"]).columns[0] if form} if "label" in wide.columns else set()
+    )
     groups: list[list[str]] = []
     for name in names:
-        near = [group for group in groups if any(_are_alike(said[name], said[other]) for other in group)]
+        near = [
+            group
+            for group in groups
+            if any(
+                _are_alike(said[name], said[other]) or (said[name] | said[other]) <= right for other in group
+            )
+        ]
         groups = [group for group in groups if group not in near] + [[*(x for g in near for x in g), name]]
     groups = sorted((sorted(group, key=names.index) for group in groups), key=len, reverse=True)
     if len(groups) < 2 or len(groups[0]) == 1:

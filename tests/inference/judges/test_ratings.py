@@ -84,9 +84,8 @@ def test_a_parquet_table_needs_no_engine_but_the_one_that_is_installed(tmp_path:
 
 def test_a_rater_whose_votes_nobody_shares_is_named() -> None:
     table = pd.DataFrame({"x": list("AAB"), "y": list("ABB"), "model": ["m"] * 3})
-    assert as_ratings(table).notes == (
-        "no vote of 'model' is ever given by another rater; check that these columns are votes",
-    )
+    read = as_ratings(table)
+    assert (read.raters, read.notes) == (("x", "y"), ("raters are x, y; columns that were not read: model",))
     assert as_ratings(table.assign(label=["m", "A", "B"])).notes == ()
     assert as_ratings(table[["x", "y"]]).notes == ()
 
