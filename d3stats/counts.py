@@ -41,7 +41,7 @@ def _of_debates(name: str, column: ArrayLike) -> None:
     """Refuse a column of weighted cells that comes without its weights."""
     if isinstance(column, _CellColumn) and column.weighted:
         raise TypeError(
-            f"{name} must come with weights, because they are cells of counts that stand for several debates each; "
+            f"{name} must come with weights, because each is a cell of several debates; "
             "got none: pass the counts themselves, or weights=counts.weights"
         )
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from d3stats._latex import booktabs
 from d3stats._words import counted
+from d3stats.note import with_words
 
 __all__ = ["Estimate", "estimates_frame", "estimates_latex", "interval_kind", "limits_text", "named_notes"]
 
@@ -234,7 +235,7 @@ def named_notes(noted: Iterable[tuple[str, Sequence[str]]], what: str) -> list[s
     for name, notes in results:
         for note in dict.fromkeys(notes):
             about.setdefault(note, []).append(name)
-    return [f"{_listed(names, len(results), what)}: {note}" for note, names in about.items()]
+    return [with_words(note, f"{_listed(names, len(results), what)}: ") for note, names in about.items()]
 
 
 def _listed(names: Sequence[str], n: int, what: str) -> str:

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
-__all__ = ["Note", "severity_of", "unread", "without_column"]
+__all__ = [
+    "FIRST_SHEET",
+    "MISSING_VALUES",
+    "SPELLINGS",
+    "UNREAD_SCORES",
+    "Note",
+    "kind_of",
+    "sentence_of",
+    "severity_of",
+    "unread",
+    "warning",
+    "with_words",
+    "without_column",
+]
 
 Severity = Literal["note", "warning"]
 
@@ -42,6 +55,8 @@ class Note(str):
     about: str
     n: int | None
     examples: tuple[str, ...]
+    sentence: str
+    """The text without the word of its severity."""
 
     def __new__(
         cls,
@@ -55,17 +70,24 @@ class Note(str):
     ) -> Note:
         self = super().__new__(cls, f"WARNING: {text}" if severity == "warning" else text)
         self.kind, self.severity, self.about = kind, severity, about
-        self.n, self.examples = n, tuple(examples)
+        self.n, self.examples, self.sentence = n, tuple(examples), text
         return self
 
-    @property
-    def sentence(self) -> str:
-        """The text without the word of its severity."""
-        return self.removeprefix("WARNING: ")
+    def __getnewargs__(self) -> tuple[str]:
+        return (str(self),)  # the attributes follow as the state of the object
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
-        values = {"kind": self.kind, "severity": self.severity, "about": self.about}
-        return (self.sentence,), values | {"n": self.n, "examples": self.examples}
+
+def warning(
+    text: str, kind: str, *, about: str = "", n: int | None = None, examples: Iterable[str] = ()
+) -> Note:
+    """Return a note with the severity "warning".
+
+    Examples
+    --------
+    >>> warning("no vote equals any label", "no vote is a label")
+    'WARNING: no vote equals any label'
+    """
+    return Note(text, kind=kind, severity="warning", about=about, n=n, examples=examples)
 
 
 def severity_of(note: str) -> Severity:
@@ -79,7 +101,52 @@ def severity_of(note: str) -> Severity:
     return note.severity if isinstance(note, Note) else "note"
 
 
+def kind_of(note: str) -> str:
+    """Return what kind of thing a note tells; "" of a plain text.
+
+    Examples
+    --------
+    >>> kind_of(Note("3 of 20 votes are missing", kind="missing values")), kind_of("few clusters")
+    ('missing values', '')
+    """
+    return note.kind if isinstance(note, Note) else ""
+
+
+def sentence_of(note: str) -> str:
+    """Return a note without the word of its severity.
+
+    Examples
+    --------
+    >>> sentence_of(warning("no vote equals any label", "no vote is a label"))
+    'no vote equals any label'
+    """
+    return note.sentence if isinstance(note, Note) else note
+
+
+def with_words(note: str, before: str = "", after: str = "") -> str:
+    """Return a note with words before or after it, which is still of its kind and severity.
+
+    Examples
+    --------
+    >>> note = with_words(warning("no vote equals any label", "no vote is a label"), "run b: ", ".")
+    >>> print(note)
+    run b: WARNING: no vote equals any label.
+    >>> severity_of(note), sentence_of(note)
+    ('warning', 'run b: no vote equals any label.')
+    """
+    text = f"{before}{note}{after}"
+    if not isinstance(note, Note):
+        return text
+    told = str.__new__(Note, text)
+    told.__dict__.update(note.__dict__, sentence=f"{before}{note.sentence}{after}")
+    return told
+
+
+FIRST_SHEET = "first sheet"
+MISSING_VALUES = "missing values"
+SPELLINGS = "spellings"
 UNREAD = "unread columns"
+UNREAD_SCORES = "unread scores"
 _SHOWN = 8
 
 

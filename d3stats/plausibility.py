@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
+from d3stats.note import Note, warning
 from d3stats.values import stated_answer
 
 __all__ = [
@@ -64,6 +65,11 @@ class Finding:
 
     kind: str
     message: str
+
+    @property
+    def note(self) -> Note:
+        """The finding as a note above the tables of an analysis."""
+        return warning(self.message, self.kind)
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ def _found(table: VoteTable, kinds: Iterable[str]) -> tuple[Finding, ...]:
     return tuple(Finding(kind, message) for kind, message in found if message)
 
 
-def warnings_of(found: Iterable[Finding]) -> list[str]:
+def warnings_of(found: Iterable[Finding]) -> list[Note]:
     """Write findings as notes above a table.
 
     Parameters
@@ -196,14 +202,14 @@ def warnings_of(found: Iterable[Finding]) -> list[str]:
 
     Returns
     -------
-    list of str
+    list of Note
 
     Examples
     --------
     >>> warnings_of([Finding("one answer only", "every vote is 'A'")])
     ["WARNING: every vote is 'A'"]
     """
-    return [f"WARNING: {each.message}" for each in found]
+    return [each.note for each in found]
 
 
 def judged(

@@ -1,7 +1,7 @@
-"""What does a protocol do for a stopping rule? Who is asked only for a vote, in which rounds, and what a tie means.
+"""What does a protocol do for a stopping rule? Polls of agents that only vote, and the meaning of a tie.
 
-In most protocols a vote is a part of what an agent says to the others. The jurors of some protocols only vote: nobody
-reads them, so a debate takes the same course whether they are asked or not. A rule that reads votes has them asked
+In most protocols a vote is a part of what an agent says to the others. The jurors of some protocols only vote: no
+agent reads them, so a debate takes the same course with and without them. A rule that reads votes has them asked
 after every round; under any other rule they are asked once, when the debate is over. Protocols, worlds, logs and the
 costs of rules all take this from here.
 """
@@ -24,12 +24,12 @@ def reads_votes(rule: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Polling(Value):
-    """Who only votes in a protocol, when they are asked, and what a tie of the last votes means.
+    """Polls of the agents that only vote in a protocol, and the meaning of a tie of the last votes.
 
     Parameters
     ----------
     voters : str
-        The role whose turns only vote; "" where nobody only votes.
+        The role whose turns only vote; "" where there is none.
     always : tuple of int
         Rounds in which they are asked under every rule.
     at_end : bool

@@ -406,7 +406,7 @@ class Trajectories:
         return short if self.stopped_by_rule is None else short | self.stopped_by_rule
 
     def without_polls(self) -> Trajectories:
-        """Return the debates with the tokens of runs in which nobody is asked only for a vote.
+        """Return the debates with the tokens of runs without polls.
 
         Those are what a rule sees that reads no votes: under it the voters are asked once, when the debate is over.
 

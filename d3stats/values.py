@@ -29,6 +29,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats.note import MISSING_VALUES, SPELLINGS, Note
+
 __all__ = [
     "MISSING_WORDS",
     "Canonical",
@@ -100,7 +102,7 @@ class Canonical:
 
     def notes(self, *what: str) -> list[str]:
         """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural."""
-        found = []
+        found: list[str] = []
         together = " and ".join(dict.fromkeys(what[:2]))
         if self.missing:
             words = ", ".join(f"{word!r} ({n:,})" for word, n in list(self.missing.items())[:4])
@@ -110,16 +112,18 @@ class Canonical:
             counted = " and ".join(
                 f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in total.items() if n
             )
-            found.append(
+            text = (
                 f"{counted} {'is' if sum(total.values()) == 1 else 'are'} read as missing: {words}; "
                 "if such a word is a real answer, list the words that mean missing in missing_values= "
                 "(--missing-values)"
             )
+            found.append(Note(text, kind=MISSING_VALUES, n=sum(total.values()), examples=self.missing))
         if self.merged:
             name, ways = next(iter(self.merged.items()))
             more = f" and {len(self.merged) - 1:,} more" if len(self.merged) > 1 else ""
             written = ", ".join(map(repr, ways[:3]))
-            found.append(f"{together} written in several ways are read as one: {written} as {name!r}{more}")
+            text = f"{together} written in several ways are read as one: {written} as {name!r}{more}"
+            found.append(Note(text, kind=SPELLINGS, n=len(self.merged), examples=self.merged))
         return found
 
 

@@ -47,8 +47,8 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
     config["report"] |= {"replicates": 400, "levels": [0.95]}
     texts = ["d3_paper", "d3_code", "fixed:2", "supermajority:0.8", "full", "unanimity"]
     rules = {text: module["from_text"](text) for text in texts}
-    logs = module["Logs"](world, 1500, 1, config["rounds"], 7)
-    small = module["intervals"](logs.columns(rules), logs.end.cluster, config, 7)
+    log = module["log_of"](world, 1500, 1, config["rounds"], 7)
+    small = module["intervals"](module["columns"](log, rules), log.cluster, config, 7)
     both = small.merge(made["rules"].query("level == 0.95"), on=["rule", "measure"], suffixes=("", "_full"))
     assert len(both) == len(texts) * 8
     widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]

@@ -220,7 +220,7 @@ def _show_jury(found: JuryCurve) -> None:
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
     print_table(
-        "What the panel is worth",
+        "Worth of the panel",
         ("", "estimate", "interval"),
         [
             (e.name, _limits(e.value, e.low, e.high), "-" if e.low is None else interval_kind(e))

@@ -32,6 +32,7 @@ from d3stats.cli.output import (
     save_figure,
     without_warnings,
 )
+from d3stats.note import with_words
 from d3stats.report.tables import audit_tables, strata_notes, strata_of
 
 if TYPE_CHECKING:
@@ -202,7 +203,9 @@ def _audited(
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
-    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or is_warning(note)])
+    print_notes(
+        [with_words(note, f"{result.judge}: ") for note in result.notes if note in doubts or is_warning(note)]
+    )
     for table in (*audit_tables(result), *strata_of(result.strata)):
         print_table(*table)
     notes = [*without_warnings(result.notes, doubts), *strata_notes(result.strata)]

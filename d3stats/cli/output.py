@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from d3stats.note import severity_of
 from d3stats.report.tables import Table
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def print_notes(notes: Sequence[str]) -> None:
 
 def is_warning(note: str) -> bool:
     """Tell whether a note belongs above the tables, because the numbers are probably not what was meant."""
-    return "WARNING: " in note
+    return severity_of(note) == "warning"
 
 
 def print_warnings(notes: Sequence[str]) -> None:

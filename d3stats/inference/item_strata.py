@@ -13,6 +13,7 @@ from d3stats._words import counted
 from d3stats.inference.comparison.strata import Labels
 from d3stats.log.column_names import TABLE_COLUMNS, MissingColumn, plain
 from d3stats.log.problems import LogError, Problem
+from d3stats.note import Note
 from d3stats.sources import Opened, Reading, open
 from d3stats.sources.tables import Fields
 from d3stats.values import canonical, name_text
@@ -220,7 +221,7 @@ def _gathered(
 def _of_table(
     frame: pd.DataFrame, strata: str, missing_values: Iterable[str] | None, notes: Sequence[str]
 ) -> ItemStrata:
-    taken = [note for note in notes if repr(strata) in note]
+    taken = [note for note in notes if isinstance(note, Note) and strata in note.examples]
     column = _column(strata, [str(name) for name in frame.columns], taken)
     if column in ("item", "vote", "correct", "score", "rater"):
         raise ValueError(

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from d3stats.note import Note
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -324,7 +326,9 @@ class Resolved:
         said = [
             f"{field} is {' + '.join(map(repr, c))}" for field, c in self.columns.items() if c != (field,)
         ]
-        return [*([f"columns: {', '.join(said)}"] if said else []), *self._passed_over()]
+        taken = [column for field, c in self.columns.items() if c != (field,) for column in c]
+        note = Note(f"columns: {', '.join(said)}", kind="columns taken", n=len(taken), examples=taken)
+        return [*([note] if said else []), *self._passed_over()]
 
     def _passed_over(self) -> list[str]:
         """Name the columns that have the standard name of a field for which the user chose another column."""

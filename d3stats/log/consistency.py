@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
+from d3stats.note import warning
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 Mask = NDArray[np.bool_]
@@ -81,7 +82,7 @@ class Checked:
         if not absent:
             return self
         more = f" (and {len(absent) - 1:,} more of this kind)" if len(absent) > 1 else ""
-        return replace(self, notes=(*self.notes, f"WARNING: {absent[0]}{more}"))
+        return replace(self, notes=(*self.notes, warning(f"{absent[0]}{more}", "mixed panel", n=len(absent))))
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
@@ -437,10 +438,11 @@ class _Rules:
         many = "1 debate has" if len(split) == 1 else f"{len(split):,} debates have"
         said = f"{many} turns in several files ({named}; {', '.join(files)})"
         if (meet > 1).any():
-            return [
-                f"WARNING: {said}, in the same rounds, so the agents of these files form one panel; if the files hold "
+            text = (
+                f"{said}, in the same rounds, so the agents of these files form one panel; if the files hold "
                 "different runs, give their debates different names"
-            ]
+            )
+            return [warning(text, "debates in several files", n=len(split), examples=files)]
         return [f"{said}; each is read as one debate"]
 
     def _keep(self, gone: Mask, order: Ints | None) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from d3stats._words import counted
+from d3stats.note import Note, warning
 
 if TYPE_CHECKING:
     from d3stats.log.consistency import Checked
@@ -282,7 +283,9 @@ def warned(found: Iterable[Contradiction], besides: Collection[str] = ()) -> lis
     ['WARNING: question must be the same in both logs. Give debates of different questions different names.']
     """
     return [
-        each.message if each.kind == "agents" else f"WARNING: {each.message}. {_ADVICE[each.kind]}"
+        Note(each.message, kind=each.kind)
+        if each.kind == "agents"
+        else warning(f"{each.message}. {_ADVICE[each.kind]}", each.kind)
         for each in found
         if each.kind not in besides
     ]

@@ -115,8 +115,8 @@ def count_log(
     *paths, strict, missing_values, columns, encoding
         As in :func:`d3stats.log.read_log`.
     missing : {"exclude", "wrong"}
-        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
-        roles that never vote in the files are no trials.
+        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial in each round in
+        which some are asked; agents of roles that never vote in the files are no trials.
     workers : int
         Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
 
@@ -228,23 +228,26 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     else:
         voted, right = turns.numbers("correct") >= 0, turns.numbers("correct") == 1
         known = np.ones(len(items), dtype=np.bool_)
+    role = turns.coded("role")
+    has_seat = voting_roles(role, voted)
+    seated = np.ones(len(key), dtype=np.bool_) if has_seat.all() else has_seat[role.codes]
+    each_turn = (voted, right, seated)
     if (key[1:] >= key[:-1]).all():
         begins = opens(key)
         cells = key[begins]
-        cast, rights = (np.add.reduceat(each, begins, dtype=np.int64) for each in (voted, right))
+        cast, rights, asked = (np.add.reduceat(each, begins, dtype=np.int64) for each in each_turn)
     else:
         cells, at = distinct(key, len(items) * n_rounds + 1)
-        cast, rights = (np.bincount(at[each], minlength=len(cells)) for each in (voted, right))
+        cast, rights, asked = (np.bincount(at[each], minlength=len(cells)) for each in each_turn)
     of, number = cells // n_rounds, cells % n_rounds
     trials = cast
     if missing == "wrong":
-        role, agent = turns.coded("role"), turns.coded("agent")
-        pairs = debate * len(agent.values) + agent.codes
-        has_seat = voting_roles(role, voted)
-        if not has_seat.all():
-            pairs = pairs[has_seat[role.codes]]
+        agent = turns.coded("agent")
+        pairs = (debate * len(agent.values) + agent.codes)[seated]
         sitting, _ = distinct(pairs, len(items) * len(agent.values))
-        trials = np.bincount(sitting // max(len(agent.values), 1), minlength=len(items))[of]
+        panel = np.bincount(sitting // max(len(agent.values), 1), minlength=len(items))
+        # Where nobody was asked no vote is missing.
+        trials = np.where(asked > 0, panel[of], 0)
     seen = (trials > 0) & known[of]
     of, number, rights, trials = of[seen], number[seen], rights[seen], trials[seen]
     step = np.flatnonzero((of[1:] == of[:-1]) & (number[1:] == number[:-1] + 1))

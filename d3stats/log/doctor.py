@@ -28,6 +28,7 @@ from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
+from d3stats.note import severity_of, warning
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
 
@@ -295,6 +296,11 @@ class DoctorReport:
         return 2 if self.problems or self.findings else 0
 
     @property
+    def warned(self) -> bool:
+        """Whether missing votes or a note warn of the numbers, although nothing is wrong with a record."""
+        return self.missing.said_first or any(severity_of(note) == "warning" for note in self.notes)
+
+    @property
     def causes(self) -> tuple[Cause, ...]:
         """The causes of the problems, the first cause first; see :func:`d3stats.log.problems.causes_of`."""
         return causes_of(self.problems)
@@ -333,7 +339,9 @@ class DoctorReport:
                 f"{counted(self.unlabelled, 'debate')} without a label, so none of their votes counts as "
                 "right or wrong."
             )
-        lines.extend(f"{note}." if note.startswith("WARNING: ") else f"Note: {note}." for note in self.notes)
+        lines.extend(
+            f"{note}." if severity_of(note) == "warning" else f"Note: {note}." for note in self.notes
+        )
         causes = self.causes
         if causes:
             lines.append(f"{counted(len(causes), 'problem')}:")
@@ -346,8 +354,7 @@ class DoctorReport:
             lines.append(f"{counted(len(self.findings), 'finding')} of probable mistakes:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         if not causes and not self.findings:
-            warned = self.missing.said_first or any(note.startswith("WARNING: ") for note in self.notes)
-            lines.append("No other problem was found." if warned else "Nothing is wrong.")
+            lines.append("No other problem was found." if self.warned else "Nothing is wrong.")
         return lines
 
     def _temperatures(self) -> str:
@@ -529,10 +536,11 @@ def _few_questions(log: DebateLog) -> list[str]:
     if not unequal and worth >= len(sizes) / 2:
         return []
     effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
-    return [
-        f"WARNING: question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
+    text = (
+        f"question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
         f"questions count as {worth:.1f} with as many debates each, {effect}; more debates of other questions help"
-    ]
+    )
+    return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]
 
 
 def _how_many(sizes: NDArray[np.int64]) -> dict[int, int]:
@@ -826,7 +834,7 @@ def fix_log(
         changes=(
             *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
             # A warning is of what the copy mends, or stands in what is found in the copy.
-            *(note for note in notes if note not in after.notes and not note.startswith("WARNING: ")),
+            *(note for note in notes if note not in after.notes and severity_of(note) != "warning"),
             *(
                 f"{what}: {counted(changes[what], noun)}"
                 for what, noun in ((_ABSENT, "turn"), (_APART, "debate"))

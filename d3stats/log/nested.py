@@ -11,7 +11,7 @@ from typing import Any
 
 from d3stats.log.column_names import plain
 
-__all__ = ["is_nested", "records_in", "rows_of"]
+__all__ = ["is_nested", "opens", "records_in", "rows_of"]
 
 _ROUNDS = frozenset(("rounds", "turns", "history", "steps", "trajectory", "debate_rounds", "transcript"))
 _VOTES = frozenset(
@@ -35,9 +35,14 @@ _KEYS = frozenset(map(plain, _ROUNDS | _VOTES))
 _ROUND_KEYS = frozenset(map(plain, _ROUNDS))
 
 
+def opens(key: str) -> bool:
+    """Whether a key says that its value holds rounds or votes, if it holds anything."""
+    return plain(key) in _KEYS
+
+
 def is_nested(row: Mapping[str, Any]) -> bool:
     """Whether a record holds rounds or votes inside a value."""
-    return any(isinstance(value, (dict, list)) and plain(key) in _KEYS for key, value in row.items())
+    return any(isinstance(value, (dict, list)) and opens(key) for key, value in row.items())
 
 
 def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -53,7 +58,7 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     >>> [row["vote"] for row in rows_of({"qid": "q1", "votes": ["A", "B"]})]
     ['A', 'B']
     """
-    inside = [key for key, value in row.items() if isinstance(value, (dict, list)) and plain(key) in _KEYS]
+    inside = [key for key, value in row.items() if isinstance(value, (dict, list)) and opens(key)]
     own = {key: value for key, value in row.items() if key not in inside}
     if not inside:
         yield own

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Ints
+from d3stats.note import UNREAD_SCORES, Note
 
-__all__ = ["SCORING_ROLES", "UNREAD_SCORES", "Scored", "Scores", "scored_turns", "side_scores", "whole"]
+__all__ = ["SCORING_ROLES", "Scored", "Scores", "scored_turns", "side_scores", "whole"]
 
 Scores = Mapping[str, Mapping[str, float]]
 """An agent's points by side and criterion."""
@@ -25,7 +26,6 @@ Scores = Mapping[str, Mapping[str, float]]
 SCORING_ROLES = ("judge", "evaluator", "referee")
 """Roles whose scores the protocols show to stopping rules, in the order in which a log's scores are taken."""
 
-UNREAD_SCORES = "no scores were read from "
 """The beginning of the note on columns that look like scores of sides and are not."""
 
 
@@ -224,7 +224,8 @@ def _of_a_role(items: Any, turns: Any, at: Ints) -> tuple[NDArray[np.bool_], lis
         )
         notes[text] = notes.get(text, 0) + int((here & ~counts).sum())
     return kept, [
-        f"{text} ({counted(n, 'turn')}); choose a role with roles= (--role)" for text, n in notes.items()
+        Note(f"{text} ({counted(n, 'turn')}); choose a role with roles= (--role)", kind=UNREAD_SCORES, n=n)
+        for text, n in notes.items()
     ]
 
 

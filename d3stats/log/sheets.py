@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import gzip
@@ -12,10 +13,11 @@ import re
 import tempfile
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import Coded, Coder, Ints
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
+from d3stats.note import FIRST_SHEET, Note
 
 if TYPE_CHECKING:
     import duckdb
@@ -158,29 +161,65 @@ _MARKS = (
 )
 
 
-def _decoded(file: LogFile, encoding: str | None) -> tuple[str, str | None] | Problem:
-    """Return the text of a file, and what cut it short, if anything did."""
-    blocks, torn = [], None
-    try:
-        with open_bytes(file) as handle:
-            while block := handle.read(1 << 20):
-                blocks.append(block)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        torn = str(error)
-    data = b"".join(blocks)
-    name = encoding or next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
-    if encoding is not None and plain(encoding) in ("utf8", "u8"):
-        name = "utf-8-sig"
-    try:
-        return data.decode(name), torn
-    except UnicodeDecodeError as error:
-        if torn is not None and error.end == len(data):
-            return data[: error.start].decode(name), torn
-        return _undecodable(file, data, name, error)
-    except LookupError:
-        raise ValueError(
-            f"encoding must be known, such as utf-8, cp1252 or latin-1; got {encoding!r}"
-        ) from None
+class _Text:
+    """The text of a file; once it is read, `torn` says what cut the file short, if anything did."""
+
+    def __init__(self, file: LogFile, encoding: str | None) -> None:
+        self.file, self.encoding = file, encoding
+        self.torn: str | None = None
+
+    def _bytes(self) -> Iterator[bytes]:
+        try:
+            with open_bytes(self.file) as handle:
+                # Of a file that breaks off, read() would lose what it has unpacked.
+                while block := handle.read1(BLOCK):  # type: ignore[attr-defined]
+                    yield block
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.torn = str(error)
+
+    def _name(self, start: bytes) -> str:
+        """Return the encoding of a text that starts so."""
+        if self.encoding is None:
+            return next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8")
+        try:
+            start.decode(self.encoding, "replace")
+            codecs.getincrementaldecoder(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"encoding must be known, such as utf-8, cp1252 or latin-1; got {self.encoding!r}"
+            ) from None
+        return "utf-8-sig" if plain(self.encoding) in ("utf8", "u8") else self.encoding
+
+    def blocks(self) -> Iterator[str]:
+        """Yield the text block by block.
+
+        Raises
+        ------
+        UnicodeDecodeError
+            When it is not in its encoding; :meth:`whole` says where.
+        """
+        held, decoder = b"", None
+        for block in self._bytes():
+            held += block
+            if decoder is None and len(held) > 4:
+                decoder = codecs.getincrementaldecoder(self._name(held))()
+            if decoder is not None:
+                yield decoder.decode(held)
+                held = b""
+        if decoder is None:
+            decoder = codecs.getincrementaldecoder(self._name(held))()
+        yield decoder.decode(held, final=self.torn is None)
+
+    def whole(self) -> str | Problem:
+        """Return the text at once, or say which byte is not in its encoding."""
+        data = b"".join(self._bytes())
+        name = self._name(data[:64])
+        try:
+            return data.decode(name)
+        except UnicodeDecodeError as error:
+            if self.torn is not None and error.end == len(data):
+                return data[: error.start].decode(name)
+            return _undecodable(self.file, data, name, error)
 
 
 def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeError) -> Problem:
@@ -219,7 +258,7 @@ def _header(text: str) -> tuple[str, int]:
 
 def _title(text: str, start: int) -> str | None:
     """Return the first line where it is one cell, and the lines below it are rows of several."""
-    lines = (re.sub(r'"[^"]*"', "x", line) for line in io.StringIO(text[start : start + 10_000]))
+    lines = (re.sub(r'"[^"]*"', "x", line) for line in io.StringIO(text[start : start + _HEAD]))
     first, *others = list(islice((line.strip() for line in lines if line.strip()), 4)) or [""]
     cells = re.compile(r"[,\t;|]")
     return first if others and not cells.search(first) and all(map(cells.search, others)) else None
@@ -234,102 +273,202 @@ def _untitled(file: LogFile, line: int, title: str, more: str = "") -> Problem:
 
 
 def text_sheet(file: LogFile, encoding: str | None) -> Sheet | Problem:
-    decoded = _decoded(file, encoding)
-    if isinstance(decoded, Problem):
-        return decoded
-    text, torn = decoded
-    delimiter, start = _header(text)
-    title = _title(text, start)
-    if title is not None:
-        return _untitled(file, text.count("\n", 0, start) + 1, title)
-    handle = io.StringIO(text, newline="")
-    handle.seek(start)
+    """Read a table as text, block by block: memory grows with the different texts and the codes."""
+    text = _Text(file, encoding)
     # A cell may be longer than the reader's own limit, which is one for all threads.
     limit = csv.field_size_limit(2**31 - 1)
     try:
-        sheet = _csv_sheet(file, handle, delimiter, text.count("\n", 0, start), torn, text)
-        sheet.may_have_commas = delimiter == ";"
-        return sheet
+        return _sheet_of(text, text.blocks())
+    except UnicodeDecodeError:
+        whole = text.whole()
+        return whole if isinstance(whole, Problem) else _sheet_of(text, iter([whole]))
     finally:
         csv.field_size_limit(limit)
 
 
+_HEAD = 10_000
+"""Characters in which to look for column names."""
+
+
+def _sheet_of(text: _Text, pieces: Iterator[str]) -> Sheet | Problem:
+    head = ""
+    for piece in pieces:
+        head += piece
+        filled = head.lstrip("\r\n")
+        if len(filled) > 2 * _HEAD and ("\n" in filled or "\r" in filled):
+            break
+    delimiter, start = _header(head)
+    title, skipped = _title(head, start), head.count("\n", 0, start)
+    if title is not None:
+        deque(pieces, maxlen=0)  # what cannot be decoded comes first
+        return _untitled(text.file, skipped + 1, title)
+    sheet = _csv_sheet(text, _whole_lines(chain([head[start:]], pieces)), delimiter, skipped)
+    sheet.may_have_commas = delimiter == ";"
+    return sheet
+
+
+def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield a text in blocks that end with a line, but perhaps the last."""
+    held: list[str] = []
+    for piece in pieces:
+        end = piece.rfind("\n") + 1
+        if end:
+            yield "".join((*held, piece[:end]))
+            held = []
+        held.append(piece[end:])
+    rest = "".join(held)
+    if rest:
+        yield rest
+
+
+BLOCK = 1 << 17
+"""Bytes of text that are read at once: few enough for the processor's cache."""
+
 CHUNK = 1 << 9
-"""Rows of text that are held at once: few enough for the processor's cache."""
+"""Rows of csv's reader that are held at once."""
 
 
-def _csv_sheet(
-    file: LogFile, handle: io.StringIO, delimiter: str, skipped: int, torn: str | None, text: str
-) -> Sheet:
-    reader = csv.reader(handle, strict=True, delimiter=delimiter)
+def _plain_cells(block: str, delimiter: str, width: int) -> list[str] | None:
+    """Return the cells of whole lines with the line end behind each row, or None where a line may be no plain row.
+
+    A plain row has `width` cells, at least two, and no quotes.
+    """
+    if '"' in block or width < 2 or not block.endswith("\n"):
+        return None
+    if "\r" in block:
+        block = block.replace("\r\n", "\n")
+        if "\r" in block:
+            return None
+    cells = block.replace("\n", f"{delimiter}\n{delimiter}").split(delimiter)
+    cells.pop()
+    n = block.count("\n")
+    # No cell but those behind the rows is a line end, so all of them are in their place, or some are not.
+    sound = len(cells) == n * (width + 1) and cells[width :: width + 1].count("\n") == n
+    return cells if sound else None
+
+
+def _n_lines(block: str) -> int:
+    """Return how many lines csv's reader counts in a block."""
+    lone = block.count("\r") - block.count("\r\n") if "\r" in block else 0
+    return block.count("\n") + lone + (not block.endswith(("\n", "\r")))
+
+
+class _TextColumns:
+    """The cells of rows as codes, in the order in which they are added."""
+
+    def __init__(self, width: int) -> None:
+        self.coders = [Coder() for _ in range(width)]
+        self.parts: list[list[NDArray[np.int32]]] = [[] for _ in range(width)]
+        self.lines: list[Ints] = []
+        self.n = 0
+
+    def add(self, columns: Iterable[Sequence[str]], lines: Ints) -> None:
+        for coder, part, cells in zip(self.coders, self.parts, columns, strict=True):
+            part.append(np.fromiter(map(coder.__getitem__, cells), dtype=np.int32, count=len(lines)))
+        self.lines.append(lines)
+        self.n += len(lines)
+
+    def coded(self, n: int) -> list[Coded]:
+        """Return the columns of the first rows."""
+        none = np.zeros(0, dtype=np.int32)
+        return [
+            texts_as_cells(np.concatenate([none, *part])[:n], coder.values_list())
+            for coder, part in zip(self.coders, self.parts, strict=True)
+        ]
+
+
+def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int) -> Sheet:
+    """Read rows: plain lines block by block, any other block with csv's reader."""
+    given = n_plain = 0  # lines that the reader got, and lines that it did not
+    waiting: deque[str] = deque()
+    end = ""
+
+    def lines() -> Iterator[io.StringIO]:
+        nonlocal given, end
+        # A cell with a line end in it may go on in the next block.
+        while (block := waiting.popleft() if waiting else next(blocks, None)) is not None:
+            given, end = given + _n_lines(block), block[-1:]
+            yield io.StringIO(block, newline="")
+
+    reader = csv.reader(chain.from_iterable(lines()), strict=True, delimiter=delimiter)
     names: list[str] | None = None
-    sheet = Sheet(file.name, [], [], np.zeros(0, dtype=np.int64))
+    sheet = Sheet(text.file.name, [], [], np.zeros(0, dtype=np.int64))
+    made = _TextColumns(0)
     rows: list[list[str]] = []
     starts: list[int] = []
-    coders: list[Coder] = []
-    parts: list[list[NDArray[np.int32]]] = []
 
     def flush() -> None:
         if rows:
-            for coder, part, cells in zip(coders, parts, zip(*rows, strict=True), strict=True):
-                part.append(coder.codes(cells))
+            made.add(zip(*rows, strict=True), np.array(starts, dtype=np.int64))
             rows.clear()
+            starts.clear()
 
     width, last = -1, skipped
     short: Problem | None = None  # of the row just read
-    while True:
-        start = last + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            # After a quoting error the reader cannot find the next row.
-            sheet.n_records += names is not None
-            message = f"a row must be readable; got {error}; nothing after it was read"
-            kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
-            sheet.problems.append(
-                Problem(file.name, start, None, message, kind, (), "record" if names else "nothing")
+    broken = False
+    for block in blocks:
+        cells = _plain_cells(block, delimiter, width)
+        if cells is not None:
+            flush()
+            n = len(cells) // (width + 1)
+            made.add(
+                (cells[k :: width + 1] for k in range(width)),
+                np.arange(last + 1, last + n + 1, dtype=np.int64),
             )
-            short, torn = None, None
+            n_plain, last, end, short = n_plain + n, last + n, "\n", None
+            continue
+        waiting.append(block)
+        while waiting or reader.line_num < given:
+            start = last + 1
+            try:
+                row = next(reader)
+            except csv.Error as error:
+                # After a quoting error the reader cannot find the next row.
+                sheet.n_records += names is not None
+                message = f"a row must be readable; got {error}; nothing after it was read"
+                kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
+                sheet.problems.append(
+                    Problem(sheet.name, start, None, message, kind, (), "record" if names else "nothing")
+                )
+                broken = True
+                break
+            last = skipped + n_plain + reader.line_num
+            if len(row) == width:
+                rows.append(row)
+                starts.append(start)
+                short = None
+                if len(rows) == CHUNK:
+                    flush()
+            elif names is None:
+                if any(row):
+                    names, width = [name.strip() for name in row], len(row)
+                    made = _TextColumns(width)
+            elif any(row):
+                message = f"a row must have {width} cells; got {len(row)}"
+                short = Problem(sheet.name, start, None, message, "malformed line")
+                sheet.problems.append(short)
+                sheet.n_records += 1
+                short = short if len(row) < width else None
+        if broken:
+            deque(blocks, maxlen=0)  # what cannot be decoded comes first
             break
-        last = skipped + reader.line_num
-        if len(cells) == width:
-            rows.append(cells)
-            starts.append(start)
-            short = None
-            if len(rows) == CHUNK:
-                flush()
-        elif names is None:
-            if any(cells):
-                names, width = [name.strip() for name in cells], len(cells)
-                coders, parts = [Coder() for _ in names], [[] for _ in names]
-        elif any(cells):
-            message = f"a row must have {width} cells; got {len(cells)}"
-            short = Problem(file.name, start, None, message, "malformed line")
-            sheet.problems.append(short)
-            sheet.n_records += 1
-            short = short if len(cells) < width else None
-    if torn is not None:
-        if short is None and starts:  # the last row broke off, however many cells it has
-            starts.pop()
-            (rows if rows else [[]]).pop()
-        message = f"the compressed file must be complete; got {torn}; nothing after it was read"
-        cut = Problem(file.name, last, None, message, "truncated last line")
+    flush()
+    n = made.n
+    if broken:
+        pass
+    elif text.torn is not None:
+        if short is None and n:  # the last row broke off, however many cells it has
+            n -= 1
+        message = f"the compressed file must be complete; got {text.torn}; nothing after it was read"
+        cut = Problem(sheet.name, last, None, message, "truncated last line")
         sheet.problems = [p for p in sheet.problems if p is not short] + [cut]
         sheet.n_records += short is None
-    elif short is not None and not text.endswith(("\n", "\r")):
+    elif short is not None and end not in ("\n", "\r"):
         sheet.problems[-1] = replace(short, kind="truncated last line")
-    flush()
     sheet.names = names or []
-    sheet.columns = [
-        texts_as_cells(
-            np.concatenate([np.zeros(0, dtype=np.int32), *part])[: len(starts)], coder.values_list()
-        )
-        for coder, part in zip(coders, parts, strict=True)
-    ]
-    sheet.line = np.array(starts, dtype=np.int64)
-    sheet.n_records += len(starts)
+    sheet.columns = made.coded(n)
+    sheet.line = np.concatenate([np.zeros(0, dtype=np.int64), *made.lines])[:n]
+    sheet.n_records += n
     return sheet
 
 
@@ -409,7 +548,8 @@ def _unpacked(path: Path) -> int:
 
 def _first_sheet(book: Any) -> str:
     others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-    return f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
+    text = f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
+    return Note(text, kind=FIRST_SHEET, about=str(book.worksheets[0].title))
 
 
 def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int:

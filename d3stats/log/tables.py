@@ -36,10 +36,9 @@ from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import LONGEST, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
-from d3stats.log.scores import UNREAD_SCORES
 from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
 from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
-from d3stats.note import unread
+from d3stats.note import FIRST_SHEET, UNREAD_SCORES, Note, kind_of, unread, warning
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
@@ -263,7 +262,7 @@ def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> 
     title = _header_line(sheet, missing)
     if title is not None:
         advice = f"; the column names seem to be in line {title}; delete the lines above it"
-    advice += "".join(f"; {note}" for note in sheet.notes if note.startswith("the first sheet, "))
+    advice += "".join(f"; {note}" for note in sheet.notes if kind_of(note) == FIRST_SHEET)
     start = f"a table must have a column for {listed}; got "
     known = ", ".join(name for name in sheet.names if name) or "none"
     return missing[0], start + shortened(known, max(80, LONGEST - len(start) - len(advice))) + advice
@@ -483,11 +482,12 @@ def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
         if not known <= set(map(plain, sides.values())):
             names = " and ".join(sorted({text for text in said if not is_missing_word(text)})[:3])
             note = (
-                f"{UNREAD_SCORES}{', '.join(sides)}, because labels and votes ({names}) are not the sides "
+                f"no scores were read from {', '.join(sides)}, because labels and votes ({names}) are not the sides "
                 f"{', '.join(sides.values())}; if these columns hold the scores of sides, choose them with columns= "
                 f"(--columns scores={'+'.join(sides)})"
             )
-            return replace(sheet, notes=[*sheet.notes, note])
+            told = Note(note, kind=UNREAD_SCORES, n=len(sides), examples=sides)
+            return replace(sheet, notes=[*sheet.notes, told])
     elif len(at["scores"]) > 1:
         sides = {name: _score_columns([name]).get(name, name) for name in at["scores"]}
     else:
@@ -573,10 +573,11 @@ def _few_questions(cells: dict[str, Coded], found: Resolved) -> list[str]:
     debates, questions = (len(np.unique(c.codes[c.codes >= 0])) for c in (cells["debate"], cells["question"]))
     if questions * 10 > debates:
         return []
-    return [
-        f"WARNING: {questions} different values in column {name!r} are taken for the questions of {debates} debates; "
+    text = (
+        f"{questions} different values in column {name!r} are taken for the questions of {debates} debates; "
         f"if they are kinds of questions, choose {to_type(category=name)}"
-    ]
+    )
+    return [warning(text, "few questions", about=name, n=questions)]
 
 
 def _refuse_row_numbers(sheet: Sheet, found: Resolved) -> None:
@@ -625,9 +626,8 @@ def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
     twins = [t for t in with_comma if _GROUPED.fullmatch(t) and t.replace(",", "") in texts]
     if twins:
         other = twins[0].replace(",", "")
-        return [
-            f"WARNING: {twins[0]!r} and {other!r} are two different answers; write each number in one form"
-        ]
+        text = f"{twins[0]!r} and {other!r} are two different answers; write each number in one form"
+        return [warning(text, "commas in numbers", n=len(twins), examples=[twins[0], other])]
     if not decimal or "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
         return []
     for name in names:

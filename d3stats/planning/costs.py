@@ -232,7 +232,7 @@ def can_run(trajectories: Trajectories, rule: StoppingRule) -> bool:
 def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -> FloatArray | None:
     """Return the cost of a run under a rule that stops after each round, a first column of 0; None when none is known.
 
-    Who only votes is paid after every round where the rule reads votes, and else once, at the stop; see
+    Agents that only vote are paid after every round where the rule reads votes, and else once, at the stop; see
     ``d3stats.polling``. A poll that was not made has no known cost. A debate with any other unrecorded round is NaN
     throughout, so that every rule is charged on the same debates.
 
@@ -264,7 +264,7 @@ def bill_of(
 
 
 def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills: FloatArray | None) -> bool:
-    """Return whether a debate stops after a round in which nobody was asked for the votes, at a cost not known."""
+    """Return whether a debate stops after a round without a poll, at a cost not known."""
     if bills is None:
         return False
     at_stop = bills[np.arange(len(bills)), rounds]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
+from d3stats.note import MISSING_VALUES, Note
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories
@@ -145,13 +146,11 @@ class RoundsReport:
         notes = [
             *self.trajectories.remarks(),
             first,
-            "KS noise: the 95 % quantile of the distance when nothing drifts (each question's two rounds "
-            "swapped at random). A distance below it is no evidence of drift, but it does not prove "
-            "stability.".replace("95 %", f"{self.drift.level:z.0%}"),
-            "The latent scale compares mixtures of Betas, which so few votes do not determine; use pmf instead."
-            if self.fit.panel > 1
-            else "With one vote per debate nothing is known of the spread between debates, nor of latent distances.",
         ]
+        if self.fit.panel < 2:
+            notes.append(
+                "With one vote per debate nothing is known of the spread between debates, nor of latent distances."
+            )
         ended = int((t.depth < t.n_rounds).sum())
         if ended:
             notes.append(
@@ -173,11 +172,14 @@ class RoundsReport:
         failed = [str(r) for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if not f.converged]
         if failed:
             notes.append(f"Fits that did not converge: rounds {', '.join(failed)}; see fit[round].summary().")
-        if self.missing == "exclude":
-            notes.append(
-                "Missing votes are left out of the fits (the number of votes varies); the counts show them "
-                "as not correct."
+        asked = t.had_turns()
+        gone = int((asked & (t.votes == MISSING)).sum())
+        if self.missing == "exclude" and gone:
+            text = (
+                f"{gone:,} of {int(asked.sum()):,} votes are missing; the fits leave them out, the counts show them as "
+                "not correct."
             )
+            notes.append(Note(text, kind=MISSING_VALUES, n=gone))
         return [*notes, *self._left_out()]
 
     def _left_out(self) -> list[str]:

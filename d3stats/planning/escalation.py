@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
 from d3stats.log.contradictions import contradictions, refuse, told, warned
+from d3stats.note import warning
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, bill, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
@@ -227,10 +228,12 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
     notes = [f"Debates were paired by {said}: {counted(len(common), 'pair')} of {sizes}."] * apart
     most = max(len(a), len(b))
     if 2 * len(common) < most:
-        notes.append(
-            f"WARNING: more than half of the debates of one log are left out ({most - len(common):,} of {most:,}); the "
-            f"results describe only the other {len(common):,}, which may be of another kind."
+        gone = most - len(common)
+        text = (
+            f"more than half of the debates of one log are left out ({gone:,} of {most:,}); the results describe only "
+            f"the other {len(common):,}, which may be of another kind."
         )
+        notes.append(warning(text, "left out", n=gone))
     notes += [
         f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log."
         for which, n in (("first", len(a)), ("second", len(b)))

@@ -898,8 +898,8 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
         )
     if not can_run(pilot, Unanimity()):
         raise ValueError(
-            "pilot must have votes after every round, because a plan is a rule on votes; got votes at the end of "
-            "debates alone; play it with poll=every_round, or choose among rules that read no votes with replay"
+            "pilot must have votes after every round, because a plan is a rule on votes; got votes at the end "
+            "alone; play it with poll=every_round, or replay rules that read no votes"
         )
     sizes: NDArray[np.int64] = np.unique(pilot.panel)
     if len(sizes) != 1:

@@ -85,7 +85,7 @@ class RoundDollars:
     note : str
         At which prices.
     polls : ndarray of float, shape (debates, rounds), or None
-        The part of `dollars` that was paid for votes alone, NaN where nobody was asked; see ``d3stats.polling``.
+        The part of `dollars` that was paid for votes alone, NaN in a round without a poll; see ``d3stats.polling``.
     """
 
     dollars: Floats

@@ -15,7 +15,7 @@ import pandas as pd
 from d3stats._check import choice, probability
 from d3stats._words import counted
 from d3stats.inference.item_strata import StrataOf, item_strata
-from d3stats.log.scores import UNREAD_SCORES
+from d3stats.note import UNREAD_SCORES, kind_of
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.sources import LogSource, Reading, open
 from d3stats.trajectories import MISSING
@@ -82,7 +82,7 @@ def score_gaps(
     kinds = item_strata(opened, strata)
     t = opened.aside(strata).trajectories()
     if t.scores is None or len(t.sides) != 2:
-        why = "".join(f" ({note})" for note in t.notes if note.startswith(UNREAD_SCORES))
+        why = "".join(f" ({note})" for note in t.notes if kind_of(note) == UNREAD_SCORES)
         raise ValueError(f"scores must be of two sides to have a gap; got sides {list(t.sides)}{why}")
     labels = kinds.labels(list(t.debates), "debate", unit="debate")
     points = t.scores[:, :, 0] - t.scores[:, :, 1]

@@ -22,6 +22,7 @@ from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlat
 from d3stats.inference.judges.ranking import borda_count
 from d3stats.log.reader import DebateLog
 from d3stats.log.scores import scored_turns
+from d3stats.note import UNREAD_SCORES, kind_of, with_words
 from d3stats.planning.score_gaps import score_gaps
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
@@ -166,7 +167,7 @@ def describe_scores(
     t = opened.trajectories()
     read = opened.log() if opened.has_records else None
     if t.scores is None or not np.isfinite(t.scores).any():
-        why = "; ".join(note for note in t.notes if "scores" in note)
+        why = "; ".join(note for note in t.notes if kind_of(note) == UNREAD_SCORES)
         raise ValueError(f"log must hold scores; got none in {t!r}" + (f" ({why})" if why else ""))
     groups: Rows = [(ALL, np.ones(len(t), dtype=np.bool_))]
     # Findings are about votes.
@@ -191,7 +192,8 @@ def describe_scores(
         aspects = _aspects(table, t, groups, level)
         if human is not None:
             correlations = aspect_correlations(read, human, level=level, rng=rng)
-            notes += [note for note in correlations.notes if note.removeprefix("scores: ") not in notes]
+            known = {*notes, *(with_words(note, "scores: ") for note in notes)}
+            notes += [note for note in correlations.notes if note not in known]
     if human is not None and correlations is None:
         raise ValueError(
             f"human must come with a log of single responses ({RESPONSE!r}); got scores of {', '.join(t.sides[:5])}"

@@ -773,7 +773,7 @@ class DebateProtocol(Value, ABC):
 
     @property
     def polling(self) -> Polling:
-        """Who only votes, when they are asked under a stopping rule, and what a tie means."""
+        """Polls of the agents that only vote, under a stopping rule, and the meaning of a tie."""
         return OF_PROTOCOL.get(self.name, Polling())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted
+from d3stats.note import sentence_of, severity_of
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
 from d3stats.resampling import FEW_FOR_PERCENTILES
@@ -79,7 +80,7 @@ def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
     if len(rows) > DIFFERENCES_SHOWN:
         more = counted(len(rows) - DIFFERENCES_SHOWN, "more difference")
         figures.append(KeyFigure("Further pairs of logs", more, "See the section on the comparison."))
-    warnings = plain_warnings(note for note in part.notes if _WARNING in note)
+    warnings = plain_warnings(part.notes)
     return Part(figures=tuple(figures), warnings=tuple(w for w in warnings if w.rstrip(".") not in said))
 
 
@@ -202,8 +203,7 @@ def _doctor(source: Source) -> _Known:
         )
     wrong, odd = len(doctor.causes), len(doctor.findings)
     if not wrong and not odd:
-        warned = doctor.missing.said_first or any(note.startswith(_WARNING) for note in doctor.notes)
-        said = "Nothing else is wrong" if warned else "Nothing is wrong"
+        said = "Nothing else is wrong" if doctor.warned else "Nothing is wrong"
         return _Known(
             KeyFigure("The doctor", "sound", f"{said} with {counted(doctor.n_records, 'record')}."), 0.0
         )
@@ -216,9 +216,6 @@ def _doctor(source: Source) -> _Known:
 
 
 # ---------------------------------------------------------------- what warns
-
-
-_WARNING = "WARNING: "
 
 
 def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
@@ -235,14 +232,14 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
     return (
         *(warning for part in parts.values() for warning in part.warnings),
-        *plain_warnings(note for part in others for note in part.notes if _WARNING in note),
+        *plain_warnings(note for part in others for note in part.notes),
         *few,
     )
 
 
 def plain_warnings(notes: Iterable[str]) -> tuple[str, ...]:
-    """Return warnings once each, without the word that marks them among notes."""
-    return tuple(dict.fromkeys(note.replace(_WARNING, "") for note in notes))
+    """Return the warnings among notes once each, without the word that marks them there."""
+    return tuple(dict.fromkeys(sentence_of(note) for note in notes if severity_of(note) == "warning"))
 
 
 # ---------------------------------------------------------------- words

@@ -11,6 +11,7 @@ import pandas as pd
 
 from d3stats._words import counted, verb, visible
 from d3stats.log.contradictions import contradictions, warned
+from d3stats.note import with_words
 from d3stats.report.figures import png, with_short_names
 from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
 from d3stats.report.section import Entry, Part, Picture, Section
@@ -297,7 +298,7 @@ def _read(source: Source, settings: Settings) -> Part:
         warnings=tuple(warnings),
         tables=tuple(tables),
         frames=frames,
-        notes=(*[f"{note}." for note in said], *([decided] if decided else [])),
+        notes=(*[with_words(note, after=".") for note in said], *([decided] if decided else [])),
     )
 
 
@@ -498,8 +499,11 @@ def _categories(source: Source) -> tuple[ItemStrata | None, tuple[str, ...]]:
 def _shown_strata(found: Replay) -> list[Strata]:
     """Return the accuracy of full depth by category, and accuracy and savings of the cheapest rule."""
     from d3stats.planning.replay import ACCURACY, SAVED
+    from d3stats.stopping import FullDepth
 
-    full = next(name for name in found.names if name.startswith("full"))
+    full = next(
+        name for rule, name in zip(found.rules, found.names, strict=True) if isinstance(rule, FullDepth)
+    )
     cheapest = found.cheapest()["rule"].tolist() if found.strata else []
     shown = [f"{ACCURACY}, {full}", *(f"{what}, {rule}" for rule in cheapest for what in (ACCURACY, SAVED))]
     return [part for part in found.strata if part.quantity in shown]
@@ -675,7 +679,7 @@ def _bias(source: Source, settings: Settings) -> Part:
             for audit in list(found.values())[:JUDGES_SHOWN]:
                 title, heads, rows = audit_table(audit)
                 tables.append(((f"Position: {title}", heads, rows), _HOW_TO_READ_POSITION))
-                notes += [f"{audit.judge}: {note}" for note in audit.notes]
+                notes += [with_words(note, f"{audit.judge}: ") for note in audit.notes]
             notes += found.notes
             drawn = position_frame(found)
             more = len(found) - JUDGES_SHOWN

@@ -341,7 +341,7 @@ class Bootstrap:
     >>> drawn.estimate.round(3).tolist(), drawn.replicates.shape
     ([0.545], (2000, 1))
     >>> [limit.round(2).tolist() for limit in (drawn.limits("percentile").low, drawn.limits("percentile").high)]
-    [[0.14], [1.0]]
+    [[0.07], [1.0]]
     """
 
     estimate: Floats
@@ -444,7 +444,7 @@ def bootstrap(
     --------
     >>> draws = bootstrap([[1, 2], [2, 2], [0, 4], [3, 3]], lambda sums: sums[:, 0] / sums[:, 1], rng=0)
     >>> [draws.limits(kind).low.round(2).item() for kind in ("percentile", "basic", "bca")]
-    [0.14, 0.09, 0.07]
+    [0.07, 0.09, 0.07]
     """
     n_boot = integer("n_boot", n_boot, minimum=2)
     array, times = checked_totals(totals, multiplicity)

@@ -130,10 +130,11 @@ def cluster_t(
 ) -> ClusterT:
     """Estimate a smooth function of sums, with its cluster-robust error and Student's t limits.
 
-    The error is that of the linearised statistic, each cluster's influence divided by 1 - h, its share of the weights:
-    ``se^2 = (G - 1) / G * sum_g (d' (x_g - mean x) / (1 - h_g))^2`` with d the derivative at the data's sums (Liang and
-    Zeger, 1986; Binder, 1983; the division is CR3's of Bell and McCaffrey, 2002). Degrees of freedom are those of
-    :func:`~d3stats.resampling.degrees_of_freedom`, Kish's number of clusters of equal size less one. For a mean of
+    The error is that of the linearised statistic (Liang and Zeger, 1986; Binder, 1983):
+    ``se^2 = (G - 1) / G * sum_g (d' (x_g - mean x) / (1 - h_g))^2`` with d the derivative at the data's sums. Each
+    cluster's influence is divided by 1 - h, with h its share of the weights (CR3; Bell and McCaffrey, 2002).
+    Degrees of freedom are those of :func:`~d3stats.resampling.degrees_of_freedom`, Kish's number of clusters of equal
+    size less one. For a mean of
     equal clusters it is the t interval of cluster means.
 
     Parameters

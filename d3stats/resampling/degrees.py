@@ -1,4 +1,4 @@
-"""What clusters of unequal size are worth: effective number, degrees of freedom, and two errors of a mean.
+"""Worth of clusters of unequal size: effective number, degrees of freedom, and two errors of a mean.
 
 One rule for every share, mean, paired difference and linearised statistic of cluster sums. Clusters of sizes w count
 as ``(sum w)^2 / sum w^2`` clusters of equal size (Kish, 1965). An interval has that number less one as its degrees of
@@ -36,7 +36,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 UNEQUAL = "equal clusters and their variation is unknown"
-"""How the reason ends for no interval where one cluster has most of the weight."""
+"""End of the reason for no interval where one cluster has most of the weight."""
 LEAST_EFFECTIVE = 2.0
 """With fewer effective clusters there is no interval, as with a single one."""
 _ROUNDING = 1e-9
@@ -48,7 +48,7 @@ def effective_clusters(weights: ArrayLike, times: ArrayLike | None = None) -> fl
     Parameters
     ----------
     weights : array_like of float, shape (clusters,)
-        Sizes of the clusters, at least 0: items, or whatever the statistic divides by.
+        Sizes of the clusters, at least 0: items, or what the statistic divides by.
     times : array_like of int, shape (clusters,), optional
         How often each occurs; by default once.
 

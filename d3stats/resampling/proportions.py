@@ -221,10 +221,9 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     """Return the cluster Wilson interval of a share, the one rule for every share in the package.
 
     Wilson's formula at as many trials as the cluster-robust error is worth, at most as many as there are (Dean and
-    Pagano, 2015), with Student's quantile. The error is the larger of two that are equal where clusters are equal: that
-    which leaves out one cluster at a time, and that of items which are all alike
-    (:func:`~d3stats.resampling.item_error`), because the first sees no variation where the large clusters happen to
-    agree.
+    Pagano, 2015), with Student's quantile. The error is the larger of two, which agree where clusters are equal. One
+    leaves out one cluster at a time, and sees no variation where the large clusters happen to agree. The other takes
+    items as exchangeable (:func:`~d3stats.resampling.item_error`).
 
     Degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared error, whose variation is measured by fourth
     powers, at least 2. Near 0 and 1 they are few, because a few clusters that hold an outcome of the rarer kind make up

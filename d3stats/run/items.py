@@ -26,7 +26,7 @@ from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, iter_records
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
-from d3stats.note import unread
+from d3stats.note import unread, warning
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -305,13 +305,13 @@ def _label_notes(items: Sequence[DebateItem], unread: Sequence[str]) -> list[str
         return [
             f"items without a label: {without} of {len(judged)}; accuracy is measured on the other items only"
         ]
-    note = "WARNING: no item has a label, so accuracy cannot be measured"
+    text = "no item has a label, so accuracy cannot be measured"
     named = [name for name in unread if name]
     if named:
         known = (name for names in ITEM_NAMES["preference"] for name in names)
         column = nearest_name(known, named) or "COLUMN"
-        note += f"; if a column holds the labels, say which it is with {to_type(label=column)}"
-    return [note]
+        text += f"; if a column holds the labels, say which it is with {to_type(label=column)}"
+    return [warning(text, "no labels", n=without)]
 
 
 def read_items(

@@ -200,7 +200,7 @@ class Opened:
     def aside(self, column: Any) -> Opened:
         """Return the same source with a column set aside for strata.
 
-        The column is the category of a log of debates. A table of items has it no more, unless a function needs it for
+        The column is the category of a log of debates. A table of items loses it, unless a function needs it for
         something else too. Strata that are no column leave the source as it is.
         """
         if not isinstance(column, str):

@@ -290,7 +290,7 @@ class StoppingRule(Value, ABC):
 
     @property
     def earliest(self) -> int:
-        """A round before which the rule never stops a debate, whatever is said.
+        """A round before which the rule stops no debate, for any votes.
 
         Examples
         --------

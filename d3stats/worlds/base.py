@@ -158,7 +158,7 @@ class World(Value):
 
     @property
     def polling(self) -> Polling:
-        """Who only votes in the protocol that is drawn, and when they can be asked."""
+        """Polls of the agents that only vote in the protocol that is drawn."""
         return Polling()
 
     @property

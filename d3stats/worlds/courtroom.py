@@ -214,8 +214,8 @@ class Courtroom(World):
     Tokens are words x 4/3. They count every call's answer and its prompt, which repeats the question, both answers and
     the transcript so far. With ``memory="latest"`` only jurors read the whole transcript. Advocates then read their own
     side's defences, the other's last one and the last feedback. The judge reads the two defences of the round, as in
-    the prompts of appendix F. With ``poll="end"`` the jury can be asked only when the debate is over, so that a rule
-    that reads votes cannot be run. With ``poll="every_round"`` it can be asked after every round: such a rule pays for
+    the prompts of appendix F. With ``poll="end"`` the jury is asked only when the debate is over. A rule that reads
+    votes can then not be run. With ``poll="every_round"`` it can be asked after every round: such a rule pays for
     that, any other rule for one jury at its stop (``d3stats.polling``).
 
     Parameters

@@ -61,7 +61,7 @@ class Drawn(NamedTuple):
     tokens_in, tokens_out : ndarray of float, shape (debates, rounds)
         Prompt and completion tokens; given wherever `tokens` is.
     polled, poll_tokens, poll_tokens_in, poll_tokens_out : ndarray, shape (debates, rounds), optional
-        As in :class:`~d3stats.trajectories.Trajectories`, where somebody only votes.
+        As in :class:`~d3stats.trajectories.Trajectories`, where some agents only vote.
     """
 
     votes: NDArray[Any]

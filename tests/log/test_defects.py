@@ -226,9 +226,9 @@ def test_a_path_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 
 def test_a_name_that_says_no_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "log.json").write_text("{}")
+    (tmp_path / "log.yaml").write_text("{}")
     with pytest.raises(ValueError, match=r"file names must end in \.jsonl"):
-        read_log(tmp_path / "log.json")
+        read_log(tmp_path / "log.yaml")
 
 
 @pytest.mark.parametrize(

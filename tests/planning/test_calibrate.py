@@ -299,7 +299,6 @@ def test_the_summary_says_method_estimates_checks_and_what_is_untold(fit: Calibr
         "accuracy",
         "left unanimity",
         "does not determine",
-        "rounds beyond 4",
         "AIC",
     ):
         assert piece in text

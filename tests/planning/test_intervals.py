@@ -42,15 +42,17 @@ def test_a_mean_over_questions_of_one_size_has_the_t_interval_of_their_means(n: 
 
 
 def test_the_error_of_a_ratio_is_that_of_its_residuals() -> None:
-    """Unequal denominators: Cochran's (1977) residuals about the ratio, over n - 1, written out."""
+    """Unequal denominators: residuals about the ratio without each cluster (CR3), and Kish's clusters less one."""
     rng = np.random.default_rng(5)
     below, above = rng.integers(1, 6, 12).astype(float), rng.uniform(0, 3, 12)
     value = above.sum() / below.sum()
-    residual = (above - value * below) / below.mean()
-    se = np.sqrt((residual**2).sum() / 11 / 12)
+    share = below / below.sum()
+    residual = (above - value * below) / below.sum() / (1 - share)
+    se = np.sqrt(11 / 12 * (residual**2).sum())
+    df = 1 / (share**2).sum() - 1
     found = ratio(above, below, np.arange(12), 0.95)
     assert (found.value, found.se) == pytest.approx((value, se), rel=1e-12)
-    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 11) * se, rel=1e-10)
+    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, df) * se, rel=1e-10)
 
 
 @pytest.mark.parametrize("interval", ["percentile", "bca"])

@@ -502,6 +502,11 @@ def _ratings(table: pd.DataFrame) -> Numbers:
     return {"items": len(r.items), "raters": len(r.raters), "categories": len(r.categories)}
 
 
+def _effective_jurors(table: pd.DataFrame) -> Numbers:
+    found = numbers(inference.effective_jurors(table, rng=1).to_frame(), ["name"])
+    return {k: v for k, v in found.items() if not k.endswith("p_value")}
+
+
 def _jury(table: pd.DataFrame) -> Numbers:
     found = numbers(jury_curve(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se", "p_value"))}
@@ -653,6 +658,31 @@ def _share_limits(table: pd.DataFrame) -> Numbers:
     return {"low": float(found.low), "high": float(found.high)}
 
 
+def _sizes(table: pd.DataFrame) -> np.ndarray:
+    return np.bincount(_codes(table)).astype(float)
+
+
+def _two_errors(table: pd.DataFrame) -> Numbers:
+    first, sizes = _totals(table).T
+    value = first.sum() / sizes.sum()
+    away = first - value * sizes
+    return {
+        "left out": resampling.left_out_error(away / sizes.sum(), sizes),
+        "items": resampling.item_error(away, sizes, float(value * (1 - value))),
+    }
+
+
+def _sides(table: pd.DataFrame) -> list[np.ndarray]:
+    """Return the sums of the first and of the second values by cluster, as two sides."""
+    columns = [np.stack([_floats(table[name]), np.ones(len(table))], axis=1) for name in ("first", "second")]
+    return [resampling.cluster_totals(each, _codes(table)) for each in columns]
+
+
+def _contrast_of_means(table: pd.DataFrame) -> Numbers:
+    mean = resampling.ratios((0, 1))
+    return estimates(resampling.contrast_of_means("d", _sides(table), mean, (1.0, -1.0), 2 * len(table)))
+
+
 def _share(table: pd.DataFrame) -> Numbers:
     totals = _totals(table)
     return estimates(inference.share(totals[:, 0], totals[:, 1]))
@@ -761,6 +791,22 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
         lambda t: {"icc": float(resampling.intraclass(*_mean_squares(t))[0])},
     ),
     "d3stats.resampling.cluster_estimate": ("runs", _cluster_estimate),
+    "d3stats.resampling.effective_clusters": (
+        "runs",
+        lambda t: {"k": resampling.effective_clusters(_sizes(t))},
+    ),
+    "d3stats.resampling.degrees_of_freedom": (
+        "runs",
+        lambda t: {"df": resampling.degrees_of_freedom(_sizes(t))},
+    ),
+    "d3stats.resampling.left_out_error": ("runs", _two_errors),
+    "d3stats.resampling.item_error": ("runs", _two_errors),
+    "d3stats.resampling.contrast_of_shares": (
+        "runs",
+        lambda t: estimates(resampling.contrast_of_shares("d", np.hstack(_sides(t)), (1.0, -1.0))),
+    ),
+    "d3stats.resampling.contrast_of_means": ("runs", _contrast_of_means),
+    "d3stats.inference.effective_jurors": ("ratings", _effective_jurors),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),
     "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
@@ -781,6 +827,9 @@ NO_CASE = {
     "d3stats.datasets.load_round_counts": "a bundled table",
     "d3stats.datasets.load_slm7": "a bundled table",
     "d3stats.as_trajectories": "one door to the others; each form is tried in tests/test_one_door.py",
+    "d3stats.open": "one door to the others; each form is tried in tests/test_one_door.py",
+    "d3stats.inference.agreement_by_log": "calls agreement for each log",
+    "d3stats.resampling.too_unequal": "a reason in words, of the number that effective_clusters gives",
     "d3stats.datasets.path": "a bundled table",
     "d3stats.agent.always": "a decision on one call",
     "d3stats.agent.cut": "one text",

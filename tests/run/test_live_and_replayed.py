@@ -323,16 +323,17 @@ def test_a_run_that_breaks_off_leaves_no_call_behind_that_was_never_begun() -> N
     assert [str(one.message) for one in said if issubclass(one.category, RuntimeWarning)] == []
 
 
-def test_a_replay_says_that_a_jury_asked_at_the_end_is_not_in_the_tokens_of_an_earlier_stop(
-    tmp_path: Path,
-) -> None:
-    notes = {}
+def test_a_replay_does_not_price_an_earlier_stop_where_a_jury_is_asked_at_the_end(tmp_path: Path) -> None:
+    notes, tokens = {}, {}
     for poll in ("end", "every_round"):
         log, agent = tmp_path / f"{poll}.jsonl", Hashed(1)
         protocol = protocol_from_text(f"samre:jurors=3,poll={poll},max_rounds=3,personas=none")
         debate(protocol, PAIR, agent, log)
-        notes[poll] = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], rng=1).notes
+        found = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], rng=1)
+        notes[poll], tokens[poll] = found.notes, found.to_frame().set_index("rule")["tokens"]
     (note,) = (note for note in notes["end"] if "No debate has a vote before its last round" in note)
     assert "(fixed:1)" in note
-    assert note.endswith("the tokens of these rules leave out the cost of asking.")
+    assert np.isnan(tokens["end"]["fixed:1"])
+    assert tokens["every_round"]["fixed:1"] > 0
+    assert any("Tokens are not known" in note and "fixed:1" in note for note in notes["end"])
     assert not any("before its last round" in note for note in notes["every_round"])

@@ -16,6 +16,7 @@ from d3stats._words import setting
 from d3stats.inference.bias.places import as_of_answers, order_of_swaps
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import to_choose
+from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
 from d3stats.sources import Reading, is_cube, open
 from d3stats.sources.tables import Fields, place_of, unread_note, with_parts
@@ -269,7 +270,7 @@ def as_judgments(
         log = opened.log()
         asked = (list(log.items["question"]), log.items["label"])
         doubt = several_labels(*asked) if log.coding == "answers" else ""
-        taken = [*([f"WARNING: {doubt}"] if doubt else []), *log.notes]
+        taken = [*([warning(doubt, "questions with several labels")] if doubt else []), *log.notes]
         table = _from_log(log, decisions=decisions, personas=personas)
     elif opened.kind == "arrays" or is_cube(opened.value):
         t = opened.trajectories()
@@ -340,7 +341,7 @@ def _coded(
     alike = names_alike(
         persona=table.get("persona", ()), family=[name for column in families for name in column.unique()]
     )
-    doubts += [f"WARNING: {alike}"] if alike else []
+    doubts += [warning(alike, "names in several spellings")] if alike else []
     if "judge" not in table:
         alone = f"there is no column judge, so all verdicts belong to one judge, called {ONE_JUDGE!r}"
         taken = [*taken, alone]
@@ -364,7 +365,7 @@ def _canonical(
             "none"
         }  # it says so itself
         said = [] if plain else read.notes(f"{name}s" if name in coded else f"values of {name}")
-        notes += [note for note in said if name not in coded or "missing" in note]
+        notes += [note for note in said if name not in coded or kind_of(note) == MISSING_VALUES]
     answers = PAIR
     if personas and "vote" in table and not _of_pairs(forms):
         given = [name for name in ("vote", "label") if name in table]
@@ -372,7 +373,7 @@ def _canonical(
         forms |= dict(zip(given, read.columns, strict=True))
         answers = tuple(dict.fromkeys(x for column in read.columns for x in column if x is not None))
         if read.merged:
-            notes += [note for note in read.notes("votes", "labels") if "missing" not in note]
+            notes += [note for note in read.notes("votes", "labels") if kind_of(note) == SPELLINGS]
     return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS)), answers
 
 

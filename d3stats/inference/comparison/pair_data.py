@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.mcnemar import mcnemar
+from d3stats.note import Note
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
 from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, ratios
@@ -187,7 +188,7 @@ class PairData:
 
     @cached_property
     def too_unequal(self) -> str:
-        """Why clusters of these sizes carry no interval and no test; "" where they do."""
+        """The reason for no interval and no test of clusters of these sizes; "" where they have both."""
         return too_unequal(self.totals[:, _ITEMS]) if self.n_clusters > 1 else ""
 
     @property
@@ -299,7 +300,8 @@ class PairData:
             low, high = limits.interval()
             se = float(limits.se[0])
         if self.binary and low is not None and high is not None and (low < -1 or high > 1):
-            low, high, note = max(low, -1.0), min(high, 1.0), "; ".join(filter(None, (note, CUT)))
+            low, high = max(low, -1.0), min(high, 1.0)
+            note = Note("; ".join(filter(None, (note, CUT))), kind="cut limits")
         return Estimate(
             name=f"{self.names[1]} - {self.names[0]}",
             # Zero stays zero, whatever rounding leaves of a sum of equal and opposite changes.

@@ -45,6 +45,7 @@ from d3stats.inference.comparison.pair_data import (
     said_p,
 )
 from d3stats.inference.comparison.power_laws import rising_root, t_power
+from d3stats.note import kind_of
 from d3stats.resampling.clusters import cluster_codes
 from d3stats.result import Result
 
@@ -316,7 +317,7 @@ def difference_of(
     chosen = test or ("cluster t" if kind == "cluster t" else "sign flip")
     notes = notes_on(data, tests, repeated=repeated, level=level)
     if by_name[chosen].p_value is None and change.any() and not data.too_unequal:
-        if test is not None and test.startswith("McNemar"):
+        if test in ("McNemar exact", "McNemar mid-p"):
             why = by_name[chosen].note
             raise ValueError(f"test must be possible for these runs; got {test!r}: {why}")
         if by_name["sign flip"].p_value is not None:
@@ -326,7 +327,7 @@ def difference_of(
             chosen = "sign flip"
     difference = data.interval(kind, level, by_name[chosen].p_value)
     notes += disagreements(difference, tests, chosen)
-    if CUT in difference.note:
+    if kind_of(difference.note) == "cut limits":
         notes.append(CUT)
     return PairedDifference(
         difference=difference,

@@ -14,7 +14,7 @@ from d3stats._words import setting
 from d3stats.log.column_names import to_choose
 from d3stats.log.contradictions import Told, told
 from d3stats.log.tables import truths, truths_note
-from d3stats.note import Note
+from d3stats.note import MISSING_VALUES, Note, warning
 from d3stats.plausibility import judged, odd_numbers, warnings_of
 from d3stats.sources import Opened
 from d3stats.sources.recorded import RecordedLog
@@ -238,10 +238,12 @@ def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
     if misspelt:
         said = f"{misspelt[0]!r}, {folded[_folded(misspelt[0])]!r}"
         few = f"{len(misspelt)} of {len(votes)} votes"
-        return [f"WARNING: {few} equal a label only in another spelling ({said}); they count as wrong"]
+        text = f"{few} equal a label only in another spelling ({said}); they count as wrong"
+        return [warning(text, "answers in several spellings", n=len(misspelt), examples=misspelt[:3])]
     if len(strange) == len(votes):
         said = f"votes {_some(set(votes))}; labels {_some(labels)}"
-        return [f"WARNING: no vote equals any label ({said}); all count as wrong"]
+        text = f"no vote equals any label ({said}); all count as wrong"
+        return [warning(text, "no vote is a label", n=len(votes))]
     return []
 
 
@@ -321,7 +323,9 @@ def missing_as_wrong(missing: int, all_of_them: int, what: str) -> list[str]:
     if not missing:
         return []
     said = f"{missing} of {all_of_them} {what} are missing and count as wrong"
-    return [f"WARNING: {said}, which is more than half" if 2 * missing > all_of_them else said]
+    if 2 * missing > all_of_them:
+        return [warning(f"{said}, which is more than half", MISSING_VALUES, n=missing)]
+    return [Note(said, kind=MISSING_VALUES, n=missing)]
 
 
 def _tokens(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:

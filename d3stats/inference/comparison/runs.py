@@ -25,6 +25,7 @@ from d3stats.inference.comparison.run_tables import (
     missing_as_wrong,
 )
 from d3stats.log.contradictions import Contradiction, Told, contradictions, refuse, renamed, warned
+from d3stats.note import MISSING_VALUES, warning, with_words
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.sources import Reading, open, open_all
 from d3stats.sources.recorded import RecordedLog
@@ -246,7 +247,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     values = table[:, scored]
     # Which items have no label is said with those that are left out.
     notes = warned(apart, besides=("labels absent",))
-    notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
+    notes += [with_words(note, f"{run.name}: ") for run in runs for note in run.notes]
     notes += [cluster_note] if cluster_note else []
     notes += _two_scales(names, values)
     return PairedRuns(
@@ -295,10 +296,11 @@ def _losses(
         notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
     total = n_common + len({item for items in only.values() for item in items})
     if 2 * n_kept < total:
-        notes.append(
-            f"WARNING: more than half of the items are left out ({total - n_kept} of {total}); the results "
+        text = (
+            f"more than half of the items are left out ({total - n_kept} of {total}); the results "
             f"describe only the other {n_kept}, which may be the easy ones"
         )
+        notes.append(warning(text, "left out", n=total - n_kept))
     return notes
 
 
@@ -310,11 +312,11 @@ def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
         return []
     at = int(beyond.argmax())
     one, other, low, high = names[int(binary.argmax())], names[at], values[at].min(), values[at].max()
-    return [
-        f"WARNING: values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}; their "
-        "difference means nothing unless both have the same scale; value (--value) names a column that all "
-        "runs have"
-    ]
+    text = (
+        f"values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}; their difference means nothing "
+        "unless both have the same scale; value (--value) names a column that all runs have"
+    )
+    return [warning(text, "two scales", about=other)]
 
 
 def _common_clusters(
@@ -494,14 +496,14 @@ def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
     values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)
     values = values[rows["labelled"].to_numpy()]
     n, known = len(values), values[~np.isnan(values)]
-    absent, doubts = n - len(known), []
+    absent = n - len(known)
+    doubts: list[str] = []
     if len(known) >= 8 and not known.any():
-        doubts = [
-            f"WARNING: every one of {len(known)} values is 0; check that the column marks right "
-            "answers with 1"
-        ]
+        text = f"every one of {len(known)} values is 0; check that the column marks right answers with 1"
+        doubts.append(warning(text, "all wrong", n=len(known)))
     if missing == "exclude" and n >= 8 and absent > MUCH_MISSING * n:
-        doubts.append(f"WARNING: {absent} of {n} values are missing; the others may not be representative")
+        text = f"{absent} of {n} values are missing; the others may not be representative"
+        doubts.append(warning(text, MISSING_VALUES, n=absent))
     return doubts
 
 

@@ -45,6 +45,7 @@ from d3stats._check import probability, refuse_first
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.note import warning
 from d3stats.plausibility import names_alike
 from d3stats.resampling.cluster_t import ROUGH, UNDEFINED, cluster_estimate, student_limits
 from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
@@ -593,7 +594,10 @@ def by_stratum(
     [0.5, 1.0]
     """
     alike = names_alike(**{labels.column: labels.names})
-    notes = [*([f"WARNING: {alike}"] if alike else []), *_checked(labels, cluster, unit, names)]
+    notes = [
+        *([warning(alike, "names in several spellings")] if alike else []),
+        *_checked(labels, cluster, unit, names),
+    ]
     kept = labels.codes >= 0
     whole = {e.name: e for e in measure(kept)}
     every = [(name, labels.rows(code)) for code, name in enumerate(labels.names)]

@@ -23,6 +23,7 @@ from d3stats.inference.judges.correlation import CorrelationKind, Method, correl
 from d3stats.log.doctor import scales_beside
 from d3stats.log.reader import DebateLog
 from d3stats.log.scores import scored_turns
+from d3stats.note import with_words
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading, open
 from d3stats.values import canonical
@@ -354,7 +355,7 @@ def aspect_correlations(
         for name, frame in (("scores", left), ("human", right))
         if len(frame) > len(both)
     ]
-    notes += [f"scores: {note}" for note in of_table]
+    notes += [with_words(note, "scores: ") for note in of_table]
     notes += [note for note in unchecked if note]
     notes += [
         f"{name} left out because the column holds text; convert it with pandas.to_numeric" for name in texts
@@ -384,7 +385,7 @@ def aspect_correlations(
             continue
         for method, one in zip(wanted, made, strict=True):
             found[aspect, method] = replace(one.estimate, name=f"{aspect}, {one.estimate.name}")
-        notes += [f"{aspect}: {note}" for note in made[0].notes]
+        notes += [with_words(note, f"{aspect}: ") for note in made[0].notes]
     if not found:
         reasons = "; ".join(f"{aspect}: {why}" for aspect, why in refused.items())
         raise ValueError(f"an aspect must have scores of both kinds that vary; got none ({reasons})")

@@ -16,6 +16,7 @@ from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import fieller
 from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.note import Note
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -355,8 +356,10 @@ def gwet_ac(
         read, f"Gwet's AC{1 if plain else 2}", weights, _gwet_chance, How(kind, level, n_boot, rng)
     )
     used, known = int(read.counts.any(axis=0).sum()), len(read.categories)
-    among = "that occur" if used == known else f"named as possible; {used} of them occur"
-    return replace(made, notes=(*made.notes, f"chance agreement is over the {known} categories {among}"))
+    if used == known:
+        return made
+    among = f"chance agreement is over the {known} categories named as possible; {used} of them occur"
+    return replace(made, notes=(*made.notes, Note(among, kind="categories", n=known)))
 
 
 def krippendorff_alpha(

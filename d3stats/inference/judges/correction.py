@@ -33,6 +33,7 @@ from d3stats.inference.judges.labelled import (
     numbers,
     refuse_scores,
 )
+from d3stats.note import with_words
 from d3stats.resampling import bootstrap_limits, cluster_totals, clustered_share, share
 from d3stats.result import EstimatesResult
 
@@ -568,7 +569,7 @@ def _estimate(
     note = ""
     if inside != value:
         note = f"{value:z.3f}, truncated to {inside:g}"
-        notes.append(f"{name}: {note}")
+        notes.append(with_words(note, f"{name}: "))
     made = Estimate(name=name, value=inside, low=None, high=None, kind="delta", n=n, level=level, note=note)
     if se == 0 or high < 0 or low > 1:
         why = "no spread in the data" if se == 0 else f"[{low:z.3f}, {high:z.3f}] lies outside [0, 1]"

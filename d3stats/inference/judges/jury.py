@@ -72,8 +72,8 @@ class JuryCurve(EstimatesResult):
         How many independent jurors the panel is worth, and the correlations of its errors; None where `notes` says
         why.
     limit, next_jurors : Estimate or None
-        Accuracy of a very large panel of such jurors, and the gain per juror of two more. Their limits hold whatever
-        law the items' difficulty follows; the limit is the middle of those that fit the votes equally well.
+        Accuracy of a very large panel of such jurors, and the gain per juror of two more. Their limits hold for
+        every law of the items' difficulty. The limit is the middle of those that fit the votes equally well.
     best, over_best : Estimate
         The best single juror, found on other clusters, and how much more accurate all together are. There are limits
         only where one juror leads whichever cluster is left out, and leads every other juror by more than chance

@@ -1,4 +1,4 @@
-"""What would a very large panel of such jurors be worth? Limits that hold whatever the law of difficulty is.
+"""What would a very large panel of such jurors be worth? Limits that hold for every law of difficulty.
 
 An item's chance p of a right vote follows some law G; with n votes the number of right ones is Binomial(n, p). A large
 panel is right where p is above one half. The votes of K jurors tell no more of G than its first K moments, so that

@@ -35,6 +35,7 @@ from scipy.special import ndtr
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers
+from d3stats.note import warning
 from d3stats.resampling import (
     bootstrap_limits,
     cluster_totals,
@@ -526,10 +527,11 @@ def _unlike(
         p = student_limits(float(seen.mean() - rest.mean()), se, len(away) - 1, 0.95)[2] if se > 0 else 1.0
     if p >= UNLIKE:
         return ()
-    return (
-        f"WARNING: the judge's mean is {seen.mean():.3f} on labelled and {rest.mean():.3f} on unlabelled items (p = "
-        f"{p:.2g}): the labelled items are no random part, and the mean may be biased",
+    text = (
+        f"the judge's mean is {seen.mean():.3f} on labelled and {rest.mean():.3f} on unlabelled items (p = {p:.2g}): "
+        "the labelled items are no random part, and the mean may be biased"
     )
+    return (warning(text, "labels not at random"),)
 
 
 def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:

@@ -17,6 +17,7 @@ from d3stats._check import choice, meant
 from d3stats._words import counted, setting
 from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES
+from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources import Opened, Reading, is_cube, open
 from d3stats.sources.tables import (
@@ -480,7 +481,7 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")[["question", "cluster", "label", "log"]]
     if log.coding == "answers" and (doubt := several_labels(list(items["question"]), items["label"])):
-        notes.append(f"WARNING: {doubt}")
+        notes.append(warning(doubt, "questions with several labels"))
     n_rounds = turns["round"].nunique()
     turns = _in_round(turns, "debate", round_number)
     notes += _which_round(round_number, n_rounds, turns["round"])

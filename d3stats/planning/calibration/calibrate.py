@@ -424,12 +424,6 @@ def _untold_by_pilot(
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
         notes.append(f"this world does not reproduce the pilot's {worst}, so do not plan with it")
     notes += world.untold(free, labelled > 0)
-    notes.append(
-        f"the pilot has no data on rounds beyond {pilot.n_rounds}; values there come from the "
-        "world's equations alone"
-    )
-    if pilot.tokens is not None:
-        notes.append("tokens are not fitted; the world's tokens are those of the template")
     return notes
 
 

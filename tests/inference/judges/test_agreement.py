@@ -109,14 +109,14 @@ def test_half_of_the_labels_missing_leaves_the_other_half(votes: pd.DataFrame) -
     assert found.notes == ("30 of 60 items left out: not judged by both",)
 
 
-def test_gwets_note_counts_the_categories_that_the_raters_used(votes: pd.DataFrame) -> None:
-    (plain,) = agreement(votes, measures=["ac1"]).notes
-    assert plain == "chance agreement is over the 2 categories that occur"
+def test_gwets_note_names_only_categories_that_no_rater_used(votes: pd.DataFrame) -> None:
+    assert agreement(votes, measures=["ac1"]).notes == ()
+    (more,) = agreement(votes, measures=["ac1"], categories=[0, 1, 2]).notes
+    assert more == "chance agreement is over the 3 categories named as possible; 2 of them occur"
     label = votes["label"].astype(object).where(votes.index > 0, "tie")
     found = agreement(votes.assign(label=label), measures=["ac1"])
-    doubt, known = found.notes
+    (doubt,) = found.notes
     assert doubt.startswith("WARNING: 1 item of 60 has a label that no agent votes for ('tie'")
-    assert known == plain
     assert found.panel[0].estimate.value == agreement(votes, measures=["ac1"]).panel[0].estimate.value
 
 
