@@ -579,6 +579,15 @@ def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
 def odd_numbers(numbers: Iterable[float]) -> set[float]:
     """Return the numbers that no scale can have beside the others: one below 0, or one far above all.
 
+    Parameters
+    ----------
+    numbers : iterable of float
+        Values of ratings or scores.
+
+    Returns
+    -------
+    set of float
+
     Examples
     --------
     >>> odd_numbers([1, 4, 7, -1]), odd_numbers([1, 4, 7, 85]), odd_numbers([-2, -1, 1, 2])

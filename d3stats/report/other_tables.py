@@ -14,6 +14,7 @@ from typing import Any
 from d3stats._words import counted
 from d3stats.log.column_names import command_on, other_names, plain
 from d3stats.log.doctor import wrapped
+from d3stats.note import severity_of
 from d3stats.sources import open
 
 __all__ = ["OtherTable", "other_table"]
@@ -24,7 +25,7 @@ _VALUES = ("correct", "iscorrect", "score")
 
 @dataclass(frozen=True)
 class OtherTable:
-    """What a table is, what its reader said of it, and the command that reads it.
+    """The kind of a table, the notes of its reader, and the command that reads it.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class OtherTable:
         ordered = sorted(self.notes, key=lambda note: not _warns(note))
         lines = [f"{note}." if _warns(note) else f"Note: {note}." for note in ordered]
         if self.error is not None:
-            lines.append(f"It cannot be read: {self.error}")
+            lines.append(f"The table cannot be read: {self.error}")
         elif self.exit_code == 0:
             lines.append("Nothing is wrong.")
         return "\n".join([*top, *wrapped(lines, width)])
@@ -68,7 +69,7 @@ class OtherTable:
 
 
 def _warns(note: str) -> bool:
-    return note.startswith("WARNING: ")
+    return severity_of(note) == "warning"
 
 
 def other_table(paths: Sequence[str | Path], how: Mapping[str, Any]) -> OtherTable | None:

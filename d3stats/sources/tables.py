@@ -210,12 +210,11 @@ def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
 
 def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Do the same in the text columns of a data frame."""
-    changed, notes = {}, []
-    for name in frame.columns:
+    changed: dict[str, pd.Series] = {}
+    notes: list[Note] = []
+    for name in [name for name in frame.columns if isinstance(name, str)] if frame.columns.is_unique else []:
         cells = frame[name]
-        if isinstance(cells, pd.DataFrame) or not (
-            cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)
-        ):
+        if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
             continue
         texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
         forms, said = _points(str(name), texts, True)
@@ -224,7 +223,9 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
             changed[name] = cells.map(
                 lambda cell, forms=forms: forms.get(cell, cell) if isinstance(cell, str) else cell
             )
-    made = frame.assign(**changed) if changed and all(isinstance(name, str) for name in changed) else frame
+    if not changed:
+        return frame, notes
+    made = frame.assign(**changed)
     made.attrs = frame.attrs
     return made, notes
 
@@ -356,7 +357,7 @@ def with_parts(table: TableFile, *, either_order: bool = False) -> TableFile:
     more = {} if {"cluster", "question"} & set(frame.columns) else {"question": frame["item"]}
     made = frame.assign(item=whole.astype(object).mask(missing, None), **more)
     made.attrs = frame.attrs
-    text = f"items are told apart by {' and '.join(name for name, _ in parts)} besides the column of items"
+    text = f"items are separated by {' and '.join(name for name, _ in parts)} besides the column of items"
     return replace(table, frame=made, notes=[*table.notes, Note(text, kind="parts of items")])
 
 

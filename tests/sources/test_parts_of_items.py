@@ -38,7 +38,7 @@ def test_turns_and_pairs_of_models_are_items_and_questions_their_clusters(seed: 
         found = inference.percent_agreement(source)
         assert (found.estimate.value, found.estimate.low) == pytest.approx((expected.value, expected.low))
         assert found.estimate.n_clusters == table["question_id"].nunique()
-        assert any("items are told apart by turn" in note for note in found.notes)
+        assert any("items are separated by turn" in note for note in found.notes)
     bare = table.rename(columns={"turn": "round"})
     if seed % 2 == 0:
         last = wide.loc[wide.index.get_level_values("turn") == 2].reset_index(drop=True)
