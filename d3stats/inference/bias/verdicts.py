@@ -325,7 +325,7 @@ def _coded(
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     table, label, places = as_of_answers(table, item, order, label, items, votes)
-    notes = [*places, *notes]
+    notes = (*places, *notes)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
     doubts = warnings_of(
