@@ -616,11 +616,8 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
-<<<<<<< HEAD
-=======
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
->>>>>>> main
     if not with_items:
         strange = [name for name in raters if _is_name(wide, name, raters)]
         if strange and len(raters) > 1:
@@ -628,14 +625,8 @@ def _of_frame(
                 f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
                 f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
             )
-<<<<<<< HEAD
     _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
-    if not raters:
-        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
-=======
-    raters = _alike_raters(wide, raters)
->>>>>>> main
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
         (unread,) = unread_note(wide[others], raters)
