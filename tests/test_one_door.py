@@ -69,7 +69,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         d3stats.cohen_kappa(inference.as_ratings(log, raters=["x (1-2)", "y (1-2)"])).estimate.value
     ],
     "d3stats.jury_curve": lambda log: d3stats.jury_curve(log, rng=1).to_frame(),
-    "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log).to_frame(),
+    "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(

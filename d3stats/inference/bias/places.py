@@ -25,6 +25,8 @@ __all__ = ["as_of_answers", "order_of_swaps"]
 
 Ints = NDArray[np.int64]
 _PAIRS = (("length_a", "length_b"), ("family_a", "family_b"), ("model_a", "model_b"))
+_CLEARLY = 0.9
+"""From this share of exchanged items on, columns describe places; below it some items are wrong in another way."""
 _SWAPPED = frozenset(
     f"{before}{word}{after}"
     for word in ("swap", "swapped", "flip", "flipped", "reversed")
@@ -134,7 +136,9 @@ def as_of_answers(
 
 def _warned(every: Sequence[_Seen]) -> list[str]:
     """Refuse columns that are exchanged with the order; warn where some items are."""
-    places = [one for one in every if one.of_places]
+    places = [
+        one for one in every if one.exchanged and one.exchanged >= _CLEARLY * (one.same + one.exchanged)
+    ]
     if places:
         one = places[0]
         raise ValueError(
