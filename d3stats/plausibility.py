@@ -29,6 +29,7 @@ __all__ = [
     "findings",
     "judged",
     "names_alike",
+    "odd_numbers",
     "several_labels",
     "several_of",
     "warnings_of",
@@ -412,7 +413,10 @@ def _votes_state_answers(t: VoteTable) -> str:
     closed = len(labels) <= _CLOSED and 2 * len(labels) <= max(int((t.label >= 0).sum()), 2)
     known = t.cast & (t.right >= 0) & (t.vote != t.right)
     width = len(t.answers)
-    if closed:
+    if not labels:
+        pairs = _stated_among_votes(t)
+        closed = True
+    elif closed:
         votes, n = np.unique(t.vote[t.cast], return_counts=True)
         pairs = [(t.answers[k], labels, int(many)) for k, many in zip(votes, n, strict=True)]
         pairs = [each for each in pairs if each[0] not in labels]
@@ -425,7 +429,8 @@ def _votes_state_answers(t: VoteTable) -> str:
     found = [
         (text, answer, many)
         for text, among, many in pairs
-        if (answer := stated_answer(text, among, anywhere=closed)) is not None
+        if (answer := stated_answer(text, among, anywhere=closed and (bool(labels) or _all_short(among))))
+        is not None
         and _folded(text) != _folded(answer)
     ]
     if not found:
@@ -439,6 +444,43 @@ def _votes_state_answers(t: VoteTable) -> str:
         "answer that they state, use read='answer' "
         "(--read answer)"
     )
+
+
+def _stated_among_votes(t: VoteTable) -> list[tuple[str, set[str], int]]:
+    """Return the votes of a table without labels, with the shorter votes that each may state, and how many there are.
+
+    Of votes of one length the one that occurs more often may be stated by the other; numbers state nothing.
+    """
+    votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    many = {t.answers[k]: int(times) for k, times in zip(votes, n, strict=True)}
+    if len(many) > _CATEGORIES:
+        return []
+
+    def rank(text: str) -> tuple[int, int, str]:
+        return len(text), -many[text], text
+
+    found = []
+    for text in many:
+        among = {other for other in many if rank(other) < rank(text)}
+        short = {other for other in among if _all_short({other})}
+        for each in (among, short):
+            if (
+                each
+                and not _is_number(text)
+                and stated_answer(text, each, anywhere=_all_short(each)) is not None
+            ):
+                found.append((text, each, many[text]))
+                break
+    return found
+
+
+_CATEGORIES = 60
+"""In a table without labels that has more different votes, votes that state others are not looked for."""
+
+
+def _all_short(answers: set[str]) -> bool:
+    """Whether answers are single letters or digits, which may be anywhere in a sentence that states them."""
+    return all(len(answer) == 1 for answer in answers)
 
 
 def _answers_alike(t: VoteTable) -> str:
@@ -530,7 +572,30 @@ def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
     names = {t.answers[k] for k in _different(t.vote[t.cast])} | labels
     if t.unit != "item" or len(names) < 3 or not all(map(_is_number, names)):
         return set()
-    values = sorted(float(name) for name in names)
+    odd = odd_numbers(map(float, names))
+    return {name for name in names if float(name) in odd}
+
+
+def odd_numbers(numbers: Iterable[float]) -> set[float]:
+    """Return the numbers that no scale can have beside the others: one below 0, or one far above all.
+
+    Parameters
+    ----------
+    numbers : iterable of float
+        Values of ratings or scores.
+
+    Returns
+    -------
+    set of float
+
+    Examples
+    --------
+    >>> odd_numbers([1, 4, 7, -1]), odd_numbers([1, 4, 7, 85]), odd_numbers([-2, -1, 1, 2])
+    ({-1.0}, {85.0}, set())
+    """
+    values = sorted({float(number) for number in numbers})
+    if len(values) < 3:
+        return set()
     negative = [v for v in values if v < 0]
     odd = set(negative) if len(negative) == 1 and values[1] >= 0 else set()
     rest = [v for v in values if v not in odd]
@@ -538,7 +603,7 @@ def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
     spread = max(abs(v - middle) for v in rest[:-1]) if len(rest) > 2 else 0.0
     if spread and rest[-1] - rest[-2] > 3 * max(rest[-2] - rest[0], 1.0):
         odd.add(rest[-1])
-    return {name for name in names if float(name) in odd}
+    return odd
 
 
 _LIKE_MISSING = re.compile(

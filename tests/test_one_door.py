@@ -23,7 +23,7 @@ from d3stats.inference import bias
 from d3stats.log import write_jsonl, write_parquet
 from d3stats.models.gaps.posterior import signed_gaps
 from d3stats.models.gaps.wins import vote_wins
-from d3stats.planning.prices import dollars_by_round
+from d3stats.planning.prices import dollars_by_round, spending
 from d3stats.stopping import from_text
 from d3stats.worlds import Voter
 
@@ -69,6 +69,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         d3stats.cohen_kappa(inference.as_ratings(log, raters=["x (1-2)", "y (1-2)"])).estimate.value
     ],
     "d3stats.jury_curve": lambda log: d3stats.jury_curve(log, rng=1).to_frame(),
+    "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
@@ -126,7 +127,88 @@ def functions_of_logs() -> set[str]:
 
 
 def test_every_public_function_that_reads_a_log_is_tried() -> None:
-    assert functions_of_logs() - set(FUNCTIONS) - set(NO_LOG) - {"d3stats.as_trajectories"} == set()
+    assert (
+        functions_of_logs() - set(FUNCTIONS) - set(NO_LOG) - {"d3stats.as_trajectories", "d3stats.open"}
+        == set()
+    )
+
+
+NO_READING = {
+    "d3stats.inference.bias.each_judge": "passes its options on to the audit; those of reading are tried below",
+    "d3stats.inference.audit_table": "reads the numbers of a printed table",
+    "d3stats.count_log": "counts files in chunks",
+    "d3stats.read_log": "is below open()",
+    "d3stats.import_log": "reads foreign formats",
+    "d3stats.plan_comparison": "takes a pair of runs",
+    "d3stats.jury_curve": "passes all settings of as_ratings on, those of reading among them",
+    "d3stats.inference.effective_jurors": "passes all settings of as_ratings on, those of reading among them",
+}
+
+
+@pytest.mark.parametrize("name", sorted((set(FUNCTIONS) | set(NO_LOG)) - set(NO_READING)))
+def test_every_public_function_that_takes_a_source_has_the_settings_of_reading(name: str) -> None:
+    room, _, function = name.rpartition(".")
+    if not room.startswith("d3stats"):
+        return  # a method of a rule, which takes a log that was read
+    if name in (
+        "d3stats.inference.audit_table",
+        "d3stats.count_log",
+        "d3stats.read_log",
+        "d3stats.import_log",
+    ):
+        return  # they read files in their own way, see NO_LOG
+    if name == "d3stats.plan_comparison":
+        return
+    hints = inspect.signature(getattr(importlib.import_module(room), function)).parameters
+    assert hints["reading"].annotation == "Unpack[Reading]"
+
+
+OWN = {"debate": "Nr", "round": "Runde", "agent": "Wer", "vote": "Urteil", "label": "Richtig"}
+"""Own names of columns, none of which is a usual one."""
+
+READ_WITH_OWN_NAMES: dict[str, Callable[..., Any]] = {
+    "fit_rounds": lambda log, **how: d3stats.fit_rounds(log, n_components=1, **how).to_frame(),
+    "martingale_test": lambda log, **how: d3stats.martingale_test(log, **how).drift,
+    "gap_posterior": lambda log, **how: d3stats.gap_posterior(log, **how).mean,
+    "signed_gap_posterior": lambda log, **how: d3stats.signed_gap_posterior(log, scale=10, **how).mean_points,
+    "position_bias": lambda log, **how: d3stats.position_bias(log, rng=1, **how).to_frame(),
+    "persona_effect": lambda log, **how: inference.persona_effect(log, baseline="x", **how).to_frame(),
+    "each_judge": lambda log, **how: bias.audits_frame(
+        bias.each_judge(bias.position_bias, log, rng=1, **how)
+    ),
+    "fleiss_kappa": lambda log, **how: [inference.fleiss_kappa(log, **how).estimate.value],
+    "gwet_ac": lambda log, **how: [inference.gwet_ac(log, **how).estimate.value],
+    "krippendorff_alpha": lambda log, **how: [inference.krippendorff_alpha(log, **how).estimate.value],
+    "percent_agreement": lambda log, **how: [inference.percent_agreement(log, **how).estimate.value],
+    "rounds_of": lambda log, **how: [r.number for r in d3stats.stopping.rounds_of(log, 3, **how)],
+    "batch_rounds": lambda log, **how: np.stack([b.votes for b in d3stats.stopping.batch_rounds(log, **how)]),
+    "spending": lambda log, **how: spending(log, **how),
+    "vote_wins": lambda log, **how: np.stack(vote_wins(log, ("A", "B"), **how)),
+}
+
+
+@pytest.mark.parametrize("name", list(READ_WITH_OWN_NAMES))
+def test_settings_of_reading_reach_the_reader(name: str) -> None:
+    table, function = debates_table(), READ_WITH_OWN_NAMES[name]
+    expected = _as_values(function(table))
+    assert _plain(function(table.rename(columns=OWN), columns=OWN)) == expected
+
+
+def test_what_was_read_already_is_not_read_otherwise() -> None:
+    """Settings of reading that could not be applied are refused, not passed over."""
+    table = debates_table()
+    ratings = inference.as_ratings(table)
+    verdicts = bias.as_judgments(table)
+    counts = as_trajectories(table).counts()
+    for call in (
+        lambda: inference.fleiss_kappa(ratings, missing_values=["A"]),
+        lambda: d3stats.position_bias(verdicts, missing_values=["A"]),
+        lambda: d3stats.position_bias(verdicts, strata="label", missing_values=["A"]),
+        lambda: d3stats.fit_rounds(counts, n_components=1, missing_values=["A"]),
+        lambda: d3stats.cohen_kappa(["A", "B"], ["A", "A"], columns={"item": "a"}),
+    ):
+        with pytest.raises(ValueError, match="must be left out"):
+            call()
 
 
 @pytest.fixture(scope="module")

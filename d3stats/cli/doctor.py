@@ -29,7 +29,7 @@ def doctor(
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Check a log for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
+    """Check a log or a table for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
     if overwrite and fix is None:
         raise ValueError("--overwrite must come with --fix; got --overwrite alone")
     how = reading(missing_values, columns, encoding)
@@ -41,7 +41,13 @@ def doctor(
         typer.echo(fixed.to_json() if as_json else fixed.to_text(prose_columns()))
         raise typer.Exit(fixed.exit_code)
     from d3stats.log.doctor import examine
+    from d3stats.report.other_tables import other_table
 
+    with working("examining"):
+        other = other_table(paths_of(logs), how)
+    if other is not None:
+        typer.echo(other.to_json() if as_json else other.to_text(prose_columns()))
+        raise typer.Exit(other.exit_code)
     with working("examining"):
         report = examine(*paths_of(logs), **how)
     typer.echo(report.to_json() if as_json else report.to_text(prose_columns()))

@@ -415,8 +415,30 @@ def resolve(
             if field not in found:
                 names_of = (by_plain.get(alias, []) for alias in dict.fromkeys(map(plain, tier)))
                 take(field, [name for same in names_of for name in same])
+    if (
+        "round" in found
+        and "round" not in chosen
+        and plain(found["round"][0]) in TURNS
+        and two_models(listed)
+    ):
+        del found["round"]  # a turn of a conversation between a user and both models
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
     return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
+
+
+TURNS = frozenset(f"turn{end}" for end in ("", "number", "no", "nr", "num", "id", "index", "idx"))
+"""Plain names of columns of turns; beside two models a turn is a part of the item, not a round of a debate."""
+
+
+def two_models(names: Iterable[Any]) -> bool:
+    """Whether a table compares two models in each row, as tables of verdicts on pairs do.
+
+    Examples
+    --------
+    >>> two_models(["question_id", "model_a", "model_b", "winner"]), two_models(["model", "vote"])
+    (True, False)
+    """
+    return {"modela", "modelb"} <= set(map(plain, names))
 
 
 def renamed(

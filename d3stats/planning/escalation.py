@@ -32,6 +32,7 @@ from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open, open_all
 from d3stats.sources.recorded import RecordedLog
+from d3stats.sources.shared import named, shared
 from d3stats.stopping import FullDepth, WideGap
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -192,12 +193,12 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
     """Pair debates by question where each log has one debate per question and names pair no more; else by name."""
     played = [np.flatnonzero(log.depth > 0) for log in (a, b)]
     asked = [_questions(log)[at] for log, at in zip((a, b), played, strict=True)]
-    named = [np.array(log.debates, dtype=object)[at] for log, at in zip((a, b), played, strict=True)]
+    called = [np.array(log.debates, dtype=object)[at] for log, at in zip((a, b), played, strict=True)]
     once = all(len(set(key)) == len(key) for key in asked)
     by: Literal["question", "debate"] = "debate"
-    if once and len(set(asked[0]) & set(asked[1])) >= len(set(named[0]) & set(named[1])):
+    if once and len(set(asked[0]) & set(asked[1])) >= len(set(called[0]) & set(called[1])):
         by = "question"
-    elif not set(named[0]) & set(named[1]) and set(asked[0]) & set(asked[1]):
+    elif not set(called[0]) & set(called[1]) and set(asked[0]) & set(asked[1]):
         which, key = next(
             (which, key)
             for which, key in zip(("first", "second"), asked, strict=True)
@@ -208,7 +209,7 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
             f"{which} must hold one debate per question where debates have other names in the two logs; got "
             f"{times.max()} of question {names[times.argmax()]!r}; give debates of one item the same name in both"
         )
-    keys = asked if by == "question" else named
+    keys = asked if by == "question" else called
     places = [dict(zip(key, at.tolist(), strict=True)) for key, at in zip(keys, played, strict=True)]
     common = [name for name in places[0] if name in places[1]]
     sizes = f"{counted(len(a), 'debate')} and {counted(len(b), 'debate')}"
@@ -224,7 +225,7 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
         )
     said = "question" if by == "question" else "name of the debate"
     # Where debates are called by their questions there is nothing to choose.
-    apart = any(not np.array_equal(q, d) for q, d in zip(asked, named, strict=True))
+    apart = any(not np.array_equal(q, d) for q, d in zip(asked, called, strict=True))
     notes = [f"Debates were paired by {said}: {counted(len(common), 'pair')} of {sizes}."] * apart
     most = max(len(a), len(b))
     if 2 * len(common) < most:
@@ -234,8 +235,10 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
             f"the other {len(common):,}, which may be of another kind."
         )
         notes.append(warning(text, "left out", n=gone))
+    lost = shared({which: map(str, key) for which, key in zip(("first", "second"), keys, strict=True)}).only
     notes += [
-        f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log."
+        f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log"
+        f"{' ' + named(lost[which]) if lost[which] else ''}."
         for which, n in (("first", len(a)), ("second", len(b)))
         if n > len(common)
     ]

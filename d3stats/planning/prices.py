@@ -201,7 +201,7 @@ def price_turns(
     return RoundDollars(dollars, note, polls)
 
 
-def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
+def spending(log: LogSource, dollars: Floats | None = None, **reading: Unpack[Reading]) -> pd.DataFrame:
     """Add up what the rounds of a log cost.
 
     Parameters
@@ -209,6 +209,8 @@ def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
     log : Trajectories, or what :func:`d3stats.as_trajectories` takes
     dollars : ndarray of float, shape (debates, rounds), optional
         As :func:`price_turns` or :func:`dollars_by_round` gives them.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -229,7 +231,7 @@ def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
     >>> spending(log)[["round", "tokens_in", "tokens"]].values.tolist()
     [[1, 100.0, 150.0], [2, 900.0, 950.0], [<NA>, 1000.0, 1100.0]]
     """
-    log = as_trajectories(log)
+    log = as_trajectories(log, **reading)
     if log.tokens is None:
         raise ValueError("log must have tokens to compute its cost; got none")
     amounts = {

@@ -27,7 +27,7 @@ from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
 from d3stats.note import Note
 from d3stats.sources.recorded import RecordedLog, recorded_of
-from d3stats.sources.tables import Fields, TableFile, one_frame, sound, table_of_sheet
+from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 
@@ -141,7 +141,7 @@ class Opened:
     _recorded: RecordedLog | None = None
 
     def __repr__(self) -> str:
-        rows = f" of {sum(len(s.line) for s in self._sound_sheets):,} rows" if self.kind == "table" else ""
+        rows = f" of {sum(len(s.line) for s in self.tables):,} rows" if self.kind == "table" else ""
         return f"Opened({self.name!r}, {self.kind}{rows})"
 
     # ------------------------------------------------------------------------------------------------ what was written
@@ -164,7 +164,8 @@ class Opened:
         return tuple(_sheet_of(file, self.reading.get("encoding")) for file in self.files)
 
     @property
-    def _sound_sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Sheet]:
+        """The tables as they were written, without those that are none."""
         return [sheet for sheet in self._sheets if isinstance(sheet, Sheet)]
 
     @property
@@ -184,7 +185,7 @@ class Opened:
         """Return the fields for which a column was chosen that no table here has."""
         if self.kind != "table":
             return set(choice_of(self.columns))
-        there = {plain(str(name)) for sheet in self._sound_sheets for name in sheet.names}
+        there = {plain(str(name)) for sheet in self.tables for name in sheet.names}
         chosen = choice_of(self.columns)
         listed = {field: [name] if isinstance(name, str) else name for field, name in chosen.items()}
         return {field for field, names in listed.items() if not there >= set(map(plain, names))}
@@ -219,7 +220,7 @@ class Opened:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
             return self.kind != "table"
-        return all(fields.is_log(sheet.names, self.columns) for sheet in self._sound_sheets)
+        return all(fields.is_log(sheet.names, self.columns) for sheet in self.tables)
 
     def items(self, fields: Fields, *, texts: Collection[str] | None = None) -> TableFile:
         """Return the rows of a table of items, with the standard names of its columns.
@@ -237,7 +238,9 @@ class Opened:
             When a file is empty or no table, or a column occurs twice.
         """
         if self.frame is not None:
-            table = TableFile(*fields.named(self.frame, self.columns))
+            frame, points = frame_with_points(self.frame)
+            named, taken = fields.named(frame, self.columns)
+            table = TableFile(named, [*taken, *points])
         elif self.kind == "table":
             sheets = [sound(sheet) for sheet in self._sheets if sheet is not None]
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
@@ -654,12 +657,16 @@ def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectori
     return open(source, **reading).trajectories()
 
 
-def log_or_array(source: Any) -> Any:
+def log_or_array(source: Any, **reading: Unpack[Reading]) -> Any:
     """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
     if is_frame(source):
         table = as_frame(source)
-        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
-        return table if numbers else as_trajectories(table)
-    opened = open(source)
+        numbers = (
+            not reading
+            and "debate" not in table.columns
+            and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
+        )
+        return table if numbers else as_trajectories(table, **reading)
+    opened = open(source, **reading)
     known = opened.kind != "values" or isinstance(source, Mapping)
     return opened.trajectories() if known else source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.log.column_names import (
+    TURNS,
     WHO,
     ColumnError,
     Columns,
@@ -21,6 +22,7 @@ from d3stats.log.column_names import (
     plain,
     renamed,
     resolve,
+    two_models,
 )
 from d3stats.log.files import as_frame
 from d3stats.log.problems import Problem
@@ -34,12 +36,14 @@ __all__ = [
     "TableFile",
     "blank_clusters",
     "cells_of",
+    "frame_with_points",
     "one_frame",
     "place_of",
     "question_clusters",
     "sound",
     "table_of_sheet",
     "unread_note",
+    "with_parts",
 ]
 
 _BOOLEANS = {"true": "1", "false": "0"}
@@ -194,30 +198,58 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 
 
 def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
-    """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so.
+    """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so."""
+    columns, notes = list(sheet.columns), []
+    for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
+        forms, said = _points(name, column.occurring(), sheet.may_have_commas)
+        notes += said
+        if forms:
+            columns[k] = column.mapped({text: forms.get(text, text) for text in column.values})
+    return replace(sheet, columns=columns), notes
+
+
+def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Do the same in the text columns of a data frame."""
+    changed: dict[str, pd.Series] = {}
+    notes: list[Note] = []
+    for name in [name for name in frame.columns if isinstance(name, str)] if frame.columns.is_unique else []:
+        cells = frame[name]
+        if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
+            continue
+        texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
+        forms, said = _points(str(name), texts, True)
+        notes += said
+        if forms:
+            changed[name] = cells.map(
+                lambda cell, forms=forms: forms.get(cell, cell) if isinstance(cell, str) else cell
+            )
+    if not changed:
+        return frame, notes
+    made = frame.assign(**changed)
+    made.attrs = frame.attrs
+    return made, notes
+
+
+def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
+    """Return the form with a point of each number with a comma, and what to say.
 
     Where cells are separated by commas, a column whose numbers could all have a comma between thousands stays as it is,
     and a warning says that it was not read as numbers.
     """
-    columns, notes = list(sheet.columns), []
-    for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
-        texts = [text.strip() for text in column.occurring() if not is_missing_word(text)]
-        commas = [text for text in texts if _COMMA.fullmatch(text)]
-        if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in texts):
-            continue
-        if not sheet.may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
-            text = (
-                f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
-            )
-            text += "between thousands; they were not read as numbers: write them with a point, or without a comma"
-            notes.append(
-                Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])
-            )
-            continue
-        columns[k] = column.mapped({text: text.replace(",", ".") for text in column.values})
-        text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
-        notes.append(Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3]))
-    return replace(sheet, columns=columns), notes
+    written = [text for text in texts if not is_missing_word(text)]
+    stripped = [text.strip() for text in written]
+    commas = [text for text in stripped if _COMMA.fullmatch(text)]
+    if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in stripped):
+        return {}, []
+    if not may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
+        text = f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
+        text += (
+            "between thousands; they were not read as numbers: write them with a point, or without a comma"
+        )
+        return {}, [Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])]
+    text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
+    note = Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3])
+    return {text: text.replace(",", ".") for text in written}, [note]
 
 
 def _cells_of(sheet: Sheet) -> pd.DataFrame:
@@ -294,6 +326,43 @@ def question_clusters(frame: pd.DataFrame) -> str:
     item = frame["item"] if "item" in frame.columns else frame.index.to_series()
     several = item.groupby(frame["question"]).nunique()
     return "question" if len(several) and several.max() > 1 else ""
+
+
+def with_parts(table: TableFile, *, either_order: bool = False) -> TableFile:
+    """Make turns and pairs of models parts of the items of a table that compares two models in each row.
+
+    A question with several turns, or about several pairs of models, is several items; they form a cluster. With
+    `either_order` a pair is the same whichever of the two models comes first.
+    """
+    frame = table.frame
+    if "item" not in frame.columns or not two_models(frame.columns):
+        return table
+    by_plain = {plain(str(name)): name for name in frame.columns}
+    turn = next((name for known, name in by_plain.items() if known in TURNS), None)
+    item = frame["item"].astype(str)
+    first, second = (frame[by_plain[name]].astype(str) for name in ("modela", "modelb"))
+    pairs = first + " / " + second
+    unordered = pairs.where(first <= second, second + " / " + first)
+    parts = []
+    if turn is not None and frame[turn].groupby(item).nunique().max() > 1:
+        parts.append((str(turn), frame[turn].map(_whole)))
+    if (unordered if either_order else pairs).groupby(item).nunique().max() > 1:
+        parts.append((f"{by_plain['modela']} + {by_plain['modelb']}", unordered if either_order else pairs))
+    if not parts:
+        return table
+    missing = frame["item"].isna()
+    whole = item
+    for _, part in parts:
+        whole = whole + " / " + part.astype(str)
+    more = {} if {"cluster", "question"} & set(frame.columns) else {"question": frame["item"]}
+    made = frame.assign(item=whole.astype(object).mask(missing, None), **more)
+    made.attrs = frame.attrs
+    text = f"items are separated by {' and '.join(name for name, _ in parts)} besides the column of items"
+    return replace(table, frame=made, notes=[*table.notes, Note(text, kind="parts of items")])
+
+
+def _whole(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def blank_clusters(n_items: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, overload
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from d3stats._check import PositiveInt, choice, integer
 from d3stats._named import Value, written
 from d3stats.polling import reads_votes
-from d3stats.sources import LogSource, as_trajectories
+from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories, tally_rounds
 
 __all__ = [
@@ -635,13 +635,15 @@ CAMPS = ("right", "first", "largest")
 """The votes that a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
 
 
-def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
+def batch_rounds(trajectories: LogSource, **reading: Unpack[Reading]) -> Iterator[BatchRound]:
     """Yield the rounds of a whole log as a live batch rule would have seen them.
 
     Parameters
     ----------
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         The log.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Yields
     ------
@@ -653,7 +655,7 @@ def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
     >>> [(latest.number, latest.votes.tolist()) for latest in batch_rounds(t)]
     [(1, [[0, 1], [1, 1]]), (2, [[0, 0], [1, 1]])]
     """
-    trajectories = as_trajectories(trajectories)
+    trajectories = as_trajectories(trajectories, **reading)
     reached = trajectories.reached()
     for r in range(trajectories.n_rounds):
         yield BatchRound(
@@ -669,7 +671,7 @@ def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
         )
 
 
-def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
+def rounds_of(trajectories: LogSource, debate: int, **reading: Unpack[Reading]) -> Iterator[Round]:
     """Yield the rounds of one logged debate as a live rule would have seen them.
 
     Parameters
@@ -678,6 +680,8 @@ def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
         The log whose rounds are read.
     debate : int
         Row of the debate in `trajectories`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Yields
     ------
@@ -689,7 +693,7 @@ def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
     >>> [(latest.number, latest.votes) for latest in rounds_of(t, 0)]
     [(1, (0, 1)), (2, (0, 0))]
     """
-    trajectories = as_trajectories(trajectories)
+    trajectories = as_trajectories(trajectories, **reading)
     row = integer("debate", debate, minimum=0)
     if row >= trajectories.n_debates:
         raise ValueError(f"debate must be below {trajectories.n_debates}; got debate={row}")

@@ -27,7 +27,7 @@ from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, co
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result, json_value
-from d3stats.sources import open
+from d3stats.sources import Reading, open
 
 __all__ = [
     "Audit",
@@ -288,7 +288,7 @@ def each_judge(
     personas : bool
         Whether votes may be for any answers, as :func:`persona_effect` takes them.
     **options
-        Further settings of the audit.
+        Further settings of the audit, and how the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -306,7 +306,8 @@ def each_judge(
     >>> each_judge(position_bias, table)["J"]["swap consistency"].value
     0.5
     """
-    data = as_judgments(source, votes=votes, personas=personas)
+    reading: Any = {name: options.pop(name) for name in Reading.__annotations__ if name in options}
+    data = as_judgments(source, votes=votes, personas=personas, **reading)
     wanted = list(judges or data.judges)
     found: dict[str, Any] = {}
     refused: dict[str, str] = {}
@@ -329,26 +330,28 @@ def by_kind(
     judge: str | None,
     *,
     votes: Votes,
-    reading: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    reading: Reading,
     options: Mapping[str, Any],
     again: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> Any:
     """Run an audit on all verdicts and on those of each stratum, for one judge or for each.
 
-    `again` tells the settings of the strata from the audit of the whole.
+    `kinds` says which verdicts are wanted besides. `again` tells the settings of the strata from the audit of the
+    whole.
     """
     if isinstance(source, Judgments):
-        data = source
-        kinds = _kinds_of(data, strata)
-        data = replace(data, notes=tuple(without_column(data.notes, kinds.column)))
+        data = as_judgments(source, personas=True, **reading)
+        groups = _kinds_of(data, strata)
+        data = replace(data, notes=tuple(without_column(data.notes, groups.column)))
     else:
-        opened = open(source)
-        kinds = item_strata(opened, strata, FIELDS)
-        data = as_judgments(opened.aside(strata), votes=votes, **(reading or {}))
-    if kinds.is_log:
-        labels = kinds.labels(list(data.table.index), "debate", unit="debate")
+        opened = open(source, **reading)
+        groups = item_strata(opened, strata, FIELDS)
+        data = as_judgments(opened.aside(strata), votes=votes, **(kinds or {}))
+    if groups.is_log:
+        labels = groups.labels(list(data.table.index), "debate", unit="debate")
     else:
-        labels = kinds.labels([data.items[k] for k in data.item], unit="item")
+        labels = groups.labels([data.items[k] for k in data.item], unit="item")
     found = audit(data, judge=judge, **options)
 
     def told(whole: Any, name: str | None) -> Any:

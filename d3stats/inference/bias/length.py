@@ -20,7 +20,7 @@ Applied Econometrics 11, 619 (shares as outcomes).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments,
 from d3stats.inference.item_strata import StrataOf
 from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
+from d3stats.sources import Reading
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -109,6 +110,7 @@ def length_bias(
     use_label: bool = True,
     level: float = 0.95,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> LengthBias | Audits[LengthBias]:
     """Estimate the effect of answer length on a judge's verdicts by logistic regression, quality held fixed by labels.
 
@@ -129,6 +131,8 @@ def length_bias(
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -158,10 +162,10 @@ def length_bias(
     if strata is not None:
         settings: dict[str, Any] = {"use_label": use_label, "level": level}
         by_strata: LengthBias | Audits[LengthBias] = by_kind(
-            length_bias, source, strata, judge, votes=votes, options=settings
+            length_bias, source, strata, judge, votes=votes, reading=reading, options=settings
         )
         return by_strata
-    data = as_judgments(source, votes=votes)
+    data = as_judgments(source, votes=votes, **reading)
     if judge is None and len(data.judges) > 1:
         return each_judge(length_bias, data, use_label=use_label, level=level)
     name, data = one_judge(data, judge)

@@ -26,7 +26,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,7 @@ from d3stats.inference.item_strata import StrataOf
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
 from d3stats.result import EstimatesResult
+from d3stats.sources import Reading
 from d3stats.trajectories import MISSING, Missing
 
 __all__ = [
@@ -221,6 +222,7 @@ def persona_effect(
     missing: Missing = "exclude",
     level: float = 0.95,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> PersonaEffect:
     """Estimate what personas do to accuracy and to the majority, paired by item over clusters, and their agreement.
 
@@ -247,6 +249,8 @@ def persona_effect(
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -287,13 +291,14 @@ def persona_effect(
             strata,
             judge,
             votes=votes,
-            reading={"personas": True},
+            kinds={"personas": True},
+            reading=reading,
             options=settings,
             again=_same_personas,
         )
         return by_strata
     choice("missing", missing, ("exclude", "wrong"))
-    data = as_judgments(source, votes=votes, personas=True)
+    data = as_judgments(source, votes=votes, personas=True, **reading)
     owner = ""
     if "persona" in data.table or judge is not None:
         owner, data = one_judge(data, judge)

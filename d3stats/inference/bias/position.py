@@ -21,7 +21,7 @@ Wang et al. (2023), arXiv 2305.17926 (both orders, position calibration). Zheng 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -43,6 +43,7 @@ from d3stats.inference.bias.audit import (
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inference.item_strata import StrataOf
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
+from d3stats.sources import Reading
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -136,6 +137,7 @@ def position_bias(
     level: float = 0.95,
     rng: RngLike = None,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> PositionBias | Audits[PositionBias]:
     """Estimate a judge's preference for the answer shown first, and its consistency when the order is swapped.
 
@@ -156,6 +158,8 @@ def position_bias(
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -184,10 +188,17 @@ def position_bias(
     if strata is not None:
         settings: dict[str, Any] = {"level": level, "rng": int(as_rng(rng).integers(2**62))}
         by_strata: PositionBias | Audits[PositionBias] = by_kind(
-            position_bias, source, strata, judge, votes=votes, reading={"decisions": True}, options=settings
+            position_bias,
+            source,
+            strata,
+            judge,
+            votes=votes,
+            kinds={"decisions": True},
+            reading=reading,
+            options=settings,
         )
         return by_strata
-    data = as_judgments(source, votes=votes, decisions=True)
+    data = as_judgments(source, votes=votes, decisions=True, **reading)
     if judge is None and len(data.judges) > 1:
         return each_judge(position_bias, data, level=level, rng=rng)
     name, data = one_judge(data, judge)

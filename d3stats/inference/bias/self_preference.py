@@ -14,7 +14,7 @@ Panickssery, Bowman and Feng (2024), arXiv 2404.13076. Zheng et al. (2023), arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from d3stats.inference.bias.audit import (
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inference.item_strata import StrataOf
+from d3stats.sources import Reading
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -98,6 +99,7 @@ def self_preference(
     against: Against = "disinterested",
     level: float = 0.95,
     strata: StrataOf = None,
+    **reading: Unpack[Reading],
 ) -> SelfPreference | Audits[SelfPreference]:
     """Estimate a judge's preference for answers of its own family, by its errors for and against them.
 
@@ -116,6 +118,8 @@ def self_preference(
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name: every estimate is
         then also made by stratum, raw and shrunken; see :mod:`d3stats.inference.comparison.strata`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -141,11 +145,11 @@ def self_preference(
     if strata is not None:
         settings: dict[str, Any] = {"against": against, "level": level}
         by_strata: SelfPreference | Audits[SelfPreference] = by_kind(
-            self_preference, source, strata, judge, votes=votes, options=settings
+            self_preference, source, strata, judge, votes=votes, reading=reading, options=settings
         )
         return by_strata
     choice("against", against, ("disinterested", "all"))
-    data = as_judgments(source, votes=votes)
+    data = as_judgments(source, votes=votes, **reading)
     data.need("family_a", "family_b", "judge_family")
     if judge is None and len(data.judges) > 1:
         return each_judge(self_preference, data, against=against, level=level)

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats._words import setting
+from d3stats.inference.bias.places import as_of_answers, order_of_swaps
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
 from d3stats.sources import Reading, is_cube, open
-from d3stats.sources.tables import Fields, place_of, unread_note
+from d3stats.sources.tables import Fields, place_of, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
@@ -43,7 +44,7 @@ PAIR = ("A", "B", "tie")
 TIE = 2
 """Code of a tie, in votes and in labels on a pair."""
 
-_ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
+_ANSWERS = {"A": 0, "1": 0, "MODEL_A": 0, "B": 1, "2": 1, "MODEL_B": 1, "TIE": TIE, "TIE (BOTHBAD)": TIE}
 _ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
 _TEXTS = ("family_a", "family_b", "judge_family", "persona")
 _COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
@@ -251,12 +252,15 @@ def as_judgments(
             raise ValueError(
                 f"votes must be for A, B or tie in an audit of pairs; got votes for {list(source.answers[:5])}"
             )
+        open(source, **reading)  # refuses settings of reading, because these verdicts were read already
         return source
     opened = open(source, **reading)
     missing_values = opened.reading.get("missing_values")
     if opened.kind == "table" and not opened.is_log(FIELDS):
-        read = opened.items(FIELDS)
+        read = with_parts(opened.items(FIELDS), either_order=True)
         table, taken = read.frame.reset_index(drop=True), list(read.notes)
+        table, swaps = order_of_swaps(table, opened.columns)
+        taken += swaps
         if opened.paths and not {"item", "vote"} & set(table.columns):
             raise ValueError(
                 f"{opened.name} must have the columns item and vote, or those of a log; "
@@ -320,6 +324,8 @@ def _coded(
             )
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
+    table, label, places = as_of_answers(table, item, order, label, items, votes)
+    notes = (*places, *notes)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
     doubts = warnings_of(

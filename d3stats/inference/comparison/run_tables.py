@@ -15,9 +15,10 @@ from d3stats.log.column_names import to_choose
 from d3stats.log.contradictions import Told, told
 from d3stats.log.tables import truths, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
+from d3stats.plausibility import judged, odd_numbers, warnings_of
 from d3stats.sources import Opened
 from d3stats.sources.recorded import RecordedLog
-from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note
+from d3stats.sources.tables import Fields, TableFile, place_of, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 
@@ -53,10 +54,25 @@ def fields_of(value: str | None) -> Fields:
 
 def items_of(opened: Opened, value: str | None = None) -> TableFile:
     """Return a table of items, one row per try, with the standard names of its columns."""
-    read = opened.items(fields_of(value), texts=_TEXTS)
+    read = with_parts(opened.items(fields_of(value), texts=_TEXTS))
     if opened.paths and "item" not in read.frame.columns:
         raise ValueError(f"{', '.join(opened.paths)} {_needs_columns(read.frame)}")
+    _one_filter(read.frame)
     return read
+
+
+def _one_filter(table: pd.DataFrame) -> None:
+    """Refuse several filters of one answer as repeats of its item: an evaluation harness writes a row for each."""
+    name = next((name for name in table.columns if str(name).casefold() == "filter"), None)
+    if name is None or "item" not in table.columns:
+        return
+    several = table[name].groupby(table["item"]).nunique()
+    if len(several) and several.max() > 1:
+        found = sorted(map(str, table[name].dropna().unique()))
+        raise ValueError(
+            f"a run must have one filter; got {', '.join(map(repr, found[:6]))} in the column {str(name)!r}; keep the "
+            "rows of one of them"
+        )
 
 
 def _needs_columns(frame: pd.DataFrame) -> str:
@@ -150,6 +166,8 @@ def from_frame(
             table["value"], read_words = _words_as_truths(table["value"])
             notes += read_words
             _only_right_or_wrong(table, called)
+        else:
+            notes += _failure_codes(table["value"], named)
     grouped = question_clusters(source)
     if grouped:
         clusters = canonical(source[grouped], missing_values=missing_values, names=True)
@@ -159,6 +177,26 @@ def from_frame(
     notes += unread_note(source, read | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
     return RunTable(table, name, notes)
+
+
+_SCALE = 12
+"""With more different values than this, a value far above the others is no sign of a failure."""
+
+
+def _failure_codes(values: pd.Series, named: str) -> list[str]:
+    """Warn of values that no scale has beside the others, as -1 for a failure."""
+    numbers = pd.to_numeric(values, errors="coerce").dropna()
+    different = numbers.unique().tolist()
+    odd = [each for each in sorted(odd_numbers(different)) if each < 0 or len(different) <= _SCALE]
+    if not odd:
+        return []
+    n = int(numbers.isin(odd).sum())
+    text = (
+        f"{n:,} of {len(numbers):,} values in the column {named!r} {'is' if n == 1 else 'are'} "
+        f"{', '.join(f'{each:g}' for each in odd)}, which looks like a code of a failure but counts as a value; leave "
+        "the cells empty if it is one"
+    )
+    return [Note(text, kind="codes of failures", severity="warning", about=named, n=n)]
 
 
 def _votes_right(
@@ -174,7 +212,17 @@ def _votes_right(
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
-    return [*read.notes("votes", "labels"), *(_spelling(labels, cast_votes, called) if cast_votes else [])]
+    seen = judged(table["item"], ["run"] * len(vote), vote, label)
+    doubts = warnings_of(each for each in seen if each.kind in _OF_VALUES)
+    return [
+        *doubts,
+        *read.notes("votes", "labels"),
+        *(_spelling(labels, cast_votes, called) if cast_votes else []),
+    ]
+
+
+_OF_VALUES = ("votes that state an answer", "votes like missing values")
+"""Signs in votes that are no label; of spelling and of votes without any label :func:`_spelling` tells more."""
 
 
 def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
@@ -219,7 +267,8 @@ def _words_as_truths(values: pd.Series) -> tuple[pd.Series, list[str]]:
 
 def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
     values = table["value"]
-    wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
+    numbers = pd.to_numeric(values, errors="coerce")  # one word leaves all cells of a column texts
+    wrong = (values.notna() & ~numbers.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
         got = f"{values.astype(object).iloc[row]!r} {place_of(table, row)} of {called!r}"

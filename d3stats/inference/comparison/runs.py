@@ -29,6 +29,7 @@ from d3stats.note import MISSING_VALUES, warning, with_words
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.sources import Reading, open, open_all
 from d3stats.sources.recorded import RecordedLog
+from d3stats.sources.shared import Shared, shared
 from d3stats.sources.tables import blank_clusters, place_of
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical
@@ -186,7 +187,6 @@ class PairedRuns:
 
 Items = Literal["same", "intersection"]
 ItemIs = Literal["debate", "question"]
-_SHOWN = 5
 
 
 def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
@@ -226,11 +226,10 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     names = tuple(run.name for run in runs)
     if len(set(names)) < len(names):
         raise ValueError(f"runs must have different names (pass names=, --name); got {list(names)}")
-    shared = set(runs[0].items).intersection(*(run.items for run in runs[1:]))
-    only = {run.name: tuple(i for i in run.items if i not in shared) for run in runs}
+    both = shared({run.name: run.items for run in runs})
+    only, common = both.only, list(both.common)
     if any(only.values()) and items == "same":
-        raise ItemMismatch(_mismatch(only, len(shared)), only)
-    common = [i for i in runs[0].items if i in shared]
+        raise ItemMismatch(_mismatch(both), only)
     if not common:
         raise ValueError(f"runs must have items in common; got none among {[len(r) for r in runs]} items")
     places = [pd.Index(run.items).get_indexer(pd.Index(common)) for run in runs]
@@ -289,8 +288,7 @@ def _losses(
 ) -> list[str]:
     notes = []
     if any(only.values()):
-        counts = ", ".join(f"{len(v)} of {k}" for k, v in only.items() if v)
-        notes.append(f"items that are not in all runs were left out: {counts}")
+        notes.append(f"items that are not in all runs were left out: {Shared((), only).left_out()}")
     if n_kept < n_common:
         counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
         notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
@@ -339,18 +337,13 @@ def _common_clusters(
     return owner[source], note
 
 
-def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
-    parts = [f"{len(items)} only in {name} ({_listed(items)})" for name, items in only.items() if items]
+def _mismatch(both: Shared) -> str:
+    n_shared = len(both.common)
     advice = "The runs have no item in common."
     if n_shared:
         common = counted(n_shared, "common item")
         advice = f"To compare on the {common}, ask for it: {setting('items', 'intersection')}."
-    return f"runs must have the same items; got {'; '.join(parts)}. {advice}"
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return ", ".join(map(repr, items[:_SHOWN])) + more
+    return f"runs must have the same items; got {both.statement()}. {advice}"
 
 
 UNNAMED = "run"

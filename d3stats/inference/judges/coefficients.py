@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from d3stats.resampling import (
 )
 from d3stats.resampling.clusters import column_scale, gradient
 from d3stats.result import EstimatesResult
+from d3stats.sources import Reading, open
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +142,7 @@ def cohen_kappa(
     rng: RngLike = None,
     cluster: Sequence[Any] | None = None,
     categories: Sequence[Any] | None = None,
-    missing_values: Iterable[str] | None = None,
+    **reading: Unpack[Reading],
 ) -> Coefficient:
     r"""Compute Cohen's kappa of two raters, weighted or not, with an interval over clusters of items.
 
@@ -172,8 +173,8 @@ def cohen_kappa(
         What each item of two vectors belongs to; by default every item is its own cluster.
     categories : sequence, optional
         All categories in their order, including those that no rater chose; by default those that occur.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    **reading : Reading
+        How `a` is read, see :func:`d3stats.open`; of vectors only ``missing_values``.
 
     Returns
     -------
@@ -200,7 +201,7 @@ def cohen_kappa(
     test of 0, items independent: z = 2.89, p = 0.00389
     """
     how = How(kind, level, n_boot, rng)
-    ratings = _two_raters(a, b, cluster, categories, missing_values)
+    ratings = _two_raters(a, b, cluster, categories, reading)
     both = np.all(ratings.codes >= 0, axis=1)
     first, second = ratings.raters
     if not both.any():
@@ -241,6 +242,7 @@ def fleiss_kappa(
     n_boot: int = 10_000,
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
+    **reading: Unpack[Reading],
 ) -> Coefficient:
     r"""Compute Fleiss' kappa of all raters, weighted or not, with an interval over clusters of items.
 
@@ -258,6 +260,8 @@ def fleiss_kappa(
         As for :func:`cohen_kappa`; "classical" is the linearised error with items independent (Gwet, 2014), t limits.
     categories : sequence, optional
         As for :func:`as_ratings`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -282,7 +286,7 @@ def fleiss_kappa(
     >>> print(fleiss_kappa(votes).estimate)
     Fleiss' kappa: 0.595 [-0.178, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
-    read = _paired(ratings, categories, "Fleiss' kappa")
+    read = _paired(ratings, categories, "Fleiss' kappa", reading)
     _refuse_constant(read, "Fleiss' kappa")
     how = How(kind, level, n_boot, rng)
     made = panel_coefficient(read, "Fleiss' kappa", weights, _fleiss_chance, how, unlimited=_rare(read))
@@ -298,6 +302,7 @@ def gwet_ac(
     n_boot: int = 10_000,
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
+    **reading: Unpack[Reading],
 ) -> Coefficient:
     r"""Compute Gwet's AC1 of all raters, or AC2 with weights, with an interval over clusters of items.
 
@@ -319,6 +324,8 @@ def gwet_ac(
         is larger.
     categories : sequence, optional
         Every category that could have been chosen; K depends on it.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -340,7 +347,7 @@ def gwet_ac(
     >>> print(gwet_ac(votes).estimate)
     Gwet's AC1: 0.890 [0.639, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
-    read = _paired(ratings, categories, "Gwet's coefficient").occurring()
+    read = _paired(ratings, categories, "Gwet's coefficient", reading).occurring()
     if len(read.categories) < 2:
         needed = "at least two possible categories (categories=..., --categories)"
         raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
@@ -364,6 +371,7 @@ def krippendorff_alpha(
     n_boot: int = 10_000,
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
+    **reading: Unpack[Reading],
 ) -> Coefficient:
     r"""Compute Krippendorff's alpha of all raters, with an interval over clusters of items.
 
@@ -384,6 +392,8 @@ def krippendorff_alpha(
         As for :func:`cohen_kappa`; "classical" takes items as independent.
     categories : sequence, optional
         The order of the categories, which "ordinal" needs where they are no numbers.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -411,7 +421,7 @@ def krippendorff_alpha(
     choice("metric", metric, get_args(Metric))
     how = How(kind, level, n_boot, rng)
     measure = "Krippendorff's alpha"
-    read = _paired(ratings, categories, measure)
+    read = _paired(ratings, categories, measure, reading)
     kept = read.where(read.counts.sum(axis=1) > 1).occurring()
     _refuse_constant(kept, measure)
     counts = kept.counts.astype(np.float64)
@@ -445,6 +455,7 @@ def percent_agreement(
     n_boot: int = 10_000,
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
+    **reading: Unpack[Reading],
 ) -> Coefficient:
     """Compute the share of pairs of raters that agree, averaged over items, with an interval over clusters of items.
 
@@ -454,6 +465,8 @@ def percent_agreement(
     ----------
     ratings, weights, kind, level, n_boot, rng, categories
         As for :func:`fleiss_kappa`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -472,7 +485,7 @@ def percent_agreement(
     share of agreement: 0.750 [0.194, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
     """
     how = How(kind, level, n_boot, rng)
-    read = _paired(ratings, categories, "the share of agreement")
+    read = _paired(ratings, categories, "the share of agreement", reading)
     kept = _compared(read, read.counts.sum(axis=1) > 1, weights)
     name, table = agreement_weights(weights, kept)
     agree = _panel_columns(kept, table)[:, 0]
@@ -817,9 +830,9 @@ def _tested(made: Coefficient, null_se: float | None) -> Coefficient:
     return replace(made, z=z, p_independence=float(2 * ndtr(-abs(z))))
 
 
-def _paired(ratings: Any, categories: Sequence[Any] | None, measure: str) -> Ratings:
+def _paired(ratings: Any, categories: Sequence[Any] | None, measure: str, reading: Reading) -> Ratings:
     """Read ratings that need an item with two raters."""
-    return need_pairs(as_ratings(ratings, categories=categories), measure)
+    return need_pairs(as_ratings(ratings, categories=categories, **reading), measure)
 
 
 def need_pairs(ratings: Ratings, measure: str) -> Ratings:
@@ -904,31 +917,28 @@ def _two_raters(
     b: ArrayLike | None,
     cluster: Sequence[Any] | None,
     categories: Sequence[Any] | None,
-    missing_values: Iterable[str] | None,
+    reading: Reading,
 ) -> Ratings:
     if isinstance(a, ConfusionCounts):
-        if missing_values is not None:
-            raise ValueError(
-                "missing_values must be left out with ConfusionCounts, because counts have no missing "
-                "values; got both"
-            )
+        open(a, **reading)  # refuses settings of reading, because counts are not read
         if b is not None or cluster is not None:
             raise ValueError("b and cluster must be left out with ConfusionCounts; got one of them")
         return _of_confusion(a, categories)
     if b is None:
         if cluster is not None:
             raise ValueError("cluster must come with two vectors; ratings have their own")
-        ratings = as_ratings(a, categories=categories, missing_values=missing_values)
+        ratings = as_ratings(a, categories=categories, **reading)
     else:
         first, second = (np.asarray(x, dtype=object) for x in (a, b))
         if first.ndim != 1 or first.shape != second.shape:
             raise ValueError(f"a and b must have the same length; got shapes {first.shape}, {second.shape}")
+        open(first, **reading)  # refuses what does not apply to a vector
         wide = pd.DataFrame({"a": first, "b": second})
         if cluster is not None:
             if len(cluster) != len(wide):
                 raise ValueError(f"cluster must have one value per item ({len(wide)}); got {len(cluster)}")
             wide["cluster"] = list(cluster)
-        ratings = as_ratings(wide, categories=categories, missing_values=missing_values)
+        ratings = as_ratings(wide, categories=categories, **reading)
     if ratings.n_raters != 2:
         raise ValueError(
             f"Cohen's kappa is of two raters; got {ratings.n_raters}. Choose two (ratings.of([a, b])) or use "

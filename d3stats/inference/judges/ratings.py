@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats._words import counted, setting
-from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_type
+from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources import Opened, Reading, is_cube, open
-from d3stats.sources.tables import Fields, blank_clusters, place_of, question_clusters, unread_note
+from d3stats.sources.tables import (
+    Fields,
+    blank_clusters,
+    place_of,
+    question_clusters,
+    unread_note,
+    with_parts,
+)
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
@@ -287,6 +294,7 @@ def as_ratings(
     if isinstance(source, Ratings):
         if round_number is not None:
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
+        open(source, **reading)  # refuses settings of reading, because these ratings were read already
         ratings = source if categories is None else _recoded(source, categories)
     else:
         table = _long_table(
@@ -394,7 +402,7 @@ def _long_table(
     missing_values: Iterable[str] | None = ()  # words that are left in a log are answers
     attrs: Mapping[Any, Any] = {}
     if opened.kind == "table" and not opened.is_log(FIELDS):
-        read_items, missing_values = opened.items(FIELDS), opened.reading.get("missing_values")
+        read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
         notes, attrs = list(read_items.notes), read_items.frame.attrs
         named = opened.name if opened.paths else "a table of ratings"
         table = _of_frame(read_items.frame, round_number, notes, named, decided)
@@ -612,11 +620,12 @@ def _of_frame(
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
         strange = [name for name in raters if _is_name(wide, name, raters)]
-        if strange:
+        if strange and len(raters) > 1:
             raise ValueError(
                 f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
                 f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
             )
+    _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
@@ -626,12 +635,82 @@ def _of_frame(
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
 
 
+def _refuse_strangers(frame: pd.DataFrame, wide: pd.DataFrame, names: list[str]) -> None:
+    """Refuse columns of which no two share a rating; they are rather the key and the votes of a long table."""
+    said = [{form for form in canonical(wide[name]).columns[0] if form is not None} for name in names]
+    said = [each for each in said if each]
+    times = Counter(form for each in said for form in each)
+    if len(said) < 3 or max(times.values()) > 1 or _in_steps(said):
+        return
+    choice = _composite(frame)
+    advice = (
+        to_choose("item", "rater", "vote")
+        if choice is None
+        else f"; a long table is read by {to_type(**choice)}"
+    )
+    raise ValueError(
+        f"a wide table must have a column of ratings per rater; got {', '.join(map(repr, names[:6]))}, of which no two "
+        f"share a rating{advice}"
+    )
+
+
+def _in_steps(said: list[set[str]]) -> bool:
+    """Whether all values are numbers, as of raters of a fine scale."""
+    try:
+        _ = [float(form) for each in said for form in each]
+    except ValueError:
+        return False
+    return True
+
+
+_MOST_KEYS = 3
+"""So many columns may make the name of an item together."""
+
+
+def _composite(frame: pd.DataFrame) -> dict[str, str | list[str]] | None:
+    """Return columns of items, rater and vote by which each rater has one vote per item; None where none fit best.
+
+    The rater is a column with a usual name; of several choices the one that fills most of the items by raters.
+    """
+    names = [str(name) for name in frame.columns if plain(name) and not plain(name).startswith("unnamed")]
+    raters = [name for name in names if plain(name) in {"rater", *other_names("rater")}]
+    if len(raters) != 1 or len(names) > 8:
+        return None
+    left = [name for name in names if name not in raters]
+    found: list[tuple[float, int, bool, dict[str, str | list[str]]]] = []
+    for vote in left:
+        for size in range(1, _MOST_KEYS + 1):
+            for key in combinations([name for name in left if name != vote], size):
+                if frame.duplicated([*key, *raters]).any():
+                    continue
+                n_items = len(frame.drop_duplicates(list(key)))
+                filled = len(frame) / (n_items * frame[raters[0]].nunique())
+                called = plain(vote) in {"vote", *other_names("vote")}
+                if n_items < len(frame):
+                    choice: dict[str, str | list[str]] = {"item": list(key), "rater": raters[0], "vote": vote}
+                    found.append((filled, -size, called, choice))
+    if not found:
+        return None
+    best = max(one[:3] for one in found)
+    choices = [one[3] for one in found if one[:3] == best]
+    return choices[0] if len(choices) == 1 else None
+
+
 def _alike_raters(wide: pd.DataFrame, names: list[str]) -> list[str]:
     """Return the columns whose values look like the same ratings: the largest group; refused where two are as large."""
     said = {name: {form for form in canonical(wide[name]).columns[0] if form is not None} for name in names}
+    right = (
+        {form for form in canonical(wide["label"]).columns[0] if form} if "label" in wide.columns else set()
+    )
     groups: list[list[str]] = []
     for name in names:
-        near = [group for group in groups if any(_are_alike(said[name], said[other]) for other in group)]
+        near = [
+            group
+            for group in groups
+            if any(
+                _are_alike(said[name], said[other]) or (said[name] | said[other]) <= right for other in group
+            )
+        ]
         groups = [group for group in groups if group not in near] + [[*(x for g in near for x in g), name]]
     groups = sorted((sorted(group, key=names.index) for group in groups), key=len, reverse=True)
     if len(groups) < 2 or len(groups[0]) == 1:

@@ -62,6 +62,7 @@ from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
 from d3stats.result import EstimatesResult
 from d3stats.sources import Opened, Reading, open, open_all
+from d3stats.sources.shared import shared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -870,17 +871,17 @@ def _on_shared_questions(
     both: Sequence[Texts], vectors: list[Vectors], names: tuple[str, str]
 ) -> tuple[list[Texts], list[Vectors], list[str]]:
     """Keep the questions that both logs have, where they share some."""
-    known = [set(each.clusters) for each in both]
-    shared = known[0] & known[1]
-    if not shared:
+    found = shared({name: each.clusters for name, each in zip(names, both, strict=True)})
+    common = set(found.common)
+    if not common:
         return list(both), vectors, ["no question is in both logs, so the logs are compared as independent"]
-    if known[0] == known[1]:
-        return list(both), vectors, [f"paired by question: {len(shared):,} are in both logs"]
+    if not any(found.only.values()):
+        return list(both), vectors, [f"paired by question: {len(common):,} are in both logs"]
     kept: list[Texts] = []
     own: list[Vectors] = []
     for each, vector in zip(both, vectors, strict=True):
-        of_rationales = np.array([cluster in shared for cluster in each.clusters], dtype=np.bool_)
-        used = np.flatnonzero(each.turns["cluster"].isin(shared))
+        of_rationales = np.array([cluster in common for cluster in each.clusters], dtype=np.bool_)
+        used = np.flatnonzero(each.turns["cluster"].isin(common))
         kept.append(
             replace(
                 each,
@@ -890,9 +891,8 @@ def _on_shared_questions(
             )
         )
         own.append(None if vector is None else (vector[0][of_rationales], vector[1][of_rationales]))
-    left = [len(one - shared) for one in known]
-    lost = f"left out are {left[0]:,} of {names[0]} and {left[1]:,} of {names[1]}"
-    return kept, own, [f"paired by question: {len(shared):,} are in both logs; {lost}"]
+    lost = f"left out are {found.left_out()}"
+    return kept, own, [f"paired by question: {len(common):,} are in both logs; {lost}"]
 
 
 def _differences(

@@ -27,7 +27,7 @@ Hotelling (1931), Annals of Mathematical Statistics 2, 360 (the joint test).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
 from d3stats.result import Result
-from d3stats.sources import LogSource, log_or_array
+from d3stats.sources import LogSource, Reading, log_or_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,6 +191,7 @@ def martingale_test(
     missing: Literal["exclude", "wrong"] = "exclude",
     level: float = 0.95,
     min_cell_clusters: int = 10,
+    **reading: Unpack[Reading],
 ) -> MartingaleTest:
     """Test whether the share of correct votes is a martingale: cluster t of the drift, Hotelling's F given the start.
 
@@ -208,6 +209,8 @@ def martingale_test(
         Level of the intervals, which are Student's with clusters - 1 degrees of freedom.
     min_cell_clusters : int
         A cell with fewer clusters is shown and not tested, at least 2.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -232,7 +235,7 @@ def martingale_test(
     """
     level = probability("level", level, open_interval=True)
     min_clusters = integer("min_cell_clusters", min_cell_clusters, minimum=2)
-    log = log_or_array(log)
+    log = log_or_array(log, **reading)
     data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
     groups = [(f"{r}-{r + 1}", data.where(data.from_round == r)) for r in np.unique(data.from_round).tolist()]
     found = [_tests_of(name, part, level, min_clusters) for name, part in [*groups, (POOLED, data)]]

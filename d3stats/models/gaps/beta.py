@@ -11,7 +11,7 @@ The posterior does not say who leads; for that, see :mod:`~d3stats.models.gaps.w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from d3stats.models.gaps.posterior import (
     signed_gaps,
     variance,
 )
-from d3stats.sources import LogSource
+from d3stats.sources import LogSource, Reading
 
 __all__ = ["BetaGap", "contraction_table", "gap_posterior"]
 
@@ -171,7 +171,12 @@ class BetaGap(BetaPosterior):
 
 
 def gap_posterior(
-    scores: LogSource | ArrayLike, *, a0: float = 1.0, b0: float = 1.0, first: float | None = None
+    scores: LogSource | ArrayLike,
+    *,
+    a0: float = 1.0,
+    b0: float = 1.0,
+    first: float | None = None,
+    **reading: Unpack[Reading],
 ) -> BetaGap:
     """Compute D3's Beta posterior that the gap grows, after each round of each debate, by conjugate updates.
 
@@ -187,6 +192,8 @@ def gap_posterior(
         delta_(r - 1), so it needs a delta_0 and gives none. Without `first`, as here by default, round 1 is
         no trial and the first comparison is that of round 2 with round 1. ``first=0`` takes delta_0 = 0: then
         round 1 is a success whenever the two scores differ, and r trials are made in r rounds.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -211,7 +218,7 @@ def gap_posterior(
     """
     a, b = prior("a0", a0), prior("b0", b0)
     before = None if first is None else number("first", first, minimum=0.0)
-    won, tried, tied = ascents(np.abs(signed_gaps(scores)), before)
+    won, tried, tied = ascents(np.abs(signed_gaps(scores, **reading)), before)
     return _from_counts(won, tried, tied, a, b)
 
 

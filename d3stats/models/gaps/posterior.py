@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
-from d3stats.sources import LogSource, log_or_array
+from d3stats.sources import LogSource, Reading, log_or_array
 
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
@@ -225,15 +225,15 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
     return np.where(flat, low, left), np.where(flat, high, right)
 
 
-def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
+def signed_gaps(scores: LogSource | ArrayLike, **reading: Unpack[Reading]) -> NDArray[np.float64]:
     """Return side 0 minus side 1 in raw points, shape (debates, rounds); NaN where a score is missing.
 
     `scores` is a log with scores of two sides (any that :func:`d3stats.as_trajectories` reads), an array
     (debates, rounds, 2) of scores, or the gaps themselves, (debates, rounds). Rounds beyond a debate's
-    depth have no gap.
+    depth have no gap. `reading` is how the log is read, see :func:`d3stats.open`.
     """
     reached: NDArray[np.bool_] | None = None
-    given: Any = log_or_array(scores)
+    given: Any = log_or_array(scores, **reading)
     if hasattr(given, "scores") and hasattr(given, "depth"):
         if given.scores is None:
             raise ValueError("scores must be given for two sides; got a log without scores")

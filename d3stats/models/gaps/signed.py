@@ -9,6 +9,7 @@ probability here is a Student t's and exact under the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.models.gaps.posterior import KINDS, Floats, Kind, floats, posterior_table, prior, signed_gaps
-from d3stats.sources import LogSource
+from d3stats.sources import LogSource, Reading
 
 __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]
 
@@ -166,6 +167,7 @@ def signed_gap_posterior(
     k0: float = 1.0,
     a0: float = 2.0,
     b0: float = 0.04,
+    **reading: Unpack[Reading],
 ) -> SignedGap:
     """Compute the Normal-Inverse-Gamma posterior of the signed gap after each round, by conjugate updates.
 
@@ -182,6 +184,8 @@ def signed_gap_posterior(
     a0, b0 : float
         The prior of the variance is Inverse-Gamma(a0, b0), both above 0, with mean b0 / (a0 - 1) where a0 > 1. The
         defaults expect gaps to vary by a standard deviation of a fifth of the scale from round to round.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -204,7 +208,7 @@ def signed_gap_posterior(
     unit = number("scale", scale)
     if unit <= 0:
         raise ValueError(f"scale must be > 0, the range of the rubric in points; got scale={scale!r}")
-    gaps = signed_gaps(scores) / unit
+    gaps = signed_gaps(scores, **reading) / unit
     beyond = np.abs(gaps) > 1.0 + 1e-12
     if beyond.any():
         raise ValueError(

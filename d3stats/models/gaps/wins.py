@@ -8,14 +8,14 @@ answer 1 is better in the sense that most such votes would be for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number, refuse_first
 from d3stats.models.gaps.posterior import BetaPosterior, Floats, floats, prior
-from d3stats.sources import LogSource, as_trajectories
+from d3stats.sources import LogSource, Reading, as_trajectories
 
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
 
@@ -123,7 +123,11 @@ def win_posterior(
 
 
 def vote_wins(
-    trajectories: LogSource, answers: tuple[str, str] | None = None, *, tie: str | None = None
+    trajectories: LogSource,
+    answers: tuple[str, str] | None = None,
+    *,
+    tie: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Count votes for answer 1, for answer 2 and for a tie in each round.
 
@@ -135,6 +139,8 @@ def vote_wins(
         Names of answer 1 and answer 2; by default the log's first and second answer, when it has no other.
     tie : str, optional
         The answer that means a tie.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -149,7 +155,7 @@ def vote_wins(
     >>> wins.tolist(), losses.tolist()
     ([[2, 2]], [[1, 0]])
     """
-    trajectories = as_trajectories(trajectories)
+    trajectories = as_trajectories(trajectories, **reading)
     known = trajectories.answers
     if answers is None:
         rest = tuple(name for name in known if name != tie)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _lat
 from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, question_kind, refit
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 from d3stats.result import Result
-from d3stats.sources import LogSource, log_or_array
+from d3stats.sources import LogSource, Reading, log_or_array, open
 from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -286,6 +286,7 @@ def fit_rounds(
     n_starts: int = 30,
     penalty: float = 0.0,
     rng: RngLike = None,
+    **reading: Unpack[Reading],
 ) -> RoundsFit:
     """Fit the mixture in every round by maximum likelihood, each round by itself, all in one batch.
 
@@ -299,6 +300,8 @@ def fit_rounds(
     rounds : RoundCounts, or a log as :func:`d3stats.as_trajectories` takes it
         At least one round has a vote. Other parameters as in
         :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`.
+    **reading : Reading
+        How the source is read, see :func:`d3stats.open`.
 
     Returns
     -------
@@ -314,10 +317,12 @@ def fit_rounds(
     """
     log = None
     if not isinstance(rounds, RoundCounts):
-        log = log_or_array(rounds)
+        log = log_or_array(rounds, **reading)
         if not isinstance(log, Trajectories):
             raise TypeError(f"rounds must be a RoundCounts or a log; got {type(rounds).__name__}")
         rounds = log.counts()
+    else:
+        open(rounds, **reading)  # refuses settings of reading, because counts are not read
     cast = rounds.keys[:, 2] > 0
     keys, weights = rounds.keys[cast], rounds.weights[cast]
     if not len(keys):

@@ -207,7 +207,7 @@ def test_a_log_with_orders_in_its_seat_names_is_audited() -> None:
     [
         ({"vote": "C"}, "vote must be one of A, B, tie"),
         ({"order": "up"}, "order must be one of AB, BA"),
-        ({"label": ["A", "B"] * 2}, "label must be the same in all rows of an item"),
+        ({"label": ["A", "B"] * 2}, "label must describe the answers A and B in both orders"),
         ({"item": None}, "item must be named"),
     ],
 )

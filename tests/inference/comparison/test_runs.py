@@ -323,7 +323,7 @@ def test_runs_over_different_items_are_refused_by_name_and_the_intersection_is_o
     assert 'on the 1 common item, ask for it: items="intersection"' in said
     both = pair([a, b], items="intersection")
     assert (both.items, both.left_out["B"]) == (("q0",), ("x",))
-    assert any("left out: 8 of A, 1 of B" in note for note in both.notes)
+    assert any("left out: 8 of A (" in note and ", 1 of B (" in note for note in both.notes)
     assert any(note.startswith("WARNING: more than half") and "9 of 10" in note for note in both.notes)
     with pytest.raises(ItemMismatch, match="no item in common"):
         pair([a, named({"z": 1}, "C")])

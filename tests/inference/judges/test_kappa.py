@@ -141,7 +141,7 @@ def test_a_word_that_means_missing_is_an_answer_where_the_words_are_listed_as_th
     )
     wide = pd.DataFrame({"a": a, "b": b})
     assert cohen_kappa(wide, missing_values=["n/a"]).estimate.value == kept.estimate.value
-    with pytest.raises(ValueError, match="missing_values must be left out with ConfusionCounts"):
+    with pytest.raises(ValueError, match="missing_values must be left out for ConfusionCounts"):
         cohen_kappa(
             ConfusionCounts(("A", "B"), np.array([[20.0, 5.0], [10.0, 15.0]])), missing_values=["n/a"]
         )

@@ -1,0 +1,120 @@
+"""Verdicts, lengths, families and labels may describe the answers or the places: each table gives the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats.inference.bias import as_judgments, length_bias, position_bias, self_preference
+
+
+def verdicts(seed: int, n: int = 40, both: bool = True) -> pd.DataFrame:
+    """Verdicts of two judges in both orders, all columns as of the answers."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        long = rng.integers(50, 400, 2)
+        family = rng.permutation(["x", "y"])
+        label = "AB"[rng.integers(2)]
+        for order in ("AB", "BA") if both else (("AB", "BA")[rng.integers(2)],):
+            for judge, own in (("J", "x"), ("K", "z")):
+                pull = 0.6 * np.log2(long[0] / long[1]) + (1.2 if label == "A" else -1.2)
+                pull += 0.8 if order == "AB" else -0.8
+                vote = "A" if rng.random() < 1 / (1 + np.exp(-pull)) else "B"
+                rows.append((f"i{i}", judge, own, order, vote, label, *long, *family))
+    names = [
+        "item",
+        "judge",
+        "judge_family",
+        "order",
+        "vote",
+        "label",
+        "length_a",
+        "length_b",
+        "family_a",
+        "family_b",
+    ]
+    return pd.DataFrame(rows, columns=names)
+
+
+def by_place(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The same verdicts, with some columns as of the places: vote, label, length, family."""
+    back = table["order"] == "BA"
+    made = table.copy()
+    for name in columns:
+        if name in ("vote", "label"):
+            made[name] = table[name].where(~back, table[name].map({"A": "B", "B": "A"}))
+        else:
+            made[f"{name}_a"] = table[f"{name}_a"].where(~back, table[f"{name}_b"])
+            made[f"{name}_b"] = table[f"{name}_b"].where(~back, table[f"{name}_a"])
+    return made
+
+
+def numbers(table: pd.DataFrame, **how: Any) -> list[float]:
+    found = [
+        position_bias(table, judge="J", rng=1, **how),
+        length_bias(table, judge="J", **how),
+        self_preference(table, judge="J", **how),
+    ]
+    return [value for audit in found for e in audit.estimates for value in (e.value, e.low, e.high)]
+
+
+@pytest.mark.parametrize("of_place", [(), ("length",), ("length", "family"), ("length", "family", "label")])
+def test_votes_by_place_give_the_numbers_of_votes_by_answer(of_place: tuple[str, ...]) -> None:
+    table = verdicts(3)
+    slots = by_place(table, "vote", *of_place)
+    expected = numbers(table)
+    assert numbers(slots, votes="slot") == pytest.approx(expected, nan_ok=True)
+    notes = as_judgments(slots, votes="slot").notes
+    for name in of_place:
+        assert any(name in note for note in notes if "as of the places" in note)
+    assert not any(note.startswith("WARNING") and "answers" in note for note in notes)
+
+
+@pytest.mark.parametrize("of_place", ["length", "family", "label"])
+def test_columns_that_change_places_are_refused_where_votes_name_answers(of_place: str) -> None:
+    table = by_place(verdicts(4), "vote", of_place)
+    for audit in (position_bias, length_bias, self_preference):
+        with pytest.raises(ValueError, match=r"exchanged between AB and BA in 40 items.*--votes slot"):
+            audit(table)
+
+
+def test_a_few_exchanged_items_are_a_warning() -> None:
+    table = verdicts(5)
+    few = table["item"].isin(["i1", "i2"])
+    mixed = pd.concat([table[~few], by_place(table[few], "length")]).sort_index()
+    for votes in ("answer", "slot"):
+        notes = as_judgments(mixed, votes=votes).notes  # type: ignore[arg-type]
+        assert any(n.startswith("WARNING") and "exchanged" in n and "2 of 40 items" in n for n in notes)
+
+
+def test_where_no_item_tells_what_was_taken_is_a_warning() -> None:
+    table = by_place(verdicts(6, both=False), "vote")
+    warned = [n for n in as_judgments(table, votes="slot").notes if n.startswith("WARNING")]
+    assert len(warned) == 1
+    assert "no item tells whether length_a and length_b, family_a and family_b, label" in warned[0]
+    assert numbers(table, votes="slot") == pytest.approx(numbers(verdicts(6, both=False)), nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["is_swapped", "swapped", "Flipped", "is_flipped"])
+@pytest.mark.parametrize("words", [(False, True), (0, 1), ("no", "yes"), ("False", "True")])
+def test_a_column_of_swaps_is_the_order(name: str, words: tuple[Any, Any]) -> None:
+    table = verdicts(7)
+    other = table.drop(columns="order").assign(
+        **{name: table["order"].map(dict(zip(("AB", "BA"), words, strict=True)))}
+    )
+    assert numbers(other) == pytest.approx(numbers(table), nan_ok=True)
+    assert any(f"order is {name!r}" in note for note in as_judgments(other).notes)
+    chosen = as_judgments(other.assign(swap=1), columns={"order": name})
+    assert chosen.order.tolist() == as_judgments(table).order.tolist()
+
+
+def test_two_columns_of_swaps_and_other_words_are_refused() -> None:
+    table = verdicts(8).drop(columns="order")
+    with pytest.raises(ValueError, match=r"order must be one column.*--columns order="):
+        position_bias(table.assign(swapped=True, flipped=False))
+    with pytest.raises(ValueError, match="'swapped' must say True or False"):
+        position_bias(table.assign(swapped="left"))

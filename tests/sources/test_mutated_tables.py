@@ -1,0 +1,337 @@
+"""Tables as people send them: every number is the true one, or a WARNING stands above it, or one line refuses it.
+
+Each seed draws a table whose statistic is known, spoils it in one or two ways, writes it in some kind of file and reads
+it with a public function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import d3stats
+from d3stats import inference
+from d3stats.planning.prices import price_turns
+from d3stats.worlds import PriceTable
+
+FAST, ALL = 60, 200
+FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
+AROUND = (
+    "The answer is {}.",
+    "({})",
+    "{}.",
+    "Answer: {}",
+    "**{}**",
+    "{})",
+    " {} ",
+    "I choose {}",
+    "Option {}",
+)
+SCRIPTS = {
+    "full-width": {"A": "Ａ", "B": "Ｂ"},
+    "Cyrillic": {"A": "А", "B": "В"},
+    "small": {"A": "a", "B": "b"},
+}
+EXTRA = {
+    "timestamp": lambda rng, n: [f"2025-01-{1 + k % 28:02d}" for k in range(n)],
+    "confidence": lambda rng, n: rng.random(n).round(3),
+    "comment": lambda rng, n: rng.choice(["fine", "short", "see A"], n),
+    "latency_ms": lambda rng, n: rng.integers(1, 999, n),
+    "Unnamed: 0": lambda rng, n: range(n),
+    "seed": lambda rng, n: rng.integers(0, 3, n),
+}
+ODD_NAMES = {
+    "item": ("question_id", "Nr", "case"),
+    "debate": ("dialogue_id", "Sitzung"),
+    "rater": ("annotator", "coder", "Wer"),
+    "agent": ("speaker", "Wer"),
+    "vote": ("verdict", "prediction", "Urteil"),
+    "label": ("gold", "Richtig"),
+    "score": ("rating_points", "punkte"),
+    "correct": ("is_correct", "ok"),
+}
+
+
+@dataclass
+class Case:
+    """A table, the columns that its reader must be told, what is done to it and the true number."""
+
+    kind: str
+    table: pd.DataFrame
+    truth: float
+    options: dict[str, Any] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    prices: PriceTable | None = None
+
+
+def log(rng: np.random.Generator) -> Case:
+    n, rows = int(rng.integers(12, 40)), []
+    labels = rng.choice(["A", "B"], n)
+    for d in range(n):
+        for r in (1, 2):
+            for agent in ("x", "y", "z"):
+                vote = labels[d] if rng.random() < 0.7 else rng.choice(["A", "B"])
+                rows.append((f"d{d}", r, agent, vote, labels[d]))
+    return Case("log", pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"]), np.nan)
+
+
+def ratings(rng: np.random.Generator) -> Case:
+    n, raters = int(rng.integers(15, 40)), ["x", "y", "z"][: int(rng.integers(2, 4))]
+    truth = rng.choice(["A", "B"], n)
+    rows = [
+        (f"q{k}", rater, truth[k] if rng.random() < 0.75 else rng.choice(["A", "B"]))
+        for k in range(n)
+        for rater in raters
+    ]
+    return Case("ratings", pd.DataFrame(rows, columns=["item", "rater", "vote"]), np.nan)
+
+
+def scores(rng: np.random.Generator) -> Case:
+    n = int(rng.integers(15, 40))
+    true = rng.normal(5, 2, n)
+    rows = [
+        (f"q{k}", rater, float(np.clip(true[k] + rng.normal(0, 1), 1, 10).round(1)))
+        for k in range(n)
+        for rater in ("x", "y")
+    ]
+    return Case("scores", pd.DataFrame(rows, columns=["item", "rater", "vote"]), np.nan)
+
+
+def run(rng: np.random.Generator) -> Case:
+    n = int(rng.integers(15, 40))
+    values = rng.integers(0, 2, n) if rng.random() < 0.5 else rng.random(n).round(2)
+    name = "correct" if values.dtype.kind == "i" else "score"
+    return Case("run", pd.DataFrame({"item": [f"q{k}" for k in range(n)], name: values}), np.nan)
+
+
+def answers(rng: np.random.Generator) -> Case:
+    n = int(rng.integers(15, 40))
+    label = rng.choice(["A", "B"], n)
+    vote = [x if rng.random() < 0.7 else rng.choice(["A", "B"]) for x in label]
+    return Case(
+        "answers", pd.DataFrame({"item": [f"q{k}" for k in range(n)], "vote": vote, "label": label}), np.nan
+    )
+
+
+def verdicts(rng: np.random.Generator) -> Case:
+    n, rows = int(rng.integers(15, 40)), []
+    for k in range(n):
+        long = rng.integers(50, 400, 2)
+        for order in ("AB", "BA"):
+            pull = 0.8 * np.log2(long[0] / long[1]) + (0.6 if order == "AB" else -0.6)
+            rows.append((f"q{k}", order, "AB"[int(rng.random() > 1 / (1 + np.exp(-pull)))], *long))
+    return Case(
+        "verdicts", pd.DataFrame(rows, columns=["item", "order", "vote", "length_a", "length_b"]), np.nan
+    )
+
+
+BASES = (log, ratings, scores, run, answers, verdicts)
+
+
+def measured(case: Case, source: Any) -> tuple[float, list[str]]:
+    """Return the statistic of a case and all that stands above it."""
+    how = case.options
+    if case.kind in ("log", "run", "answers"):
+        value = "votes" if case.kind == "log" else how.get("value")
+        reading = {name: setting for name, setting in how.items() if name != "value"}
+        if case.prices is not None:
+            opened = d3stats.open(source, **reading)
+            priced = price_turns(opened.log().turns, opened.trajectories(), case.prices)
+            return float(np.nansum(priced.dollars)), [priced.note]
+        read = inference.as_run(source, value=value, **reading)
+        notes = list(read.notes)
+        if case.kind == "log":
+            t = d3stats.as_trajectories(source, **reading)
+            notes += [*t.notes, *t.remarks()]
+        return float(np.nanmean(read.value)), notes
+    if case.kind == "verdicts":
+        found = inference.position_bias(source, rng=1, **how)
+        long = inference.length_bias(source, use_label=False, **how)
+        return found.estimates[0].value + 10 * long.estimates[-1].value, [*found.notes, *long.notes]
+    made = inference.percent_agreement(source, weights="quadratic" if case.kind == "scores" else None, **how)
+    return made.estimate.value, list(made.notes)
+
+
+# -------------------------------------------------------------------- what is done to tables
+
+
+def texts_around(case: Case, rng: np.random.Generator) -> None:
+    share, around = rng.choice([0.1, 0.3, 0.6]), str(rng.choice(AROUND))
+    _some(case, rng, share, lambda vote: around.format(vote))
+
+
+def other_script(case: Case, rng: np.random.Generator) -> None:
+    letters = SCRIPTS[str(rng.choice(list(SCRIPTS)))]
+    _some(case, rng, float(rng.choice([0.1, 0.3, 0.6])), lambda vote: letters.get(vote, vote))
+
+
+def failures(case: Case, rng: np.random.Generator) -> None:
+    word = str(rng.choice(FAILED))
+    column = "vote" if "vote" in case.table else case.table.columns[-1]
+    rows = _chosen(case, rng, float(rng.choice([0.04, 0.12, 0.3])))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = None
+    case.truth = measured(case, case.table)[0]  # a failure is missing
+    case.table.loc[rows, column] = word
+
+
+def slots(case: Case, rng: np.random.Generator) -> None:
+    back, table = case.table["order"] == "BA", case.table
+    table["vote"] = table["vote"].where(~back, table["vote"].map({"A": "B", "B": "A"}))
+    first = table["length_a"].copy()
+    table["length_a"] = first.where(~back, table["length_b"])
+    table["length_b"] = table["length_b"].where(~back, first)
+    if rng.random() < 0.5:
+        case.options["votes"] = "slot"
+
+
+def swaps(case: Case, rng: np.random.Generator) -> None:
+    name = str(rng.choice(["is_swapped", "flipped", "swapped"]))
+    case.table = case.table.assign(**{name: case.table["order"] == "BA"}).drop(columns="order")
+
+
+def filters(case: Case, rng: np.random.Generator) -> None:
+    other = case.table.copy()
+    other.iloc[:, -1] = 1
+    case.table = pd.concat(
+        [case.table.assign(filter="strict"), other.assign(filter="loose")], ignore_index=True
+    )
+
+
+def more_columns(case: Case, rng: np.random.Generator) -> None:
+    for name in rng.choice(list(EXTRA), int(rng.integers(1, 4)), replace=False):
+        case.table.insert(
+            int(rng.integers(0, len(case.table.columns))), str(name), EXTRA[str(name)](rng, len(case.table))
+        )
+
+
+def wide(case: Case, rng: np.random.Generator) -> None:
+    case.table = case.table.pivot_table(
+        index="item", columns="rater", values="vote", aggfunc="first"
+    ).reset_index()
+    case.table.columns = pd.Index([str(name) for name in case.table.columns])
+
+
+def commas(case: Case, rng: np.random.Generator) -> None:
+    column = case.table.columns[-1]
+    case.table[column] = [str(value).replace(".", ",") for value in case.table[column]]
+
+
+def other_prices(case: Case, rng: np.random.Generator) -> None:
+    n = len(case.table)
+    case.table = case.table.assign(
+        model="small", tokens_in=rng.integers(100, 900, n), tokens_out=rng.integers(10, 90, n)
+    )
+    case.prices = PriceTable("2025-01-01", {"small": (1.0, 4.0)})
+    case.truth = measured(case, case.table)[0]
+    case.prices = PriceTable("2025-01-01", {"large": (20.0, 60.0)})
+
+
+def renamed(case: Case, rng: np.random.Generator) -> None:
+    names = {
+        old: str(rng.choice(ODD_NAMES[old]))
+        for old in case.table.columns
+        if old in ODD_NAMES and rng.random() < 0.5
+    }
+    case.table = case.table.rename(columns=names)
+
+
+def composite(case: Case, rng: np.random.Generator) -> None:
+    numbers = case.table["item"].str[1:].astype(int)
+    parts = {"system": "S" + (numbers % 4).astype(str), "topic": "C" + (numbers // 4).astype(str)}
+    case.table = case.table.drop(columns="item").assign(**parts)[["rater", "system", "topic", "vote"]]
+
+
+def turns(case: Case, rng: np.random.Generator) -> None:
+    numbers = case.table["item"].str[1:].astype(int)
+    case.table = case.table.assign(question_id=numbers // 2, turn=numbers % 2 + 1, model_a="m", model_b="n")
+    case.table = case.table.rename(columns={"rater": "judge", "vote": "winner"}).drop(columns="item")
+    case.table["winner"] = case.table["winner"].replace({"A": "model_a", "B": "model_b"})
+
+
+Change = Callable[[Case, np.random.Generator], None]
+CHANGES: dict[str, tuple[Change, ...]] = {
+    "log": (texts_around, other_script, failures, more_columns, other_prices, renamed),
+    "ratings": (texts_around, other_script, failures, more_columns, wide, renamed, composite, turns),
+    "scores": (failures, more_columns, commas, wide, renamed),
+    "run": (failures, more_columns, commas, filters, renamed),
+    "answers": (texts_around, other_script, failures, more_columns, renamed),
+    "verdicts": (slots, swaps, failures, more_columns, texts_around, other_script),
+}
+LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
+"""Changes after which a table may have other columns: no change of votes comes later."""
+
+
+def _chosen(case: Case, rng: np.random.Generator, share: float) -> Any:
+    n = len(case.table)
+    return rng.choice(n, max(1, round(share * n)), replace=False)
+
+
+def _some(case: Case, rng: np.random.Generator, share: float, change: Callable[[str], str]) -> None:
+    rows = _chosen(case, rng, share)
+    case.table["vote"] = case.table["vote"].astype(object)
+    case.table.loc[rows, "vote"] = [
+        change(vote) if isinstance(vote, str) else vote for vote in case.table.loc[rows, "vote"]
+    ]
+
+
+def drawn(seed: int) -> Case:
+    rng = np.random.default_rng(seed)
+    case = BASES[seed % len(BASES)](rng)
+    case.truth = measured(case, case.table)[0]
+    changes = list(CHANGES[case.kind])
+    picked = [changes[int(k)] for k in rng.choice(len(changes), int(rng.integers(1, 3)), replace=False)]
+    if len(set(picked) & {wide, composite, turns, renamed}) > 1:
+        picked = picked[:1]
+    if {failures, other_prices} <= set(picked) or {turns, filters} & set(picked):
+        picked = picked[:1]
+    for change in sorted(picked, key=lambda one: (one in LAST, one is not failures)):
+        change(case, rng)
+        case.done.append(change.__name__)
+    return case
+
+
+def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
+    kind = ("frame", "csv", "xlsx", "jsonl", "csv")[seed // len(BASES) % 5]
+    path = folder / f"table.{kind}"
+    if kind == "frame":
+        return table
+    if kind == "csv":
+        table.to_csv(path, index=False, sep=";" if seed % 2 else ",")
+    elif kind == "xlsx":
+        table.to_excel(path, index=False)
+    else:
+        path.write_text(
+            "".join(json.dumps(row, default=str) + "\n" for row in table.to_dict("records")), "utf-8"
+        )
+    return path
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(k, marks=() if k < FAST else pytest.mark.slow) for k in range(ALL)]
+)
+def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> None:
+    case = drawn(seed)
+    try:
+        value, notes = measured(case, written(case.table, tmp_path, seed))
+    except (ValueError, TypeError) as refusal:
+        said = str(refusal)
+    else:
+        warned = [note for note in notes if note.startswith("WARNING")]
+        right = value == pytest.approx(case.truth, abs=1e-9)
+        assert right or warned, (case.kind, case.done, value, case.truth, notes)
+        return
+    assert said.strip()
+    assert "\n" not in said
+
+
+def test_the_generator_makes_every_change_of_every_kind() -> None:
+    made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
+    assert made == {(kind, change.__name__) for kind, changes in CHANGES.items() for change in changes}
