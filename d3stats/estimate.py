@@ -55,6 +55,8 @@ class Estimate:
     (True, False)
     >>> gain.to_dict()["n_clusters"]
     80
+    >>> gain.about("medicine").name
+    'B - A, medicine'
     """
 
     name: str

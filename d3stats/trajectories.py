@@ -471,7 +471,7 @@ class Trajectories:
     def verdicts(self) -> NDArray[np.int32]:
         """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
 
-        A tie is decided as the protocol that the log names decides it (:attr:`decided_by_scores`): by the judge's
+        A tie is decided as the protocol that the log names decides it (``decided_by_scores``): by the judge's
         scores, or not at all, which is ``MISSING`` too. Where no protocol is known, it goes to the tied answer in the
         lowest seat; :meth:`tied` returns where votes were tied. Seats are the agents of a debate in the order of their
         names (``agent 10`` after ``agent 9``), also those of a wide table; an array keeps its order.

@@ -184,7 +184,7 @@ def test_no_code_reads_the_text_of_a_note_or_the_name_of_an_estimate() -> None:
         for path in PACKAGE.rglob("*.py")
         for node in _cuts(ast.parse(path.read_text()))
     }
-    assert found == set(ALLOWED)
+    assert found <= set(ALLOWED)
 
 
 def test_a_note_on_missing_votes_stands_only_where_votes_are_missing() -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import tomllib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from glob import glob, has_magic
@@ -138,7 +142,45 @@ def _format(path: Path) -> Format:
 
 def open_bytes(file: LogFile) -> IO[bytes]:
     """Open a text format for reading as bytes, gunzipping on the way."""
-    return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
+    watch = _watch.get()
+    if watch is None:
+        return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
+    raw = io.BufferedReader(_Watched(file, watch))
+    if not file.compressed:
+        return raw
+    unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
+    unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it
+    return cast(IO[bytes], unpacked)
+
+
+Watch = Callable[[str, int, int], None]
+"""Gets the name of a file, the bytes of it that were read, and its size."""
+
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Tell how far each text file is read within the block."""
+    before = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(before)
+
+
+class _Watched(io.FileIO):
+    """A file that tells how far it is read."""
+
+    def __init__(self, file: LogFile, watch: Watch) -> None:
+        super().__init__(file.path)
+        self._file, self._told = file, watch
+        self._size = os.fstat(self.fileno()).st_size
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        n = super().readinto(buffer)
+        self._told(self._file.name, self.tell(), self._size)
+        return n
 
 
 def unusable(file: LogFile) -> Problem | None:

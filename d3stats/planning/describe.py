@@ -47,7 +47,7 @@ class RoundsReport:
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
     >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
-    (True, 4)
+    (True, 1)
     """
 
     trajectories: Trajectories

@@ -327,6 +327,8 @@ class Study:
     >>> study = Study(worlds={"null": Voter()}, rules=["fixed:2"], n_rounds=8, debates=1000, seeds=2)
     >>> study.names, study.seeds
     (('fixed:2', 'unanimity', 'full'), (0, 1))
+    >>> study.runs(study.worlds["null"], study.rules[0])
+    True
     >>> study.stream(world=0, seed=1) == study.stream(world=0, seed=1), len(study.key()) > 8
     (True, True)
     """

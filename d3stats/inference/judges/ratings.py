@@ -608,7 +608,6 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
-    raters = _alike_raters(wide, raters)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
@@ -618,6 +617,7 @@ def _of_frame(
                 f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
                 f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
             )
+    raters = _alike_raters(wide, raters)
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
         (unread,) = unread_note(wide[others], raters)

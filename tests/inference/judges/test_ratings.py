@@ -82,12 +82,10 @@ def test_a_parquet_table_needs_no_engine_but_the_one_that_is_installed(tmp_path:
     assert as_ratings(path).codes.tolist() == [[0, 0], [1, 0]]
 
 
-def test_a_rater_whose_votes_nobody_shares_is_named() -> None:
+def test_a_column_whose_values_no_rater_gives_is_no_rater_and_is_named() -> None:
     table = pd.DataFrame({"x": list("AAB"), "y": list("ABB"), "model": ["m"] * 3})
-    assert as_ratings(table).notes == (
-        "no vote of 'model' is ever given by another rater; check that these columns are votes",
-    )
-    assert as_ratings(table.assign(label=["m", "A", "B"])).notes == ()
+    assert as_ratings(table).raters == ("x", "y")
+    assert as_ratings(table).notes == ("raters are x, y; columns that were not read: model",)
     assert as_ratings(table[["x", "y"]]).notes == ()
 
 
