@@ -194,6 +194,11 @@ def describe_scores(
             correlations = aspect_correlations(read, human, level=level, rng=rng)
             known = {*notes, *(with_words(note, "scores: ") for note in notes)}
             notes += [note for note in correlations.notes if note not in known]
+            notes += dict.fromkeys(
+                f"{aspect}: the correlation has no interval: {one.note}"
+                for (aspect, _), one in correlations.correlations.items()
+                if one.low is None and one.note
+            )
     if human is not None and correlations is None:
         raise ValueError(
             f"human must come with a log of single responses ({RESPONSE!r}); got scores of {', '.join(t.sides[:5])}"

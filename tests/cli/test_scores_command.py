@@ -99,6 +99,19 @@ def test_aspects_and_correlations_are_those_of_the_library(folder: Path) -> None
         assert [row[name] for row in found["correlations"]] == pytest.approx(wanted[name].tolist())
 
 
+def test_a_correlation_without_interval_says_why(folder: Path, tmp_path: Path) -> None:
+    people = pd.read_csv(folder / "people.csv")
+    name = next(c for c in people.columns if c != "question")
+    people[name] = [1.0, *[2.0] * (len(people) - 1)]
+    people.to_csv(tmp_path / "rare.csv", index=False)
+    args = (str(folder / "responses.jsonl"), "--human", str(tmp_path / "rare.csv"))
+    rows = [row for row in tables(*args)["correlations"] if row["aspect"] == name]
+    assert len(rows) == 2
+    assert all(row["low"] is None for row in rows)
+    text = " ".join(run(*args).stdout.split())
+    assert text.count(f"{name}: the correlation has no interval: only 1 of ") == 1
+
+
 def test_candidates_are_ranked(folder: Path) -> None:
     path = folder / "ranked.csv"
     found = {row["candidate"]: row for row in tables(str(path))["ranks"]}

@@ -12,7 +12,7 @@ and Pearson (1957), Biometrika 44, 470 (Fisher's z for ranks).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -48,6 +48,9 @@ MOST_CELLS = 40_000_000
 _NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 _CHUNK = 1 << 22
 _ONE = 1 - 1e-12
+_STEPS, _CLOSE = 1000, 1e-12
+FEW_OTHER = 6
+"""With fewer clusters that hold another score than the commonest, of x or of y, a correlation has no interval."""
 _PERFECT = "perfect correlation, so the distance from 1 cannot be estimated"
 
 
@@ -116,9 +119,10 @@ def correlation(
         What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
     kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
         "fisher" takes pairs as independent. It and the two t kinds are Student's limits on Fisher's z, with an error
-        from the data (linearised, or a jackknife), but at least that of unrelated scores with the same ties; the
-        p-value has the same error. With `within` the limits are those of a mean. By default "fisher" without `within`
-        and `cluster`, else "cluster t".
+        from the data (linearised, or a jackknife). It is at least that of scores with the same ties and the correlation
+        of the limit. The p-value has that of unrelated scores. With `within` the limits are those of a mean. By default
+        "fisher" without `within` and `cluster`, else "cluster t". No kind gives limits over all pairs where fewer than
+        six clusters (or pairs) hold another score than the commonest one, of x or of y; the p-value stays.
     level : float
         Coverage aimed at.
     n_boot, rng : int; Generator, int or None
@@ -184,18 +188,20 @@ def correlation(
     cells = Cells.of(first, second)
     statistic = rank_statistic(cells, method)
     value = float(statistic(cells.totals(np.zeros(n, dtype=np.int64)))[0, 0])
+    codes = np.unique(owner, return_inverse=True)[1].astype(np.int64)
     if chosen == "fisher":
         made = _fisher(_NAMES[method], value, cells, method, level)
     else:
-        codes = np.unique(owner, return_inverse=True)[1].astype(np.int64)
         n_clusters = int(codes.max()) + 1
         if n_clusters * len(cells.x) > MOST_CELLS:
             raise ValueError(
                 f"kind={chosen!r} holds clusters x distinct pairs, at most {MOST_CELLS}; got {n_clusters} x "
                 f"{len(cells.x)}. Round the scores, or use kind='fisher' if pairs are independent"
             )
-        least = null_error(cells, method)
+        least = Least.of(cells, method)
         made = _over_clusters(_NAMES[method], value, n, cells.totals(codes), statistic, least=least, **how)
+    if made.low is not None and (rare := _rare(first, second, codes)):
+        made = replace(made, low=None, high=None, note="; ".join(filter(None, (rare, made.note))))
     return Correlation(estimate=made, method=method, over="all pairs", notes=tuple(notes))
 
 
@@ -349,14 +355,69 @@ def _fisher(name: str, value: float, cells: Cells, method: str, level: float) ->
         return Estimate(low=None, high=None, note=why, **shape)
     influence = (_spearman_influence if method == "spearman" else _kendall_influence)(cells, weight)
     own = float(np.sqrt(n / (n - 1) * (weight @ influence**2))) / (1 - value**2)
-    low, high, se, p = _on_z(value, max(own, null_error(cells, method)), n - 1, level)
+    low, high, se, p = _on_z(value, own, Least.of(cells, method), n - 1, level)
     return Estimate(low=low, high=high, se=se, p_value=p, **shape)
 
 
-def _on_z(value: float, error: float, df: float, level: float) -> tuple[float, float, float, float]:
-    """Return limits, error and p-value of 0 from an error on Fisher's z."""
-    low, high, p = student_limits(float(np.arctanh(value)), error, df, level)
-    return float(np.tanh(low)), float(np.tanh(high)), error * (1 - value**2), p
+def _rare(x: Floats, y: Floats, cluster: Codes) -> str:
+    """Return why there are no limits where nearly all clusters hold only one and the same score; "" elsewhere."""
+    n = int(cluster.max()) + 1
+    for which, scores in (("first", x), ("second", y)):
+        held = pd.Series(scores).groupby(cluster).agg(["min", "max"])
+        alone = held.loc[held["min"] == held["max"], "min"].value_counts()
+        most = int(alone.max()) if len(alone) else 0
+        if n - most < min(FEW_OTHER, n - 1):
+            unit = "pairs" if n == len(cluster) else "clusters"
+            return (
+                f"only {n - most} of {n} {unit} hold a {which} score other than {alone.idxmax():g}; "
+                f"limits need {min(FEW_OTHER, n - 1)}"
+            )
+    return ""
+
+
+@dataclass(frozen=True)
+class Least:
+    """The least error on Fisher's z that scores with these ties can have.
+
+    Where cells have probabilities p q (1 + t a b), a and b the standardised ranks of the two scores, their product has
+    mean t and mean square 1 + t E(a^3) E(b^3). So related scores with two rare levels vary more than unrelated ones.
+    """
+
+    null: float
+    skew: float  # product of the skewnesses of the two scores' ranks
+
+    @classmethod
+    def of(cls, cells: Cells, method: str) -> Least:
+        """Return the least error from the ties of both scores."""
+        skew = 1.0
+        for codes in (cells.x, cells.y):
+            here = np.bincount(codes[cells.cell]).astype(np.float64)
+            rank = np.cumsum(here) - here / 2 - len(cells.cell) / 2
+            skew *= float(here @ rank**3) / len(cells.cell) / (float(here @ rank**2) / len(cells.cell)) ** 1.5
+        return cls(null_error(cells, method), skew)
+
+    def at(self, correlation: float) -> float:
+        """Return the error where the correlation has this value."""
+        return self.null * float(np.sqrt(1 + max(correlation * self.skew, 0.0)))
+
+
+def _on_z(
+    value: float, own: float, least: Least, df: float, level: float
+) -> tuple[float, float, float, float]:
+    """Return limits, error and p-value of 0 from an error on Fisher's z; each limit has the least error there."""
+    z = float(np.arctanh(value))
+    error = max(own, least.null)
+    low, high, p = student_limits(z, error, df, level)
+    times = (high - z) / error
+    ends = []
+    for start, sign in ((low, -1), (high, 1)):
+        end = start
+        for _ in range(_STEPS):  # rises to the nearest solution
+            last, end = end, z + sign * times * max(error, least.at(float(np.tanh(end))))
+            if abs(end - last) < _CLOSE:
+                break
+        ends.append(float(np.tanh(end)))
+    return ends[0], ends[1], error * (1 - value**2), p
 
 
 def null_error(cells: Cells, method: str) -> float:
@@ -417,7 +478,7 @@ def _spearman_influence(cells: Cells, weight: Floats) -> Floats:
 
 def _over_clusters(
     name: str, value: float, n: int, totals: Floats, statistic: Statistic, *, kind: CorrelationKind, level: float,
-    n_boot: int, rng: RngLike, least: float | None = None,
+    n_boot: int, rng: RngLike, least: Least | None = None,
 ) -> Estimate:  # fmt: skip
     """Return limits over clusters; with the `least` error there can be, the t kinds are made on Fisher's z."""
     on_z = least is not None
@@ -446,6 +507,6 @@ def _over_clusters(
         float(each[0]) for each in (found.low, found.high, found.se, found.p_value, found.df)
     )
     if least is not None:
-        low, high, se, p = _on_z(value, max(se, least), df, level)
+        low, high, se, p = _on_z(value, se, least, df, level)
     made |= {"low": low, "high": high, "se": se, "p_value": p}
     return Estimate(**made, note=f"only {len(totals)} clusters" if len(totals) < FEW_CLUSTERS else "")

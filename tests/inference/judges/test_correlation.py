@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from d3stats.inference.judges.correlation import (
+    FEW_OTHER,
     Cells,
+    Least,
     correlation,
     kendall,
     null_error,
@@ -88,7 +90,7 @@ def test_the_error_of_independent_pairs_is_that_of_every_pair_as_its_own_cluster
 @pytest.mark.parametrize("seed", range(8))
 def test_interval_and_p_agree_and_the_error_has_a_least_value(method: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    x, y = (rng.random((2, 40)) < (0.15, 0.5)[seed % 2]).astype(float)
+    x, y = (rng.random((2, 40)) < (0.3, 0.5)[seed % 2]).astype(float)
     for cluster in (None, np.repeat(np.arange(20), 2)):
         e = correlation(x, y, method=method, cluster=cluster).estimate
         assert e.low is not None
@@ -97,6 +99,134 @@ def test_interval_and_p_agree_and_the_error_has_a_least_value(method: Any, seed:
         assert (e.p_value > 0.05) == (e.low <= 0 <= e.high)
         assert e.se is not None
         assert e.se / (1 - e.value**2) >= null_error(Cells.of(x, y), method) - 1e-12
+
+
+@pytest.mark.parametrize("kind", [None, *KINDS])
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+def test_too_few_other_scores_give_no_interval_in_any_kind_and_the_note_counts_them(
+    method: Any, kind: Any
+) -> None:
+    y = np.tile([0.0, 1, 1, 0, 1], 8)
+    for others, given in ((FEW_OTHER - 1, False), (FEW_OTHER, True)):
+        x = np.r_[np.ones(others), np.zeros(40 - others)]
+        # Twins in one cluster are one piece of evidence: as many clusters as pairs before.
+        for a, b, cluster in (
+            (x, y, None if kind is None else range(40)),
+            (np.repeat(x, 2), np.repeat(y, 2), np.repeat(range(40), 2)),
+        ):
+            for one, two, which in ((a, b, "first"), (b, 1 - a, "second")):
+                e = correlation(
+                    one, two, method=method, cluster=cluster, kind=kind, n_boot=500, rng=1
+                ).estimate
+                assert (e.low is not None) == given
+                assert (f"only {others} of 40" in e.note and f"a {which} score" in e.note) != given
+                assert (e.p_value is None) == (kind in ("percentile", "basic", "bca"))
+
+
+def test_small_samples_without_a_common_score_keep_their_interval() -> None:
+    assert spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]).estimate.low is not None
+    few = spearman(
+        [1, 2, 3] * 4, [1, 3, 2, 1, 2, 3, 2, 1, 3, 1, 3, 2], cluster=np.repeat(range(4), 3)
+    ).estimate
+    assert few.low is not None
+
+
+@pytest.mark.parametrize("t", [-0.1, 0.0, 0.05, 0.15])
+@pytest.mark.parametrize(
+    "counts", [([90, 10], [80, 20]), ([80, 12, 8], [10, 20, 70]), ([10, 80, 10], [70, 30])]
+)
+def test_the_least_error_is_that_of_tilted_probabilities(
+    counts: tuple[list[int], list[int]], t: float
+) -> None:
+    shares = [np.array(c) / 100 for c in counts]
+    ranks = [np.cumsum(s) - s / 2 - 0.5 for s in shares]
+    a, b = (r / np.sqrt(s @ r**2) for r, s in zip(ranks, shares, strict=True))
+    product = np.multiply.outer(a, b)
+    tilted = np.multiply.outer(*shares) * (1 + t * product)
+    assert (tilted * product).sum() == pytest.approx(t)
+    x, y = (np.repeat(np.arange(len(c)), c) for c in counts)
+    least = Least.of(Cells.of(x, y), "spearman")
+    wanted = max((tilted * product**2).sum(), 1.0)
+    assert (least.at(t) / null_error(Cells.of(x, y), "spearman")) ** 2 == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("flip", [False, True])
+def test_each_limit_has_the_error_of_scores_with_that_correlation(method: Any, flip: bool) -> None:
+    x = np.r_[np.ones(10), np.zeros(190)]
+    y = np.r_[np.zeros(9), np.ones(9), np.zeros(182)]
+    e = correlation(x, 1 - y if flip else y, method=method).estimate
+    least = Least.of(Cells.of(x, 1 - y if flip else y), method)
+    assert e.low is not None
+    assert e.high is not None
+    assert e.se is not None
+    own, times = e.se / (1 - e.value**2), stats.t.ppf(0.975, 199)
+    for end in (e.low, e.high):
+        away = abs(np.arctanh(end) - np.arctanh(e.value))
+        assert away == pytest.approx(times * max(own, least.at(end)))
+    far = e.low if flip else e.high
+    assert abs(np.arctanh(far) - np.arctanh(e.value)) > 1.5 * times * own
+
+
+def cut(shares: list[float], latent: np.ndarray) -> np.ndarray:
+    """Return levels of these shares of normal scores."""
+    return np.searchsorted(stats.norm.ppf(np.cumsum(shares)[:-1]), latent)
+
+
+def covered(
+    method: Any, shares: tuple[list[float], list[float]], rho: float, n: int, replicates: int, seed: int
+) -> tuple[float, float]:
+    """Return the share of data sets with limits, and how often these hold the value of 400,000 pairs."""
+    rng = np.random.default_rng(seed)
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        u, v = rng.normal(size=(2, n))
+        return cut(shares[0], u), cut(shares[1], rho * u + np.sqrt(1 - rho**2) * v)
+
+    cells = Cells.of(*draw(400_000))
+    whole = cells.totals(np.zeros(len(cells.cell), dtype=np.int64))
+    truth = float(rank_statistic(cells, method)(whole)[0, 0])
+    given = hits = 0
+    for _ in range(replicates):
+        x, y = draw(n)
+        if np.ptp(x) == 0 or np.ptp(y) == 0:
+            continue
+        e = correlation(x, y, method=method).estimate
+        if e.low is not None and e.high is not None:
+            given += 1
+            hits += e.low <= truth <= e.high
+    return given / replicates, hits / max(given, 1)
+
+
+def test_related_scores_with_two_rare_levels_are_covered() -> None:
+    given, hit = covered("kendall", ([0.94, 0.04, 0.02],) * 2, 0.3, 200, 300, seed=3)
+    assert given > 0.9
+    assert hit >= 0.93 - 3 * np.sqrt(0.07 * 0.93 / 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("rho", [0.3, 0.6, -0.6])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        ([0.93, 0.07], [0.9, 0.1]),
+        ([0.96, 0.04], [0.93, 0.07]),
+        ([0.94, 0.06], [0.71, 0.14, 0.15]),
+        ([0.94, 0.04, 0.02], [0.94, 0.04, 0.02]),
+        ([0.7, 0.3], [0.8, 0.2]),
+        ([0.02, 0.03, 0.05, 0.2, 0.7], [0.85, 0.1, 0.05]),
+        ([0.02, 0.03, 0.05, 0.2, 0.7], [0.02, 0.08, 0.8, 0.08, 0.02]),
+    ],
+)
+def test_related_scores_with_rare_levels_are_covered(
+    shares: tuple[list[float], list[float]], rho: float, method: Any
+) -> None:
+    for n in (12, 40, 100, 200):
+        given, hit = covered(method, shares, rho, n, 600, seed=n)
+        # Limits that are given in few data sets are those of data sets with unusual shares.
+        if given >= 0.5:
+            assert hit >= 0.93 - 3 * np.sqrt(0.07 * 0.93 / (600 * given))
 
 
 SHARES = {2: (0.5, 0.5), 3: (0.3, 0.4, 0.3), 5: (0.02, 0.03, 0.05, 0.2, 0.7)}
