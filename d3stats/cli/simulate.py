@@ -104,6 +104,7 @@ def simulate(
 ) -> None:
     """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
     from d3stats._check import choice
+    from d3stats.planning.costs import refuse_votes_at_the_end
     from d3stats.planning.sweep import run_sweep
 
     one_format(as_json, as_latex)
@@ -120,6 +121,7 @@ def simulate(
     if like is not None:
         opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read))
         log = opened.trajectories()
+        refuse_votes_at_the_end(log)
         fit = fitted(log, world, None, seed)
         more = [word for role in roles or () for word in ("--role", role)]
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
@@ -163,12 +165,13 @@ def simulate(
             | {"recommended": records(picked), "notes": notes}
         )
         return
-    tables = sweep_tables(done, by)
+    assumed = log is not None and bool((log.label < 0).all())
+    tables = sweep_tables(done, by, assumed=assumed)
     if as_latex:
         print_latex(tables)
         return
     for row in picked.to_dict("records"):
-        show_recommendation(row)
+        show_recommendation(row, assumed=assumed)
     for one in tables:
         print_table(*one)
     batched = table.loc[table["decides"] == "batch", "rule"].drop_duplicates()
@@ -178,8 +181,8 @@ def simulate(
     print_notes(notes)
 
 
-def show_recommendation(row: dict[Any, Any]) -> None:
-    """Print the rule to run in a world, the reason, its cost and its guarantee."""
+def show_recommendation(row: dict[Any, Any], *, assumed: bool = False) -> None:
+    """Print the rule to run in a world, the reason, its cost and its guarantee; no accuracy where it is assumed."""
     print_text(f"Run {row['rule']} in {row['world']}", bold=True)
     print_text(f"why: {row['reason']}", "  ", "  ")
     costs = [("rounds", "{:z.2f} rounds"), ("tokens", "{:z,.0f} tokens"), ("dollars", "${:z.4f}")]
@@ -191,14 +194,19 @@ def show_recommendation(row: dict[Any, Any]) -> None:
         else "at full depth"
     )
     right = (
-        f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than {than}"
+        "the pilot has no right answers (labels), so accuracy is unknown"
+        if assumed
+        else f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than {than}"
     )
     print_text(f"a debate: {cost}; {right}", "  ", "  ")
     typer.echo("")
 
 
-def sweep_tables(done: Sweep, by: str) -> list[Table]:
-    """Return one table per world, with the measures that it has."""
+_NEED_LABELS = ("accuracy", "gained", "lost", "premature")
+
+
+def sweep_tables(done: Sweep, by: str, *, assumed: bool = False) -> list[Table]:
+    """Return one table per world, with the measures that it has; nothing on right verdicts where it is assumed."""
     tables: list[Table] = []
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked by the caller
     groups = ["world", "seed"] if by == "seed" else ["world"]
@@ -218,7 +226,11 @@ def sweep_tables(done: Sweep, by: str) -> list[Table]:
             ("saved_tokens_vs_unanimity", "tokens saved vs unanimity", _percent),
             ("saved_tokens_vs_full", "tokens saved vs full", _percent),
         ]
-        shown = [m for m in measures if m[0] in part.columns and part[m[0]].notna().any()]
+        shown = [
+            m
+            for m in measures
+            if m[0] in part.columns and part[m[0]].notna().any() and not (assumed and m[0] in _NEED_LABELS)
+        ]
         head = (
             f"{title}: {rows[0]['n_debates']:,} debates of up to {done.study.n_rounds} rounds, "
             f"Monte Carlo standard error in brackets",

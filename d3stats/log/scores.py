@@ -110,10 +110,12 @@ class Scored:
         """The turns that were left out, and the reasons."""
         if not self.n_in_part:
             return self.role_notes
-        part = (
+        part = Note(
             f"{self.n_in_part:,} of {counted(self.n_scored, 'turn')} with scores "
             f"{verb(self.n_in_part, 'has', 'have')} only a part of them (a side or a criterion is missing), and means "
-            "over agents leave these turns out"
+            "over agents leave these turns out",
+            kind=UNREAD_SCORES,
+            n=self.n_in_part,
         )
         return (*self.role_notes, part)
 

@@ -68,6 +68,7 @@ __all__ = [
     "paired_table",
     "point_notes",
     "ratio",
+    "refuse_votes_at_the_end",
     "refused_note",
     "share",
     "spent_by_round",
@@ -227,6 +228,15 @@ def can_run(trajectories: Trajectories, rule: StoppingRule) -> bool:
         return bool((trajectories.polled | ~trajectories.reached()).all())
     asked: BoolArray = np.any(trajectories.had_turns(), axis=2)
     return not _at_the_end(trajectories, asked)
+
+
+def refuse_votes_at_the_end(pilot: Trajectories) -> None:
+    """Refuse a pilot from which no rule on votes can be chosen, because votes were cast only at its end."""
+    if not can_run(pilot, Unanimity()) or votes_at_the_end(pilot):
+        raise ValueError(
+            "pilot must have votes after every round, because a plan is a rule on votes; got votes at the end "
+            "alone; play it with poll=every_round, or replay rules that read no votes"
+        )
 
 
 def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -> FloatArray | None:

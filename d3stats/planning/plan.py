@@ -33,11 +33,11 @@ from d3stats.planning.costs import (
     as_rules,
     bill,
     bill_of,
-    can_run,
     early_notes,
     log_ratio,
     outcomes,
     ratio,
+    refuse_votes_at_the_end,
     share,
     spent_by_round,
     tokens_by_round,
@@ -896,11 +896,7 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
         raise ValueError(
             f"pilot must be played for at least 2 rounds, or there is nothing to stop; got {pilot.n_rounds}"
         )
-    if not can_run(pilot, Unanimity()):
-        raise ValueError(
-            "pilot must have votes after every round, because a plan is a rule on votes; got votes at the end "
-            "alone; play it with poll=every_round, or replay rules that read no votes"
-        )
+    refuse_votes_at_the_end(pilot)
     sizes: NDArray[np.int64] = np.unique(pilot.panel)
     if len(sizes) != 1:
         raise ValueError(f"pilot must have one size of panel; got panels of {', '.join(map(str, sizes))}")

@@ -405,8 +405,8 @@ def replay(
     Raises
     ------
     ValueError
-        When there is no debate with turns, fewer than two questions, two different rules with one name, or a
-        rule that needs labels where there are none.
+        When there is no debate with turns, no vote (unless a rule reads scores), fewer than two questions, two
+        different rules with one name, or a rule that needs labels where there are none.
 
     Examples
     --------
@@ -434,6 +434,11 @@ def replay(
             f"got {n_clusters}"
         )
     given, repeated = as_rules(rules, baselines=True)
+    if not (trajectories.votes != MISSING).any() and not any("scores" in rule.reads for rule in given):
+        raise ValueError(
+            "trajectories must hold at least one vote, or a rule must read scores; got neither, so no debate has "
+            "a verdict; d3stats doctor shows what was read"
+        )
     every = tuple(rule for rule in given if can_run(trajectories, rule))
     refused = [rule for rule in given if rule not in every]
     names = tuple(map(str, every))

@@ -164,8 +164,7 @@ class Supermajority(CampRule):
     ----------
     share : float
         Votes that the leading answer needs, as a share of the seats, in (0, 1]: 0.85 of 7 seats is 6 votes.
-        A missing vote is in no camp, but its seat counts: where a seat stays empty (that of the tie-break beside an
-        even jury, in logs of :class:`~d3stats.worlds.Courtroom`) a share of 1 is never reached.
+        A missing vote is in no camp, but its seat counts: where a seat stays empty, a share of 1 is never reached.
     patience : int
         Rounds running in which a camp is that large; the camp may change between them.
 

@@ -134,8 +134,8 @@ class World(Value):
     --------
     >>> from d3stats.worlds import Voter
     >>> world = Voter(panel=5)
-    >>> world.answers, world.seats, world.points
-    (('A', 'B'), 5, None)
+    >>> world.answers, world.points
+    (('A', 'B'), None)
     >>> list(world.groups()), list(world.scalars("accuracy"))
     (['accuracy', 'precision'], ['accuracy'])
     >>> world.untold(("accuracy",), labelled=False)
@@ -150,11 +150,6 @@ class World(Value):
     def answers(self) -> tuple[str, ...]:
         """The answers that may be voted for."""
         return ("A", "B")
-
-    @property
-    def seats(self) -> int:
-        """The number of seats that a debate has in a log."""
-        return int(getattr(self, "panel", 0))
 
     @property
     def polling(self) -> Polling:

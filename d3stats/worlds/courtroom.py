@@ -24,7 +24,6 @@ from d3stats._check import (
 )
 from d3stats.agent import Message, Refused, Reply, Request, Rubric
 from d3stats.polling import OF_PROTOCOL, Polling
-from d3stats.trajectories import MISSING
 from d3stats.worlds.base import Group, World, scalar
 from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate
 from d3stats.worlds.streams import (
@@ -204,17 +203,14 @@ class Courtroom(World):
 
     Votes are drawn after each round, as if the jury were asked then, so that a debate has a verdict in any round in
     which it is stopped. The verdict is the majority of the jurors. On a tie it is the answer with the higher sum of the
-    judge's scores so far (D3 section 2.3; a comment in its algorithm 2 says the last score). A jury of odd size
-    cannot tie. A jury of even size has one more seat, "tie-break". This seat is empty unless the jurors are tied; it
-    then holds the judge's answer. It stays empty when the judge's sums are equal too; D3 does not cover this case, and
-    a plurality then takes the lowest seat. Do not count its missing votes as wrong, and do not use rules that need a
-    share of the panel. ``supermajority:1.0`` asks for a vote of this seat too and never fires (a replay's notes report
-    this).
+    judge's scores so far (D3 section 2.3; a comment in its algorithm 2 says the last score). When these sums are equal
+    too, which D3 does not cover, there is no verdict. A jury of odd size cannot tie.
 
     Tokens are words x 4/3. They count every call's answer and its prompt, which repeats the question, both answers and
-    the transcript so far. With ``memory="latest"`` only jurors read the whole transcript. Advocates then read their own
-    side's defences, the other's last one and the last feedback. The judge reads the two defences of the round, as in
-    the prompts of appendix F. With ``poll="end"`` the jury is asked only when the debate is over. A rule that reads
+    the transcript so far. With ``memory="algorithm"``, the default of the protocol ``samre``, the judge reads the two
+    defences of the round only. With ``memory="latest"`` advocates also read less: their own side's defences, the
+    other's last one and the last feedback, which is to both sides (the prompts of appendix F). Jurors always read
+    everything. With ``poll="end"`` the jury is asked only when the debate is over. A rule that reads
     votes can then not be run. With ``poll="every_round"`` it can be asked after every round: such a rule pays for
     that, any other rule for one jury at its stop (``d3stats.polling``).
 
@@ -262,8 +258,9 @@ class Courtroom(World):
         without one.
     poll : {"end", "every_round"}
         When the jury can be asked.
-    memory : {"transcript", "latest"}
-        What a prompt repeats: all that was said (D3, algorithm 2) or what its role needs (appendix F).
+    memory : {"transcript", "algorithm", "latest"}
+        What a prompt repeats: all that was said, all but for the judge (D3, algorithm 2), or what its role needs
+        (appendix F). The same as the setting of :class:`~d3stats.protocols.d3.Samre`, whose default is "algorithm".
     question_words, answer_words, instruction_words : float
         Words of the question, of an average answer, of a role's prompt.
     defence_words, aggregate_words, feedback_words, reasons_words, rationale_words : float
@@ -343,7 +340,7 @@ class Courtroom(World):
     plain_diversity: Probability = 1.0
 
     poll: Literal["end", "every_round"] = "end"
-    memory: Literal["transcript", "latest"] = "transcript"
+    memory: Literal["transcript", "algorithm", "latest"] = "transcript"
     question_words: NonNegativeFloat = 40.0
     answer_words: NonNegativeFloat = 120.0
     instruction_words: NonNegativeFloat = 80.0
@@ -391,11 +388,6 @@ class Courtroom(World):
             if persona.by_category:
                 row += persona.by_category
         return effects
-
-    @property
-    def seats(self) -> int:
-        """The jurors, and one more that breaks the ties of an even jury."""
-        return self.panel + (self.panel % 2 == 0)
 
     @property
     def polling(self) -> Polling:
@@ -468,13 +460,14 @@ def court_tokens(
     rationales = written(world.rationale_words, m).sum(axis=2)
 
     after = np.cumsum(defence + feedback, axis=1)
+    # Two sides, each of which reads all that both have said.
+    to_advocates, to_judge = 2 * (after - defence - feedback), defence
     if world.memory == "transcript":
-        # Two sides, each of which reads all that both have said.
-        to_advocates, to_judge = 2 * (after - defence - feedback), after - feedback
-    else:
-        # Both sides together: all own defences so far, the other's last one, the last feedback.
-        last = np.pad((defence + feedback)[:, :-1], ((0, 0), (1, 0)))
-        to_advocates, to_judge = np.cumsum(defence, axis=1) - defence + last, defence
+        to_judge = after - feedback
+    elif world.memory == "latest":
+        # Both sides together: all own defences so far, the other's last one, and the last feedback to both sides.
+        last = np.pad((defence + 2 * feedback)[:, :-1], ((0, 0), (1, 0)))
+        to_advocates = np.cumsum(defence, axis=1) - defence + last
     sent = k * (2 * case + to_advocates) + case + to_judge
     said = own + feedback + reasons
     if k > 1:
@@ -543,9 +536,6 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     lift = world.persona_effects().T[items.category] * np.where(a_is_better, 1.0, -1.0)[:, None]
     votes = _jury(world, seen, bias, standing, voting, lift)
     seats = tuple(f"juror {j + 1}" for j in range(world.panel))
-    if world.panel % 2 == 0:
-        votes = np.concatenate([votes, _tie_break(votes, scores)[:, :, None]], axis=2)
-        seats = (*seats, "tie-break")
     sent, written, to_jury, by_jury = court_tokens(world, n_rounds, items.log_length_ratio, writing)
     drawn = Drawn(votes, items.label, ("A", "B"), scores=scores, sides=("A", "B"), seats=seats)
     return drawn.with_tokens(sent, written, to_jury, by_jury, world.polling)
@@ -774,14 +764,6 @@ def standing_error(diversity: float, alike: Any, own: Any) -> Any:
 def juror_error(world: Courtroom, shared: Any, persona: Any, noise: Any) -> Any:
     """Return how far a juror misreads the debate toward A, in points, from its three errors."""
     return world.juror_shared * shared + world.juror_persona * persona + world.juror_noise * noise
-
-
-def _tie_break(votes: NDArray[np.int32], scores: Floats) -> NDArray[np.int32]:
-    """Return the judge's answer where the jurors are tied, ``MISSING`` elsewhere and on equal sums."""
-    tied = 2 * votes.sum(axis=2) == votes.shape[2]
-    lead = np.cumsum(scores[:, :, 0] - scores[:, :, 1], axis=1)
-    judge = np.where(lead > 0, 0, np.where(lead < 0, 1, MISSING))
-    return np.where(tied, judge, MISSING).astype(np.int32)
 
 
 class Heard(NamedTuple):

@@ -179,6 +179,7 @@ def simulate(
         drawn = drawn._replace(tokens=sent + written, tokens_in=sent, tokens_out=written)
     seats = drawn.votes.shape[2]
     names = tuple(map(str, range(first + 1, first + n_debates + 1)))
+    scored_from = world.polling.decided_by_scores
     return Trajectories(
         votes=drawn.votes.astype(np.int32, copy=False),
         label=drawn.label.astype(np.int32, copy=False),
@@ -198,6 +199,7 @@ def simulate(
         poll_tokens=drawn.poll_tokens,
         poll_tokens_in=drawn.poll_tokens_in,
         poll_tokens_out=drawn.poll_tokens_out,
+        decided_by_scores=np.full(n_debates, scored_from, dtype=np.int8) if scored_from else None,
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
+from d3stats.worlds import Conformity, simulate
 
 STUDY = """
 rules = ["fixed:2", "ks:0.1"]
@@ -119,3 +121,43 @@ def test_a_study_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = run(str(tmp_path / "none.toml"))
     assert done.exit_code == 1
     assert "a study must exist; got" in done.stderr
+
+
+def pilot_file(path: Path, *, labels: bool = True, voted_from: int = 1) -> str:
+    log = simulate(Conformity(panel=4), 60, 3, rng=1)
+    rows = [
+        {
+            "debate": f"d{d}",
+            "question": f"d{d}",
+            "round": r + 1,
+            "agent": f"a{a}",
+            "vote": log.answers[log.votes[d, r, a]] if r + 1 >= voted_from else None,
+        }
+        | ({"label": log.answers[log.label[d]]} if labels else {})
+        for d, r, a in np.ndindex(60, 3, 4)
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return str(path)
+
+
+def test_a_pilot_with_votes_in_its_last_round_alone_is_refused_as_plan_refuses_it(tmp_path: Path) -> None:
+    pilot = pilot_file(tmp_path / "pilot.csv", voted_from=3)
+    for words in (["simulate", "--like", pilot, "--debates", "200"], ["plan", pilot]):
+        done = CliRunner().invoke(app, words)
+        assert isinstance(done.exception, ValueError | SystemExit)
+        said = done.output + str(done.exception)
+        assert "pilot must have votes after every round" in said
+        assert "Run " not in done.stdout
+
+
+def test_without_labels_the_recommendation_has_no_accuracy(tmp_path: Path) -> None:
+    bare, labelled = (
+        run("--like", pilot_file(tmp_path / f"{labels}.csv", labels=labels), "--debates", "200").stdout
+        for labels in (False, True)
+    )
+    head, bare_head = (text.split("standard error in brackets")[0] for text in (labelled, bare))
+    assert " right, " in head
+    assert " right, " not in bare_head
+    assert "accuracy is unknown" in bare_head
+    assert "gained" in labelled
+    assert "gained" not in bare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from d3stats.planning import replay
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
+from d3stats.worlds import Courtroom, simulate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stopping"))
 from stopping_strategies import RULES, logs
@@ -556,3 +558,15 @@ def test_on_seven_small_models_ks_alone_costs_more_than_unanimity(data_dir: Path
     assert frame.loc["unanimity | ks:0.05", "saved_rounds_vs_unanimity"] == 0
     ks = KSStability().distances(t)
     assert ks == pytest.approx((None, 17 / 157, 5 / 157), abs=1e-12)
+
+
+def test_a_log_without_any_vote_is_refused_unless_a_rule_reads_scores() -> None:
+    log = simulate(Courtroom(poll="every_round"), 30, 3, rng=1)
+    silent = replace(log, votes=np.full_like(log.votes, MISSING))
+    with pytest.raises(ValueError, match="must hold at least one vote"):
+        replay(silent, ["fixed:1", "unanimity"], n_boot=20, rng=1)
+    rounds = [
+        replay(one, "d3_paper", n_boot=20, rng=1).to_frame().set_index("rule")["rounds"].iloc[0]
+        for one in (silent, log)
+    ]
+    assert rounds[0] == rounds[1]

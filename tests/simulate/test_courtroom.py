@@ -216,23 +216,16 @@ def test_jurors_are_exchangeable_in_law() -> None:
 def test_a_tied_jury_is_decided_by_the_sum_of_the_judges_scores() -> None:
     t = simulate(Courtroom(panel=4, noise=1.0), 5000, 3, 1)
     assert t.scores is not None
-    assert t.seats == ("juror 1", "juror 2", "juror 3", "juror 4", "tie-break")
-    jurors, judge = t.votes[:, :, :4], t.votes[:, :, 4]
-    tied = jurors.sum(axis=2) == 2
+    assert t.seats == ("juror 1", "juror 2", "juror 3", "juror 4")
+    tied = t.votes.sum(axis=2) == 2
     lead = np.cumsum(t.scores[:, :, 0] - t.scores[:, :, 1], axis=1)
     assert tied.mean() > 0.02
-    assert (judge[~tied] == MISSING).all()
-    np.testing.assert_array_equal(judge[tied & (lead > 0)], 0)
-    np.testing.assert_array_equal(judge[tied & (lead < 0)], 1)
-    np.testing.assert_array_equal(judge[tied & (lead == 0)], MISSING)
-    np.testing.assert_array_equal(t.verdicts()[tied & (lead != 0)], judge[tied & (lead != 0)])
-    np.testing.assert_array_equal(t.tied(), tied & (lead == 0))
-
-
-def test_a_jury_of_odd_size_has_no_seat_for_the_tie_break() -> None:
-    t = simulate(Courtroom(panel=3), 50, 2, 1)
-    assert t.votes.shape[2] == 3
-    assert not t.tied().any()
+    verdict = t.verdicts()
+    assert (verdict[~tied] == (t.votes.sum(axis=2) > 2)[~tied]).all()
+    for scores, answer in ((lead > 0, 0), (lead < 0, 1), (lead == 0, MISSING)):
+        assert (tied & scores).any()
+        assert (verdict[tied & scores] == answer).all()
+    np.testing.assert_array_equal(t.tied(), tied)
 
 
 def test_a_majority_of_five_beats_its_average_member_by_two_thirds_of_the_disagreement_at_most() -> None:

@@ -38,8 +38,8 @@ SMALL: dict[str, Any] = {
         # Advocates 20 + 20, judge 20 + 6; then 10 more words in front of everyone. The juror reads 20 + 30, at the end.
         ({}, [66, 60 + 36, 80 + 46 + 50], [15, 15, 16]),
         ({"poll": "every_round"}, [96, 60 + 36 + 40, 80 + 46 + 50], [16, 16, 16]),
-        # The judge reads 26 in every round; an advocate: own 3 (then 6), the other's 3, feedback 2.
-        ({"memory": "latest"}, [66, 56 + 26, 62 + 26 + 50], [15, 15, 16]),
+        # The judge reads 26 in every round; an advocate: own 3 (then 6), the other's 3, feedback 4.
+        ({"memory": "latest"}, [66, 60 + 26, 66 + 26 + 50], [15, 15, 16]),
         # Six advocates, two who merge three defences, a judge and a juror who read the two merged.
         (
             {"advocates": 3, "protocol": "more"},

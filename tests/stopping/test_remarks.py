@@ -80,18 +80,23 @@ def test_a_declaration_from_a_seat_that_nobody_has_is_said_never_to_fire() -> No
     assert set(Declaration(2).stop_rounds(t).reasons.tolist()) == {"exhausted"}
 
 
-WHOLE_PANEL = ["supermajority:1.0", "unanimity:block", "ladder:{seats}"]
+WHOLE_PANEL = ["supermajority:1.0", "unanimity:block", "ladder:{panel}"]
 
 
 @pytest.mark.parametrize("panel", [2, 3, 4, 5, 6, 7])
 @pytest.mark.parametrize("text", WHOLE_PANEL)
-def test_a_rule_that_waits_for_the_empty_seat_of_an_even_jury_says_so(text: str, panel: int) -> None:
+def test_a_rule_that_asks_for_a_seat_that_stays_empty_says_so(text: str, panel: int) -> None:
     t = simulate(Courtroom(panel=panel, poll="every_round"), 60, 3, rng=1)
-    rule = from_text(text.format(seats=len(t.seats)))
-    fires = bool((rule.stop_rounds(t).reasons != "exhausted").any())
-    notes = [note for note in rule.remarks(t) if "cannot fire in" in note]
-    assert fires == (panel % 2 == 1)
-    assert len(notes) == (panel % 2 == 0)
+    empty = np.full((*t.votes.shape[:2], 1), -1)
+    wider = replace(
+        t, votes=np.concatenate([t.votes, empty], axis=2), panel=t.panel + 1, seats=(*t.seats, "nobody")
+    )
+    for log, size in ((t, panel), (wider, panel + 1)):
+        rule = from_text(text.format(panel=size))
+        fires = bool((rule.stop_rounds(log).reasons != "exhausted").any())
+        notes = [note for note in rule.remarks(log) if "cannot fire in" in note]
+        assert fires == (log is t)
+        assert len(notes) == (log is wider)
 
 
 @pytest.mark.parametrize("panel", [2, 4])

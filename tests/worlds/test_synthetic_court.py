@@ -41,8 +41,6 @@ LENSES: dict[str, Any] = {
     "prompt_alike": 0.4,
 }
 """Five roles that do much, jurors who see much alike, and prompts whose wording matters."""
-BOTH_SIDES_FEEDBACK = 4 / 3 * 2 * 50 * 0.85
-"""Mean tokens, per round, of the other side's feedback, which the two advocates of the protocol read, too."""
 
 
 CELLS: dict[str, tuple[DebateProtocol, Courtroom, Rule | None]] = {
@@ -93,9 +91,6 @@ def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     protocol, world, rule = CELLS[name]
     ours = played(protocol, world, n, seed, rule=rule, first=world.first, **settings)
     drawn = twin(world, 10 * n if n > 2000 else 20_000, protocol.max_rounds, seed + 1, rule=rule)
-    if name == "samre, short memory":
-        assert ours.tokens is not None
-        ours = replace(ours, tokens=ours.tokens - (ours.depth - 1) * BOTH_SIDES_FEEDBACK)
     if world.poll == "end":
         ours, drawn = at_the_end(ours), at_the_end(drawn)
     return distances(ours, drawn)

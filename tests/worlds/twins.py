@@ -132,17 +132,20 @@ def twin(world: World, n: int, n_rounds: int, seed: int, *, rule: Rule | None = 
     # Without a rule the votes of all rounds are asked for, as far as the world has them.
     paid = None if rule is None else bill(t, rule)
     reached = np.arange(n_rounds) < depth[:, None]
-    jury = t.votes[:, :, : getattr(world, "panel", t.votes.shape[2])]
     spent = None if t.tokens is None else np.where(reached, t.tokens, 0.0)
     last = np.take_along_axis(t.votes, (depth - 1)[:, None, None], axis=1)[:, 0]
     return Batch(
-        votes=np.where(reached[:, :, None], jury, MISSING).astype(np.int64),
+        votes=np.where(reached[:, :, None], t.votes, MISSING).astype(np.int64),
         scores=None if t.scores is None else np.where(reached[:, :, None], t.scores, np.nan),
         spent=spent,
         tokens=None if spent is None else spent.sum(axis=1) if paid is None else paid[np.arange(n), depth],
         label=t.label.astype(np.int64),
         depth=depth,
-        decision=plurality(last, t.answers or ()),
+        decision=(
+            plurality(last, t.answers or ())
+            if t.decided_by_scores is None
+            else t.verdicts()[np.arange(n), depth - 1].astype(np.int64)
+        ),
     )
 
 

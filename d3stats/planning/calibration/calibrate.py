@@ -293,8 +293,7 @@ def _template(world: World | type[World], pilot: Trajectories) -> Any:
             raise TypeError(
                 f"world must be one that can be calibrated; got {world.__name__}; choose among {fitted}"
             )
-        voting = sum(name != "tie-break" for name in pilot.seats)
-        family = family(panel=max(1, min(voting, int(pilot.panel.max(initial=1)))))
+        family = family(panel=max(1, int(pilot.panel.max(initial=1))))
     if not isinstance(family, World):
         got = family.__name__ if isinstance(family, type) else repr(family)
         raise TypeError(f"world must be a World or a type of World; got {got}")
@@ -311,7 +310,7 @@ def _refuse(world: Any, pilot: Trajectories) -> None:
     if not (pilot.votes != MISSING).any():
         raise ValueError("pilot must hold at least one vote; got none")
     panels = sorted({int(n) for n in pilot.panel})
-    if not set(panels) <= {int(world.panel), world.seats}:
+    if panels != [int(world.panel)]:
         raise ValueError(
             f"pilot must have the world's panel of {world.panel}; got panels of {', '.join(map(str, panels))}"
         )
@@ -408,8 +407,7 @@ def _untold_by_pilot(
             f"{len(pilot.answers)} answers occur and the world has {len(world.answers)}; wrong votes are "
             "treated as one camp"
         )
-    # A seat that breaks ties is mostly empty, and counts for nothing here.
-    missing = 1 - seen.cast.sum() / (np.minimum(pilot.panel, world.panel) * pilot.depth).sum()
+    missing = 1 - seen.cast.sum() / (pilot.panel * pilot.depth).sum()
     if missing > 0:
         notes.append(f"{missing:z.1%} of the votes are missing and assumed to be missing at random")
     least = 2 / (n_replicates(n_rep) + 1)

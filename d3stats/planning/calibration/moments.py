@@ -172,8 +172,7 @@ def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Ob
     """Draw debates and leave out the labels, votes and scores that the pilot lacks, debate for debate."""
     log = simulate(world, n_debates, pilot.n_rounds, seed)
     at = np.arange(n_debates) % pilot.n_debates
-    panel = int(world.panel)
-    present = (pilot.votes[:, :, :panel] != MISSING)[at]
+    present = (pilot.votes != MISSING)[at]
     label = np.where(pilot.label[at] == MISSING, MISSING, log.label).astype(np.int32)
     scores = log.scores
     if pilot.scores is None:

@@ -259,9 +259,7 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
     present : ndarray of bool, shape (debates, rounds, seats), optional
         Votes to keep; those of a simulated log are masked like the pilot's.
     """
-    template: Any = world
-    panel = int(template.panel)
-    votes = log.votes[:, :, :panel]
+    votes = log.votes
     if present is not None:
         votes = np.where(present, votes, MISSING)
     seen = votes != MISSING
