@@ -31,7 +31,7 @@ COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 CASES: dict[str, list[str]] = {
     "agreement": [
         "agreement turns.csv --round 1",
-        "agreement ratings.csv --jury --n-boot 50",
+        "agreement ratings.csv --jury",
         "agreement ratings.csv --measure cohen --kind percentile --n-boot 50",
     ],
     "audit-table": ["audit-table printed.csv --n 80", "audit-table --checks"],

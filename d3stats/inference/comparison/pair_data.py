@@ -339,7 +339,7 @@ class PairData:
             n=self.n_items,
             n_clusters=self.n_clusters,
             p_value=p_value,
-            note="; ".join(filter(None, (reason, note))),
+            note=note if not reason else "; ".join(filter(None, (reason, note))),
         )
 
     @property
