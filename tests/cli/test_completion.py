@@ -135,7 +135,7 @@ LOGS = [
     *((command, "pilot") for command in ("plan", "calibrate")),
     ("simulate", "--like"),
     ("compare", "runs"),
-    ("agreement", "file"),
+    ("agreement", "files"),
     ("show", "log"),
 ]
 

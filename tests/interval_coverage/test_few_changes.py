@@ -87,7 +87,10 @@ def rejected_by_hand(change: Any, size: Any, flips: Any) -> Any:
     alike = np.minimum((within - g) / (items[:, 0] - g), 1)
     by_items = variance * (alike * square + (1 - alike) / items[:, 0])
     error = np.sqrt(np.maximum(left_out, by_items))
+    # Most items did not change, so that a cluster's distance from the usual change is the size of its own.
+    assert (2 * flips.sum(axis=1) < items[:, 0]).all()
     moved = np.minimum((share * (change != 0)).sum(axis=1) / square, (change != 0).sum(axis=1))
+    moved = np.minimum(moved, np.abs(change).sum(axis=1) ** 2 / np.maximum((change**2).sum(axis=1), 1e-12))
     df = np.minimum(np.maximum(moved, 2), 1 / square - 1)
     return 2 * stdtr(df, -np.abs(mean[:, 0] / error)) <= 0.05
 
