@@ -32,7 +32,7 @@ MODES: dict[str, list[str]] = {
     "agreement": [
         "agreement log.csv",
         "agreement log.csv --kind percentile --n-boot 50 --strata kind",
-        "agreement log.csv --jury --n-boot 50",
+        "agreement log.csv --jury",
         "agreement ratings.csv",
     ],
     "bias": [f"bias verdicts.csv --audit {audit}" for audit in ("position", "verbosity", "self", "persona")],
@@ -198,6 +198,7 @@ ELSEWHERE = {
     "--json", "--latex", "--figure", "--output", "--overwrite", "--csv", "--table",  # where and how results are written
     "--workers", "--scheduler",  # where a study is computed; the numbers must not change
     "--lenient", "--role", "--missing-values", "--columns", "--encoding",  # how every mode reads: test_reading_options
+    "--read",  # tests/sources/test_stated_answers.py
     "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
 }  # fmt: skip
 """Options that have tests of their own, or that make a mode."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,28 @@ def test_reading_what_is_stated_gives_the_numbers_of_the_table_without_it(form: 
 def test_answers_cannot_be_read_without_any_answer_to_read() -> None:
     with pytest.raises(ValueError, match="needs the answers that there are; got no label"):
         d3stats.as_trajectories(debates().drop(columns="label"), read="answer")
+
+
+@pytest.mark.parametrize(
+    "words", ["replay -r fixed:1 --n-boot 50", "agreement --measure alpha", "fit --n-boot 5"]
+)
+def test_the_commands_read_what_is_stated_and_warn_without(words: str, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from d3stats.cli import app
+
+    spoilt = mutated(debates(), FORMS["sentence"], 0.3, seed=2)
+    paths = [tmp_path / "spoilt.csv", tmp_path / "true.csv"]
+    spoilt.to_csv(paths[0], index=False)
+    debates().to_csv(paths[1], index=False)
+    command, *options = words.split()
+
+    def shown(path: Path, *more: str) -> dict[str, Any]:
+        done = CliRunner().invoke(app, [command, str(path), *options, *more, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    read, true = shown(paths[0], "--read", "answer"), shown(paths[1])
+    assert list(numbers_in(read)) == list(numbers_in(true)) != []
+    assert "WARNING" in json.dumps(shown(paths[0])["notes"])
+    assert CliRunner().invoke(app, [command, str(paths[0]), "--read", "letter"]).exit_code != 0
