@@ -132,6 +132,17 @@ def test_answers_cannot_be_read_without_any_answer_to_read() -> None:
         d3stats.as_trajectories(debates().drop(columns="label"), read="answer")
 
 
+def numbers_in(found: Any) -> Iterator[float]:
+    """Return every number of a document, in order."""
+    if isinstance(found, dict):
+        found = list(found.values())
+    if isinstance(found, list):
+        for each in found:
+            yield from numbers_in(each)
+    elif isinstance(found, (int, float)):
+        yield found
+
+
 @pytest.mark.parametrize(
     "words", ["replay -r fixed:1 --n-boot 50", "agreement --measure alpha", "fit --n-boot 5"]
 )
