@@ -275,7 +275,7 @@ class Progress:
             return
         self._next, self._said = now + self._every, True
         left = (now - self._start) * (size - done) / done
-        self._tell(f"reading {name}: {done / size:.0%}, about {max(1, round(left))} s left")
+        self._tell(f"reading {name}: {done / size:z.0%}, about {max(1, round(left))} s left")
 
 
 @contextmanager

@@ -538,7 +538,7 @@ def _few_questions(log: DebateLog) -> list[str]:
     effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
     text = (
         f"question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
-        f"questions count as {worth:.1f} with as many debates each, {effect}; more debates of other questions help"
+        f"questions count as {worth:z.1f} with as many debates each, {effect}; more debates of other questions help"
     )
     return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]
 

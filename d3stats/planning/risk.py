@@ -649,7 +649,7 @@ def _notes(
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
             count += (
-                f", because the largest has {most:.0%} of the debates and all count as {worth:.3g} equal ones"
+                f", because the largest has {most:z.0%} of the debates and all count as {worth:.3g} equal ones"
             )
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "

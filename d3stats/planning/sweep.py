@@ -356,7 +356,7 @@ class Sweep:
             if not refused:
                 continue
             prices = [_ratio(total, *RATIOS["tokens"])[0] for _, total in refused]
-            cost = ", ".join(f"{price:,.0f}" for price in prices)
+            cost = ", ".join(f"{price:z,.0f}" for price in prices)
             notes.append(
                 f"{world} cannot be run with {'; '.join(name for name, _ in refused)}, because the "
                 f"{of.polling.voters}s are asked once, when a debate is over: {of.polling.remedy} makes it possible"

@@ -292,7 +292,7 @@ def _worth(
         lam = float(_largest(phi[None], size)[0])
         p = (1 + int((largest >= lam - _ROUNDING).sum())) / (b + 1)
         said = (
-            f"independent jurors would give {size / middle:.2f} ({size / many:.2f} to {size / few:.2f} in 95 % of "
+            f"independent jurors would give {size / middle:z.2f} ({size / many:z.2f} to {size / few:z.2f} in 95 % of "
             f"{b} permutations)"
         )
         low, high, reason = None, None, why
@@ -311,7 +311,7 @@ def _worth(
     if defined.sum() > 1:
         spread = estimate(
             "spread of the correlations (SD over pairs)", float(phi[defined].std()), None, None,
-            f"independent jurors would give {np.median(spreads):.3f}, by chance alone{alone}",
+            f"independent jurors would give {np.median(spreads):z.3f}, by chance alone{alone}",
         )  # fmt: skip
     p_pairs = [
         np.nan if not np.isfinite(x) else (1 + int((tops >= x - _ROUNDING).sum())) / (b + 1) for x in phi

@@ -60,7 +60,7 @@ def large_panel(
     larger, now = (_accuracy(n) for n in (size + 2, size))
     gain = (larger - now) / 2
     least, most = fit.ends(below, above, FITS_AS_WELL)
-    fits = f"laws with limits from {least:.2f} to {most:.2f} fit these votes equally well" + (
+    fits = f"laws with limits from {least:z.2f} to {most:z.2f} fit these votes equally well" + (
         f"; {remark}" if remark else ""
     )
     n, n_clusters = len(right), len(totals)

@@ -528,7 +528,7 @@ def _unlike(
     if p >= UNLIKE:
         return ()
     text = (
-        f"the judge's mean is {seen.mean():.3f} on labelled and {rest.mean():.3f} on unlabelled items (p = {p:.2g}): "
+        f"the judge's mean is {seen.mean():z.3f} on labelled and {rest.mean():z.3f} on unlabelled items (p = {p:.2g}): "
         "the labelled items are no random part, and the mean may be biased"
     )
     return (warning(text, "labels not at random"),)
