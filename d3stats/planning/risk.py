@@ -648,9 +648,7 @@ def _notes(
         worth, most = float(sizes.sum() / sizes.max()), float(sizes.max() / sizes.sum())
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
-            count += (
-                f", because the largest has {most:z.0%} of the debates and all count as {worth:.3g} equal ones"
-            )
+            count += f", because the largest has {most:z.0%} of the debates and all count as {worth:.3g} equal ones"
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "
             f"certified at max_loss={max_loss:g}, delta={delta:g}."
