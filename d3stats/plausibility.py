@@ -570,6 +570,9 @@ def _votes_like_missing(t: VoteTable) -> str:
 def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
     """Return numbers that no scale of ratings can have beside the others, such as -1 or 85 among 1 to 10."""
     names = {t.answers[k] for k in _different(t.vote[t.cast])} | labels
+    closed = len(labels) <= _CLOSED and 2 * len(labels) <= int((t.label >= 0).sum())
+    if labels and closed and not any(map(_is_number, labels)):
+        return {name for name in names if _is_number(name) and float(name) < 0}
     if t.unit != "item" or len(names) < 3 or not all(map(_is_number, names)):
         return set()
     odd = odd_numbers(map(float, names))

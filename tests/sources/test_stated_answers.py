@@ -166,3 +166,8 @@ def test_the_commands_read_what_is_stated_and_warn_without(words: str, tmp_path:
     assert list(numbers_in(read)) == list(numbers_in(true)) != []
     assert "WARNING" in json.dumps(shown(paths[0])["notes"])
     assert CliRunner().invoke(app, [command, str(paths[0]), "--read", "letter"]).exit_code != 0
+
+
+def test_a_negative_code_among_letters_is_named_above_the_results_of_a_log() -> None:
+    spoilt = mutated(debates(), lambda _: "-1", 0.2, seed=4)
+    assert any("'-1'" in note and "WARNING" in note for note in d3stats.as_trajectories(spoilt).remarks())
