@@ -42,7 +42,7 @@ def test_a_gap_by_case_names_the_cause_in_its_advice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["-", "ERROR", "error: timeout", "?", "no answer", "Refused", "failed", "parse error"]
+    "word", ["-", "-1", "ERROR", "error: timeout", "?", "no answer", "Refused", "failed", "parse error"]
 )
 def test_a_vote_that_looks_missing_is_named(word: str) -> None:
     table = example_table()
@@ -54,7 +54,7 @@ def test_a_vote_that_looks_missing_is_named(word: str) -> None:
     assert "votes like missing values" not in {f.kind for f in listed.findings()}
 
 
-@pytest.mark.parametrize("word", ["A", "tie", "yes", "-1", "0.5", "both", "none of these", "failsafe", "E"])
+@pytest.mark.parametrize("word", ["A", "tie", "yes", "0.5", "both", "none of these", "failsafe", "E"])
 def test_an_answer_is_not_taken_for_a_missing_value(word: str) -> None:
     table = example_table()
     table.loc[table.index % 9 == 0, "vote"] = word
