@@ -109,8 +109,8 @@ def bias(
     from d3stats._check import choice
     from d3stats.inference.bias import as_judgments
     from d3stats.inference.bias.verdicts import FIELDS
-    from d3stats.inference.item_strata import item_strata
     from d3stats.sources import open
+    from d3stats.sources.strata import item_strata
 
     one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)

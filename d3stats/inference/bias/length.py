@@ -30,7 +30,7 @@ from d3stats._check import probability
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, Audits, by_kind, clustered_rate, contrast_of_rates, each_judge
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
-from d3stats.inference.item_strata import StrataOf
+from d3stats.inputs.labels import StrataOf
 from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.sources import Reading

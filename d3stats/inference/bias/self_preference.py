@@ -33,7 +33,7 @@ from d3stats.inference.bias.audit import (
     unlabelled_note,
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
-from d3stats.inference.item_strata import StrataOf
+from d3stats.inputs.labels import StrataOf
 from d3stats.sources import Reading
 from d3stats.trajectories import MISSING
 

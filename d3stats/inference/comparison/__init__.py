@@ -18,14 +18,8 @@ from d3stats.inference.comparison.power import (
     sample_size,
 )
 from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, as_runs, pair
-from d3stats.inference.comparison.strata import (
-    EqualityTest,
-    Labels,
-    Strata,
-    by_stratum,
-    strata_tables,
-    stratify,
-)
+from d3stats.inference.comparison.strata import EqualityTest, Strata, by_stratum, strata_tables, stratify
+from d3stats.inputs.labels import Labels
 
 __all__ = [
     "Comparison",

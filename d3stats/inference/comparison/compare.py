@@ -26,16 +26,11 @@ from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, 
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.run_tables import fields_of
 from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
-from d3stats.inference.comparison.strata import Labels, Strata, by_stratum, plot_panels, strata_tables
-from d3stats.inference.item_strata import (
-    ItemStrata,
-    NoSuchStrata,
-    StrataOf,
-    strata_of_runs,
-    strata_or_none,
-)
+from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
+from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
 from d3stats.result import Result, json_value
 from d3stats.sources import Reading, open_all
+from d3stats.sources.strata import strata_or_none
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:

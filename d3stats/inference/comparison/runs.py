@@ -24,12 +24,12 @@ from d3stats.inference.comparison.run_tables import (
     items_of,
     missing_as_wrong,
 )
-from d3stats.log.contradictions import Contradiction, Told, contradictions, refuse, renamed, warned
+from d3stats.inputs.items import Shared, shared
+from d3stats.inputs.recorded import RecordedLog
+from d3stats.inputs.told import Contradiction, Told, contradictions, refuse, renamed, warned
 from d3stats.note import MISSING_VALUES, warning, with_words
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.sources import Reading, open, open_all
-from d3stats.sources.recorded import RecordedLog
-from d3stats.sources.shared import Shared, shared
 from d3stats.sources.tables import blank_clusters, place_of
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical

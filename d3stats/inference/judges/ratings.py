@@ -32,8 +32,8 @@ from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
 if TYPE_CHECKING:
+    from d3stats.inputs.recorded import RecordedLog
     from d3stats.log.reader import DebateLog
-    from d3stats.sources.recorded import RecordedLog
 
 __all__ = ["Ratings", "as_ratings"]
 

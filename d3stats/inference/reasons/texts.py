@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant
 from d3stats._words import counted, cut, setting, verb, visible
+from d3stats.inputs.told import Told
 from d3stats.log.column_names import to_type
-from d3stats.log.contradictions import Told, told
 from d3stats.log.files import LogFile, journal_path
 from d3stats.log.reader import DebateLog, in_order, seated
 from d3stats.sources import Opened, Reading, open
+from d3stats.sources.recorded import told
 
 __all__ = ["SAID", "SPEAKING", "Order", "Speaking", "Texts", "as_texts", "rationale_texts", "stages_of"]
 
