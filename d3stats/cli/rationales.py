@@ -191,7 +191,7 @@ def _show(found: Any) -> None:
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:
     """Read names and patterns from a TOML file."""
-    from d3stats.log.files import read_toml
+    from d3stats.sources import read_toml
 
     if path is None:
         return None
