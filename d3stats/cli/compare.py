@@ -56,14 +56,6 @@ def compare(
     names: Annotated[
         list[str] | None, typer.Option("--name", help="Name of a run; give it once per run.")
     ] = None,
-    items: Annotated[
-        str,
-        typer.Option(
-            "--items",
-            metavar="d3stats.inputs.runs:Items",
-            help="If runs have different items: refuse them, or keep the common items.",
-        ),
-    ] = "same",
     by: Annotated[
         str,
         typer.Option(
@@ -143,7 +135,7 @@ def compare(
     refuse_replicates(context, kind)
     from d3stats.inference import compare as compare_runs
 
-    settings: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing, "kind": kind}
+    settings: dict[str, Any] = {"by": by, "value": value, "missing": missing, "kind": kind}
     settings |= {"test": test, "family": family, "baseline": baseline, "margin": margin, "level": level}
     settings |= {
         "round_number": _rounds(rounds),

@@ -100,14 +100,6 @@ def power(
         bool, typer.Option("--one-sided", help="Use a one-sided test of a difference.")
     ] = False,
     level: Level = 0.95,
-    items: Annotated[
-        str,
-        typer.Option(
-            "--items",
-            metavar="d3stats.inputs.runs:Items",
-            help="With --pilot, if the runs have different items: refuse them, or keep the common items.",
-        ),
-    ] = "same",
     by: Annotated[
         str,
         typer.Option(
@@ -130,7 +122,6 @@ def power(
     if pilot is None:
         of_runs = (
             "--level",
-            "--items",
             "--by",
             "--value",
             "--missing",
@@ -159,7 +150,7 @@ def power(
         if given:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
-        how: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing}
+        how: dict[str, Any] = {"by": by, "value": value, "missing": missing}
         how |= reading(missing_values, columns, encoding, read)
         plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
@@ -222,7 +213,6 @@ def _from_pilot(
     from d3stats.inputs.runs import pair
     from d3stats.sources.runs import as_run, as_runs
 
-    items = how.pop("items")
     if margin is not None and effect is None:
         effect = 0.0
     with working("reading the pilot"):
@@ -230,7 +220,7 @@ def _from_pilot(
         if runs[0].name == runs[1].name:
             runs = [as_run(run, name=f"{run.name} ({i})") for i, run in enumerate(runs, start=1)]
         return plan_comparison(
-            pair(runs, items=items), effect, n_questions=n, margin=margin, power=chance, level=level, **common
+            pair(runs), effect, n_questions=n, margin=margin, power=chance, level=level, **common
         )
 
 

@@ -22,7 +22,7 @@ class SingleScores:
     scores : DataFrame
         A row per agent and debate, a column per aspect; NaN where an agent did not score the aspect.
     debate, role : Series
-        Of each row; the role is None where it is unknown.
+        The debate and the role of each row; the role is None where it is unknown.
     debates : DataFrame
         All debates of the log, scored or not: ``debate, question, cluster``.
     scales : mapping of str to (float, float)

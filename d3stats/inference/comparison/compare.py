@@ -26,7 +26,7 @@ from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, 
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
-from d3stats.inputs.runs import Items, PairedRuns, Run, pair
+from d3stats.inputs.runs import PairedRuns, Run, pair
 from d3stats.result import Result, json_value
 from d3stats.sources import Reading, open_all
 from d3stats.sources.run_tables import fields_of
@@ -266,7 +266,6 @@ def compare(
     b: Any,
     *more: Any,
     names: Sequence[str] | None = None,
-    items: Items = "same",
     value: str | None = None,
     by: Literal["question", "debate"] = "question",
     round_number: int | Sequence[int | None] | None = None,
@@ -293,8 +292,6 @@ def compare(
         Runs, as :func:`~d3stats.inference.as_run` reads them. The first is the reference.
     names : sequence of str, optional
         One per run; by default the runs' own, or letters.
-    items : {"same", "intersection"}
-        Refuse runs over different items, or compare on the items that all have.
     value, by, missing
         How runs are read, as for :func:`~d3stats.inference.as_run`: `value` names a table's column of
         values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
@@ -334,7 +331,8 @@ def compare(
     Raises
     ------
     ItemMismatch
-        When runs have different items and `items` is "same"; it names them.
+        When runs share less than half of the items of the smallest; it names the others. Else items that not all runs
+        have are left out, and a warning counts and names them.
     ValueError
         When no item is scored by all runs, or a setting is none of those above.
 
@@ -375,7 +373,7 @@ def compare(
     files = [one.stem is not None for one in opened]
     runs = _named(runs, names, files)
     choice("weights", weights, get_args(Weights))
-    paired = pair(runs, items=items)
+    paired = pair(runs)
     labels = None
     if kinds:
         level_of: Any = "cluster" if by == "question" else "debate"
