@@ -128,7 +128,7 @@ def too_few(
     Examples
     --------
     >>> too_few([50, 50] + 18 * [2], kind="percentile", unit="questions")
-    'only 20 questions of unequal size, worth 3.7 equal ones; bootstrap intervals are too short with fewer than 30'
+    'only 20 questions of unequal size, worth 3.6 equal ones; bootstrap intervals are too short with fewer than 30'
     >>> too_few([5] * 30, kind="percentile"), too_few([5] * 12, kind="studentised")
     ('', '')
     """
