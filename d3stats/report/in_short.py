@@ -98,7 +98,7 @@ def _size(source: Source) -> _Known:
 
 
 def _right(source: Source, level: float, missing: Missing) -> _Known:
-    from d3stats.inference.comparison.runs import as_run
+    from d3stats.sources.runs import as_run
 
     t, label = source.trajectories, "Right verdicts"
     if not (t.label != MISSING).any():
