@@ -127,6 +127,29 @@ def test_statistics_know_no_logs(room: str, unknown: tuple[str, ...]) -> None:
     assert reads == []
 
 
+def readers() -> dict[str, ast.FunctionDef]:
+    """Return the functions of inference and planning that take a source with the settings of its reading."""
+    return {
+        f"{name}.{node.name}": node
+        for name, path in modules().items()
+        if name.startswith(("d3stats.inference", "d3stats.planning"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.args.kwarg and node.args.kwarg.arg == "reading"
+    }
+
+
+def test_a_function_opens_its_source_before_it_does_anything_else_with_it() -> None:
+    """So what a source is, and how it is read, is decided in `sources` alone; checks of settings may come first."""
+    late = []
+    for name, function in readers().items():
+        source = next(each.arg for each in function.args.args if each.arg != "world")
+        named = [{x.id for x in ast.walk(line) if isinstance(x, ast.Name)} for line in function.body]
+        first = next(names for names in named if source in names)
+        late += [name] if "reading" not in first else []
+    assert len(readers()) > 20
+    assert late == []
+
+
 def test_the_contract_of_import_linter_has_the_same_order() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]

@@ -27,6 +27,7 @@ class ItemMismatch(ValueError):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from d3stats.inference import as_run, pair
     >>> tables = {name: pd.Series({"q1": 1, f"{name}2": 0, f"{name}3": 0}) for name in "AB"}
     >>> try:
@@ -70,7 +71,7 @@ class Shared:
 
     @property
     def total(self) -> int:
-        """How many different items there are."""
+        """Number of different items."""
         return len(self.common) + len({item for items in self.only.values() for item in items})
 
     @property

@@ -358,8 +358,7 @@ def compare(
     choice("family", family, FAMILIES)
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
-    sources = (a, b, *more)
-    opened = open_all(sources, **reading)
+    opened = open_all((a, b, *more), **reading)
     kinds: list[ItemStrata | NoSuchStrata] = []
     if strata is not None:
         kinds = [strata_or_none(one, strata, fields_of(value)) for one in opened]
@@ -367,7 +366,7 @@ def compare(
             one.aside(strata) if isinstance(kind_of, ItemStrata) else one
             for one, kind_of in zip(opened, kinds, strict=True)
         ]
-    each_round = _rounds(round_number, len(sources))
+    each_round = _rounds(round_number, len(opened))
     runs = as_runs(opened, each_round, value=value, by=by, missing=missing)
     # A file is called what it is called, also "run".
     files = [one.stem is not None for one in opened]
