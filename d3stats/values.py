@@ -62,8 +62,10 @@ MISSING_WORDS = frozenset(
 )
 """Texts that mean a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
 
-WRONG, RIGHT = "wrong", "right"
-"""The two answers of a log that records only correctness."""
+RIGHT = "right"
+"""The answer of a right vote in a log that records only correctness."""
+WRONG = "wrong"
+"""The answer of a wrong vote in a log that records only correctness."""
 
 _SPACES = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\t\r\x0b\x0c\x1c-\x1f]")

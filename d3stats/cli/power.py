@@ -15,6 +15,7 @@ from d3stats.cli.options import (
     Missing,
     MissingValues,
     ReadAs,
+    SheetName,
     one_format,
     paths_of,
     reading,
@@ -113,6 +114,7 @@ def power(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -128,6 +130,7 @@ def power(
             "--missing-values",
             "--columns",
             "--encoding",
+            "--sheet",
         )
         refuse_unused(context, "must come with --pilot", *of_runs)
     if goal != "difference":
@@ -151,7 +154,7 @@ def power(
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
         how: dict[str, Any] = {"by": by, "value": value, "missing": missing}
-        how |= reading(missing_values, columns, encoding, read)
+        how |= reading(missing_values, columns, encoding, read, sheet)
         plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
         return

@@ -57,10 +57,11 @@ _STARTS = {
 
 @dataclass(frozen=True)
 class LogFile:
-    """One file of a log."""
+    """One file of a log; of a workbook also the sheet that is read, None for the first."""
 
     path: Path
     format: Format
+    sheet: str | None = None
 
     @property
     def name(self) -> str:
@@ -73,8 +74,10 @@ class LogFile:
         return self.path.suffix == ".gz"
 
 
-def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
+def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[LogFile, ...]:
     """Resolve paths and globs (``**`` allowed), in the order given, globs sorted, each file once.
+
+    `sheet` is the one that is read of every workbook, by default the first.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
                 "data frames and lists of files"
             )
         for match in _matches(path):
-            found.setdefault(match.resolve(), LogFile(match, _format(match)))
+            found.setdefault(match.resolve(), LogFile(match, _format(match), sheet))
     return tuple(found.values())
 
 

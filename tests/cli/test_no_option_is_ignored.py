@@ -196,6 +196,7 @@ ELSEWHERE = {
     "--json", "--latex", "--figure", "--output", "--overwrite", "--csv", "--table",  # where and how results are written
     "--workers", "--scheduler",  # where a study is computed; the numbers must not change
     "--lenient", "--role", "--missing-values", "--columns", "--encoding",  # how every mode reads: test_reading_options
+    "--sheet",  # of workbooks: test_reading_options
     "--read",  # tests/sources/test_stated_answers.py
     "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
 }  # fmt: skip
