@@ -25,7 +25,7 @@ from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
-from d3stats.note import Note
+from d3stats.note import FIRST_SHEET, Note, kind_of
 from d3stats.sources.recorded import RecordedLog, recorded_of
 from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
@@ -255,6 +255,7 @@ class Opened:
             given = [_inspect_sheet(file, fields) for file in self.files] if self._inspect else self._sheets
             sheets = [sound(sheet) for sheet in given if sheet is not None]
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
+            _refuse_first_sheet(self.name, table, fields)
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
@@ -589,6 +590,17 @@ def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
     if not is_flat(file):
         return None
     return flat_sheet(file)
+
+
+def _refuse_first_sheet(name: str, table: TableFile, fields: Fields) -> None:
+    """Refuse a first sheet that holds no table of items, where a workbook has others."""
+    names = list(table.frame.columns)
+    others = next((note for note in table.notes if kind_of(note) == FIRST_SHEET), None)
+    if others is not None and len(names) < 3 and not {*fields.wanted, *fields.choosable} & set(names):
+        raise ValueError(
+            f"{name} must have a table of items on its first sheet; got {', '.join(map(str, names))}; {others}; "
+            "move the sheet to the front"
+        )
 
 
 def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:

@@ -166,7 +166,7 @@ class Judgments:
         cast = self.vote != MISSING
         letters = self.vote[cast & (self.vote != TIE)]
         seen = set(self.order[cast].tolist()) >= {0, 1}
-        doubts = []
+        doubts: list[str] = []
         if (
             self.answers == PAIR
             and self.votes == "answer"
@@ -188,7 +188,7 @@ class Judgments:
             alike = int(self.table.astype(str).duplicated().sum())
             copies = f"; {alike} of them are equal in every column, so remove the copies" if alike else ""
             more = f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
-            doubts.append(more + copies)
+            doubts.append(warning(more + copies, "repeated verdicts", n=again))
         return doubts
 
     def need(self, *names: str) -> None:

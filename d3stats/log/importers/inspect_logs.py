@@ -319,7 +319,7 @@ class InspectLog:
     ----------
     task, model, status : str
     scorers : tuple of str
-        A scorer that gives several values stands here once for each, ``"scorer.key"``.
+        A scorer that gives several values is listed once for each, as ``"scorer.key"``.
     samples : tuple of samples
     epochs : int
         How many were planned.
@@ -378,9 +378,8 @@ def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
         else:
             head, samples = _unzipped(file)
     except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise ValueError(
-            f"path must be an Inspect log; got path={str(path)!r}, {type(error).__name__}"
-        ) from error
+        reason = "no zip archive" if isinstance(error, zipfile.BadZipFile) else type(error).__name__
+        raise ValueError(f"path must be an Inspect log; got path={str(path)!r}, {reason}") from error
     if not samples:
         raise ValueError(f"path must hold samples; got none in {str(path)!r} (status {head.status!r})")
     ids = {str(one): at for at, one in enumerate(head.eval.dataset.sample_ids or ())}
@@ -512,8 +511,8 @@ def read_inspect_log(
     panel : int or None
         With "votes": how many epochs make a round, in the order of their numbers; None puts all into one round.
     scorer : str, optional
-        Whose score is read; it may be left out where there is one scorer. Of a scorer that gives several values each
-        is a scorer, ``"scorer.key"``.
+        Whose score is read; it may be left out where there is one scorer. A scorer that gives several values counts as
+        several, ``"scorer.key"``.
     votes : {"accepted", "answer", "grade", "points"}
         What a vote is. "accepted": the answer that the scorer read, and the target's own text where the scorer
         calls it correct. A vote then equals the label exactly if the scorer says so. "answer": the unchanged
