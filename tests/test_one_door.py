@@ -332,7 +332,7 @@ def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
     for weights in ("identity", "quadratic"):
         expected = d3stats.agreement(wide, weights=weights, rng=1).to_frame()
         found = d3stats.agreement(path, weights=weights, rng=1)
-        for column in ("estimate", "low", "high"):
+        for column in ("value", "low", "high"):
             np.testing.assert_allclose(found.to_frame()[column], expected[column])
     assert any("strict, mild" in note and note.kind == "a log of Inspect" for note in found.notes)
     by_item = wide.groupby("cluster")["mild"].mean()

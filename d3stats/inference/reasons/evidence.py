@@ -34,7 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, cut, setting, verb, visible
-from d3stats.inference.reasons.texts import Texts
+from d3stats.inputs.texts import Texts
 from d3stats.note import Note, warning
 
 Bools = NDArray[np.bool_]

@@ -47,8 +47,9 @@ from d3stats.inference.reasons.evidence import (
     repeats,
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
-from d3stats.inference.reasons.texts import Order, Texts, as_texts
-from d3stats.log.contradictions import contradictions, renamed, warned
+from d3stats.inputs.items import shared
+from d3stats.inputs.texts import Texts
+from d3stats.inputs.told import contradictions, renamed, warned
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -64,7 +65,7 @@ from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
 from d3stats.result import EstimatesResult
 from d3stats.sources import Opened, Reading, open, open_all
-from d3stats.sources.shared import shared
+from d3stats.sources.texts import Order, as_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -851,7 +852,7 @@ def _agents(
         own = (marks["agent"] == agent).to_numpy()
         known = own & ~np.isnan(cites)
         codes, _ = pd.factorize(clusters[known])
-        found = (math.nan, None, None)
+        found: tuple[float, float | None, float | None] = (math.nan, None, None)
         if known.any():
             share = clustered_share(cites[known], np.ones(known.sum()), codes.astype(np.int64), level=level)
             found = share.value, share.low, share.high

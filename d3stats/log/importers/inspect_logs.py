@@ -44,7 +44,7 @@ __all__ = [
 
 NAME = "inspect"
 TITLE = "Evaluation logs of Inspect: epochs as rounds of one vote, or several scorers as a panel"
-SOURCE = "UKGovernmentBEIS/inspect_ai; MIT"
+SOURCE = "UKGovernmentBEIS/inspect_ai, written against 0.3.285; licence: MIT"
 NOTES = (
     "one scorer: each epoch of a sample is a round of one vote; several scorers: each is a rater of every epoch",
     "a vote is the answer that the scorer accepted, or its grade where it left no short answer, or its points",
@@ -608,7 +608,16 @@ def read_inspect_log(
 def records(
     source: Path, *, panel: int | None = 1, scorer: str | None = None, cluster: str | None = None
 ) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of a log with what suits it: one scorer's votes by epoch, or several scorers as raters."""
+    """Yield the records of a log, or of all in a folder: one scorer's votes by epoch, or several scorers as raters."""
+    if source.is_dir():
+        found = sorted(source.rglob("*.eval"))
+        if not found:
+            raise ValueError(f"source must hold files named '*.eval'; got none in {str(source)!r}")
+        for each in found:
+            yield from records(each, panel=panel, scorer=scorer, cluster=cluster)
+        return
+    if not source.exists():
+        raise no_file(source, "source")
     log = load_inspect(source)
     if scorer is None and len(log.scorers) > 1:
         yield from _ratings(log, cluster)
