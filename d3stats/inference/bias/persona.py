@@ -614,7 +614,7 @@ class SubsetAccuracy(EstimatesResult):
     >>> rng = np.random.default_rng(0)
     >>> found = subset_accuracy(rng.random((120, 8)) < rng.beta(6, 2, size=(120, 1)), 5)
     >>> print(found.accuracy)
-    accuracy of the majority of 5: 0.828 [0.774, 0.882] (95 % cluster t, n = 120 in 120 clusters)
+    accuracy of the majority of 5: 0.828 [0.766, 0.882] (95 % cluster t, n = 120 in 120 clusters)
     >>> round(found.se_of_mean(3), 4), found.n_subsets
     (0.0307, 56)
     """
@@ -690,7 +690,7 @@ def subset_accuracy(
     >>> right = rng.random((120, 8)) < rng.beta(6, 2, size=(120, 1))
     >>> found = subset_accuracy(right, 5)
     >>> print(found.accuracy)
-    accuracy of the majority of 5: 0.828 [0.774, 0.882] (95 % cluster t, n = 120 in 120 clusters)
+    accuracy of the majority of 5: 0.828 [0.766, 0.882] (95 % cluster t, n = 120 in 120 clusters)
     >>> round(found.sd_between, 4), round(found.sd_binomial, 4), found.n_subsets
     (0.0245, 0.0344, 56)
     """
