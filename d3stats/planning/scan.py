@@ -283,10 +283,10 @@ def scan(
 
     Notes
     -----
-    A measure is a ratio r = sum x / sum y over debates. Its squared standard error leaves out one question at a time:
-    (G - 1) / G * sum_g ((X_g - r Y_g) / (1 - h_g))^2 / Y^2, with X_g, Y_g the sums in question g of G and h_g its share
-    of the debates (:func:`~d3stats.resampling.left_out_error`). It is missing where one question has most of the
-    debates (:func:`~d3stats.resampling.too_unequal`). The stop of a batch rule is taken as fixed.
+    A measure is a ratio r = sum x / sum y over debates. Its squared standard error leaves out one question at a time
+    (:func:`~d3stats.resampling.left_out_error`): (G - 1) / G * sum_g ((X_g - r Y_g) / (1 - h_g))^2 / Y^2. Question g of
+    G has the sums X_g and Y_g and the share h_g of the debates. The error is missing where one question has most of
+    the debates (:func:`~d3stats.resampling.too_unequal`). The stop of a batch rule is taken as fixed.
 
     Examples
     --------

@@ -7,8 +7,8 @@ are equal.
 Skewed means: Student's t misses where a mean has a long tail on one side, since a sample without that tail has a small
 mean and a small error. Johnson's (1978) correction moves the limit on the side of the tail away in proportion to k, the
 sum of the clusters' cubed influences over the 3/2 power of the sum of their squares. Here the error on that side counts
-1 + c k times, with c = 0.8 + 32 / n and at most 4 for n equal clusters: Johnson's number is .75 at 95 % and many
-clusters, and small samples show too little of a tail (20 log-normal values a third of its skewness). Half a standard
+1 + c k times, with c = 0.8 + 32 / n and at most 4 for n equal clusters. Johnson's number is .75 at 95 % and many
+clusters, but small samples show too little of a tail (20 log-normal values a third of its skewness). Half a standard
 deviation of k among normal clusters is taken off first. The other limit stays, so no interval is narrower than
 Student's.
 
@@ -347,7 +347,8 @@ def long_tail(influence: Floats, weights: Floats, times: Ints) -> float:
         return 0.0
     k = float(times @ own**3) / square**1.5
     usual = float(np.sqrt(6 * (n - 2) / (n * (n + 1) * (n + 3))))
-    return float(np.sign(k)) * min(_TIMES + _FEW / n, _MOST) * max(abs(k) - usual / 2, 0.0)
+    times_k = min(_TIMES + _FEW / n, _MOST)
+    return float(np.copysign(times_k * max(abs(k) - usual / 2, 0.0), k))
 
 
 def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:

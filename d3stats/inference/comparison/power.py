@@ -750,7 +750,7 @@ def minimum_detectable_effect(
 
 
 UNCERTAIN = "the pilot's spread is itself uncertain, and no limits of it hold where few or far-off differences make it"
-"""Why the number of questions, the smallest effect and the spread of a plan from a pilot have no limits."""
+"""The reason that a plan from a pilot has no limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -881,7 +881,7 @@ def plan_comparison(
     -----
     With influence values e_g of G questions the variance is sum(e_g^2)/(G - 1). Limits by a chi-square, with degrees of
     freedom lowered by the kurtosis (Bonett, 2006, Computational Statistics and Data Analysis 50, 775), were measured
-    and left out: at 95 % they cover .73 of the standard deviations of 60 log-normal differences, and .86 of 40
+    and left out. At 95 % they cover .73 of the standard deviations of 60 log-normal differences, and .86 of 40
     questions of 5 items with accuracies of .99.
 
     Examples

@@ -522,8 +522,8 @@ def rounds_drift(
 
     Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of each
     question are swapped with probability 1/2. Every replicate is refitted. A round has no limits where fewer than ten
-    questions' worth of debates hold a wrong vote (or a right one, if most are wrong): with 7 of 60 questions, 95 %
-    limits of the spread cover .84, with one or two .25; with 24 of 200 they cover .91.
+    questions' worth of debates hold a wrong vote (or a right one, if most are wrong). With 7 of 60 questions, 95 %
+    limits of the spread cover .84, with one or two .25. With 24 of 200 they cover .91.
 
     Parameters
     ----------
