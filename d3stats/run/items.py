@@ -25,8 +25,9 @@ from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, iter_records
-from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.sheets import Sheet, mapping_sheet
 from d3stats.note import unread, warning
+from d3stats.sources import open
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -420,9 +421,9 @@ def read_items(
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]
     if empty == "refuse":
-        _refuse(found, lambda item: any(not text.strip() for text in item.candidates), _EMPTY)
+        _refuse(found, lambda item: any(not text.strip() for text in item.candidates), *_EMPTY)
     if identical == "refuse":
-        _refuse(found, lambda item: item.identical, _IDENTICAL)
+        _refuse(found, lambda item: item.identical, *_IDENTICAL)
     items: dict[str, DebateItem] = {}
     for where, item in found:
         known = items.setdefault(item.question, item)
@@ -438,20 +439,22 @@ def read_items(
     return Items(items.values(), read, unread)
 
 
-_EMPTY = 'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it anyway)'
+_EMPTY = ("candidates must not be empty; got an empty one", 'empty="keep", --empty keep, debates it anyway')
 _IDENTICAL = (
-    'candidates must differ; got the same text twice (identical="keep", --identical keep, '
-    "debates it all the same)"
+    "candidates must differ; got the same text twice",
+    'identical="keep", --identical keep, debates it all the same',
 )
+"""What is wrong, and what to type."""
 
 
-def _refuse(found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], message: str) -> None:
+def _refuse(
+    found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], wrong: str, step: str
+) -> None:
     bad = [(where, item) for where, item in found if odd(item)]
     if bad:
         where, item = bad[0]
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        requirement, _, hint = message.partition(" (")
-        raise ValueError(f"{requirement} for question {item.question!r} in {where}{more} ({hint}")
+        raise ValueError(f"{wrong} for question {item.question!r} in {where}{more} ({step})")
 
 
 Orders = Literal["seeded", "both", "first"]
@@ -981,7 +984,7 @@ def _found(
 ) -> Read:
     """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
     if hasattr(source, "columns"):
-        sheet = frame_sheet(source, "the table")
+        sheet = open(source).sheet()
         sheet = replace(sheet, line=sheet.line - 1)
         return _of_sheet(sheet, "the table", "row", ties, limit, columns)
     if not isinstance(source, (str, Path)):
@@ -1045,9 +1048,7 @@ def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
         except ValueError as error:
             raise ValueError(f"source must end in .json or as a log does: {error}") from None
         if file.format != "jsonl":
-            sheet = open_sheet(file, encoding)
-            if isinstance(sheet, Problem) or sheet.problems:
-                raise _refusal([sheet] if isinstance(sheet, Problem) else sheet.problems)
+            sheet = open(path, encoding=encoding).sheet()
             return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
         whole = unusable(file)
         rows, problems = ([], [whole]) if whole else flat_rows(file)

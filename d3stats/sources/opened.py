@@ -24,9 +24,9 @@ from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
-from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
+from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
-from d3stats.note import Note
+from d3stats.note import FIRST_SHEET, Note, kind_of
 from d3stats.sources.recorded import recorded_of
 from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
@@ -62,6 +62,8 @@ class Reading(TypedDict, total=False):
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps every word.
     encoding : str
         Encoding of text files; UTF-8, and UTF-16 with its mark, need none.
+    sheet : str
+        The sheet of a workbook; by default the first, and a note names the others.
     roles : iterable of str
         Only the turns of these roles.
     lenient : bool
@@ -80,6 +82,7 @@ class Reading(TypedDict, total=False):
     columns: Columns
     missing_values: Iterable[str] | None
     encoding: str | None
+    sheet: str | None
     roles: Iterable[str] | None
     lenient: bool
     read: Read | None
@@ -91,7 +94,7 @@ _APPLY = {
     "log": ("roles",),
     "arrays": ("missing_values",),
 }
-"""What of a reading can be applied to each kind of source; files take all."""
+"""What of a reading can be applied to each kind of source; files take all, and a sheet if they are workbooks."""
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +153,7 @@ class Opened:
     @cached_property
     def files(self) -> tuple[LogFile, ...]:
         """The files, each once."""
-        return find_files(self.paths) if self.paths else ()
+        return find_files(self.paths, self.reading.get("sheet")) if self.paths else ()
 
     @cached_property
     def frame(self) -> pd.DataFrame | None:
@@ -215,8 +218,18 @@ class Opened:
 
     # ------------------------------------------------------------------------------------------------ as items
 
+    @property
+    def _inspect(self) -> bool:
+        """Whether these are logs of Inspect, which have a value per item besides votes."""
+        return bool(self.files) and all(file.inspect for file in self.files)
+
     def is_log(self, fields: Fields) -> bool:
-        """Whether the columns are those of a log of debates rather than of a table of items; records always are."""
+        """Whether this is read as a log of debates rather than as a table of items; records always are.
+
+        A log of Inspect is a log, but a run of an evaluation is the value of each of its items.
+        """
+        if self._inspect:
+            return not fields.one_round
         if self.frame is not None:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
@@ -242,9 +255,11 @@ class Opened:
             frame, points = frame_with_points(self.frame)
             named, taken = fields.named(frame, self.columns)
             table = TableFile(named, [*taken, *points])
-        elif self.kind == "table":
-            sheets = [sound(sheet) for sheet in self._sheets if sheet is not None]
+        elif self.kind == "table" or self._inspect:
+            given = [_inspect_sheet(file, fields) for file in self.files] if self._inspect else self._sheets
+            sheets = [sound(sheet) for sheet in given if sheet is not None]
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
+            _refuse_first_sheet(self.name, table, fields)
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
@@ -376,13 +391,13 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     Parameters
     ----------
     source : path, glob, name, DataFrame, rows, DebateLog, Trajectories, array, list of these, or Opened
-        Files are JSON lines, CSV, TSV, XLSX or Parquet; a name is that of a bundled log. A DataFrame of pandas, polars
-        or Arrow has a row per turn or per item, or is wide. Rows are mappings. A list of paths is one log or one table,
-        and so is a list of tables with the same columns. A list of logs, see :meth:`Trajectories.concat`. An array
-        holds votes, shape (debates, rounds, seats); a mapping holds the arguments of
-        :meth:`Trajectories.from_arrays`.
+        Files are JSON lines, CSV, TSV, XLSX, Parquet or logs of Inspect (``.eval``); a name is that of a bundled log. A
+        DataFrame of pandas, polars or Arrow has a row per turn or per item, or is wide. Rows are mappings. A list of
+        paths is one log or one table, and so is a list of tables with the same columns. A list of logs, see
+        :meth:`Trajectories.concat`. An array holds votes, shape (debates, rounds, seats); a mapping holds the arguments
+        of :meth:`Trajectories.from_arrays`.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
 
     Returns
     -------
@@ -486,7 +501,9 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
     """Return what a source is, and which arguments of a reading apply to it."""
     several = isinstance(source, (list, tuple)) and len(source) > 0
     if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
-        return "files", _APPLY["records"]
+        paths = source if several else [source]
+        books = any(str(path).lower().endswith(".xlsx") for path in paths)
+        return "files", (*_APPLY["records"], *(["sheet"] if books else []))
     if is_frame(source) or (
         several and (all(map(is_frame, source)) or all(isinstance(one, Mapping) for one in source))
     ):
@@ -581,6 +598,27 @@ def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
     return flat_sheet(file)
 
 
+def _refuse_first_sheet(name: str, table: TableFile, fields: Fields) -> None:
+    """Refuse a first sheet that holds no table of items, where a workbook has others."""
+    names = list(table.frame.columns)
+    others = next((note for note in table.notes if kind_of(note) == FIRST_SHEET), None)
+    if others is not None and len(names) < 3 and not {*fields.wanted, *fields.choosable} & set(names):
+        raise ValueError(
+            f"{name} must have a table of items on its first sheet; got {', '.join(map(str, names))}; {others}; "
+            "move the sheet to the front"
+        )
+
+
+def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:
+    """Return a log of Inspect as a table of the values of its items."""
+    from d3stats.log.importers.inspect_logs import item_rows
+
+    if (whole := unusable(file)) is not None:
+        return whole
+    own = set(fields.choosable) - {"question", "correct", "score"}
+    return mapping_sheet(file.name, list(enumerate(item_rows(file.path, next(iter(own), None)), start=1)))
+
+
 def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:
     """Return votes by debate, round and seat, or the arguments of ``from_arrays``, as Trajectories."""
     if isinstance(source, Mapping) and "votes" in source:
@@ -632,7 +670,7 @@ def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectori
     source : what :func:`d3stats.open` takes
         Debates.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
 
     Returns
     -------

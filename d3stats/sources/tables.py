@@ -23,11 +23,12 @@ from d3stats.log.column_names import (
     plain,
     renamed,
     resolve,
+    to_choose,
     two_models,
 )
 from d3stats.log.files import as_frame
-from d3stats.log.problems import Problem
-from d3stats.log.sheets import Sheet
+from d3stats.log.problems import KINDS, Problem
+from d3stats.log.sheets import Sheet, header_note, without_headers
 from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
 
@@ -36,11 +37,13 @@ __all__ = [
     "TableFile",
     "blank_clusters",
     "cells_of",
+    "chosen_columns",
     "frame_with_points",
     "one_frame",
     "question_clusters",
     "sound",
     "table_of_sheet",
+    "to_choose",
     "unread_note",
     "with_parts",
 ]
@@ -132,7 +135,7 @@ def table_of_sheet(
         twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"{sheet.name} must name each column once; got {twice!r} twice")
-    read = [_with_points(sheet) for sheet in sheets]
+    read = [_with_points(without_headers(sheet)) for sheet in sheets]
     sheets = [sheet for sheet, _ in read]
     frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
     taken = [*taken, *(note for _, notes in read for note in notes)]
@@ -170,8 +173,8 @@ def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
 
 def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Do the same in the text columns of a data frame."""
+    frame, notes = _without_headers(frame)
     changed: dict[str, pd.Series] = {}
-    notes: list[Note] = []
     for name in [name for name in frame.columns if isinstance(name, str)] if frame.columns.is_unique else []:
         cells = frame[name]
         if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
@@ -188,6 +191,21 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     made = frame.assign(**changed)
     made.attrs = frame.attrs
     return made, notes
+
+
+def _without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Do what :func:`without_headers` does in a data frame; columns that were texts for a header are numbers again."""
+    names = [name for name in frame.columns if isinstance(name, str)]
+    if len(names) < 2 or len(names) < frame.shape[1] or not frame.columns.is_unique:
+        return frame, []
+    again = np.ones(len(frame), dtype=np.bool_)
+    for name in names:
+        if frame[name].dtype != object and not pd.api.types.is_string_dtype(frame[name].dtype):
+            return frame, []
+        again &= (frame[name] == name).to_numpy(dtype=np.bool_, na_value=False)
+        if not again.any():
+            return frame, []
+    return frame[~again].infer_objects(), [header_note(int(again.sum()))]
 
 
 def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
@@ -218,6 +236,22 @@ def _cells_of(sheet: Sheet) -> pd.DataFrame:
         for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
     return pd.DataFrame(cells, columns=list(cells))
+
+
+def chosen_columns(names: Iterable[Any], fields: Sequence[str], columns: Columns) -> dict[str, str]:
+    """Return the one column that the user chose for each of `fields`; no other name of a field is looked for."""
+    if columns is None:
+        return {}
+    found = resolve(names, fields, columns=columns, aliases=False)
+    chosen: dict[str, str] = {}
+    for field_ in found.chosen:
+        several = found.columns[field_]
+        if len(several) > 1:
+            raise ValueError(
+                f"columns must choose one column for {field_}; got {' and '.join(map(repr, several))}"
+            )
+        chosen[field_] = several[0]
+    return chosen
 
 
 def _lines_of(sheets: Sequence[Sheet]) -> Lines:
@@ -265,8 +299,11 @@ def sound(sheet: Sheet | Problem) -> Sheet:
     problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
     if isinstance(sheet, Problem) or problems:
         first = problems[0]
-        what = ":" if first.line is not None else " must be a table with a line of column names:"
-        raise ValueError(f"{first.place}{what} {first.message}")
+        if first.line is not None:
+            raise ValueError(f"{first.place}: {first.message}")
+        advice = KINDS[first.kind].advice.rstrip(".")
+        what = f"{first.place} must be a table with a line of column names: {first.message}"
+        raise ValueError(f"{what}; {advice[:1].lower()}{advice[1:]}")
     if not sheet.names:
         raise ValueError(f"{sheet.name} must be a table with a line of column names; got none")
     return sheet

@@ -14,7 +14,6 @@ from d3stats._check import choice
 from d3stats._words import setting
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
-from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
@@ -22,7 +21,7 @@ from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import as_of_answers, order_of_swaps
 from d3stats.sources.tables import Fields, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.values import canonical
+from d3stats.values import RIGHT, WRONG, canonical
 
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
@@ -109,7 +108,7 @@ def as_judgments(
         return _with(source, needs)
     opened = open(source, **reading)
     missing_values = opened.reading.get("missing_values")
-    if opened.kind == "table" and not opened.is_log(FIELDS):
+    if not opened.is_log(FIELDS):
         read = with_parts(opened.items(FIELDS), either_order=True)
         table, taken = read.frame.reset_index(drop=True), list(read.notes)
         table, swaps = order_of_swaps(table, opened.columns)

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats._words import counted, verb
+from d3stats._words import counted, setting, verb
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family
 from d3stats.inference.reasons.dissent import (
@@ -40,12 +40,14 @@ from d3stats.inference.reasons.evidence import (
     QUOTE,
     REPEATED_WORDS,
     compiled,
+    in_other_letters,
+    language_notes,
     phrases_to_ignore,
     references,
     repeats,
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
-from d3stats.inputs.items import shared
+from d3stats.inputs.items import mostly_left_out, shared
 from d3stats.inputs.texts import Texts
 from d3stats.inputs.told import contradictions, renamed, warned
 from d3stats.resampling import (
@@ -504,7 +506,8 @@ def compare_rationales(
     """Compare the rationales of two logs, measure by measure, paired by question where they share questions.
 
     The weights of TF-IDF come from both logs together, so that both are measured alike. Where some questions are in one
-    log only, those that both have are compared, and a note says so; where none is shared, the logs are independent.
+    log only, those that both have are compared, and a warning counts and names the others; where none is shared, the
+    logs are independent.
 
     Parameters
     ----------
@@ -526,7 +529,8 @@ def compare_rationales(
     Raises
     ------
     ValueError
-        As for :func:`rationales`; or when arrays are not two.
+        As for :func:`rationales`; or when arrays are not two, or the logs share some questions and less than half of
+        those of the smaller log.
 
     Examples
     --------
@@ -580,6 +584,7 @@ class _Chosen:
                 "repeated_words must be >= 2, or None to look for none (--words 0); got "
                 f"repeated_words={repeated_words!r}"
             )
+        self.own_reasons = reasons is not None
         self.reasons = compiled(REASONS if reasons is None else reasons, "reasons")
         choice("family", family, FAMILIES)
         self.family = family
@@ -593,13 +598,23 @@ Vectors = tuple[Any, NDArray[np.bool_]] | None
 def _vectors(said: Sequence[Texts], embed: Any) -> tuple[list[Vectors], list[str]]:
     """Return the vectors of each log's rationales, or none and why."""
     sizes = [len(each.rationales) for each in said]
+    notes: list[str] = []
     if embed is None:
+        texts = [text for each in said for text in each.texts]
+        _, unspaced = in_other_letters(texts)
+        if n := int(unspaced.sum()):
+            notes = [
+                f"similarity: {counted(n, 'rationale')} {verb(n, 'has', 'have')} no spaces between words and "
+                f"{verb(n, 'was', 'were')} left out; give vectors ({setting('embed', 'FILE.npy')})"
+            ]
         try:
-            together = tfidf([text for each in said for text in each.texts])
+            together = tfidf(
+                ["" if one else text for text, one in zip(texts, unspaced.tolist(), strict=True)]
+            )
         except ImportError as error:
             return [None] * len(said), [str(error)]
         except ValueError:
-            return [None] * len(said), ["similarity: no rationale has a word of two letters or more"]
+            return [None] * len(said), notes or ["similarity: no rationale has a word of two letters or more"]
         ends = np.cumsum([0, *sizes])
         parts = [together[low:high] for low, high in pairwise(ends)]
     elif callable(embed):
@@ -611,18 +626,22 @@ def _vectors(said: Sequence[Texts], embed: Any) -> tuple[list[Vectors], list[str
     widths = {each[0].shape[1] for each in found if each is not None}
     if len(widths) > 1:
         raise ValueError(f"embed must give vectors of one length; got lengths {sorted(widths)}")
-    return found, []
+    return found, notes
 
 
 def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) -> Rationales:
     table, clusters = said.table, said.clusters
-    n = len(table)
     notes = [*said.notes, *why]
     kinds, phrases, about = references(said, chosen.cites, chosen.ignore)
+    other, unspaced = in_other_letters(said.texts)
+    about += language_notes(said.texts, other, cites=chosen.cites is None, reasons=not chosen.own_reasons)
     notes += about
     sums, marks = [], table.copy()
     any_kind = (kinds == 1).any(axis=1).to_numpy().astype(np.float64)
-    sums.append(_Measure.of(CITES, clusters, any_kind, np.ones(n)))
+    if chosen.cites is None:
+        any_kind[other] = np.nan
+    if (there := ~np.isnan(any_kind)).any():
+        sums.append(_Measure.of(CITES, clusters[there], any_kind[there], np.ones(there.sum())))
     for name, column in kinds.items():
         values = column.to_numpy()
         there = ~np.isnan(values)
@@ -635,6 +654,7 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
         *repeated, about = repeats(said, chosen.repeated_words)
         notes += about
         for title, mark, values in zip((REPEATS, BESIDE), ("repeats", "shares_words"), repeated, strict=True):
+            values[unspaced] = np.nan
             there = ~np.isnan(values)
             marks[mark] = pd.Series(values == 1, dtype="boolean").where(there, pd.NA)
             if there.any():
@@ -656,6 +676,8 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
     names = list(chosen.reasons)
     marks["reasons"] = ["; ".join(name for name, one in zip(names, row, strict=True) if one) for row in named]
     reasons = _NO_REASONS
+    if not chosen.own_reasons and other.any():
+        camps = camps.without(other)
     if camps.n_debates:
         reasons = reasons_table(camps, named[camps.row], names, chosen.level, chosen.family)
         more, said_of_dissent = _dissent(said, camps, named[camps.row], chosen.rng)
@@ -829,12 +851,16 @@ def _agents(
     rows = []
     for agent in who:
         own = (marks["agent"] == agent).to_numpy()
-        codes, _ = pd.factorize(clusters[own])
-        share = clustered_share(cites[own], np.ones(own.sum()), codes.astype(np.int64), level=level)
+        known = own & ~np.isnan(cites)
+        codes, _ = pd.factorize(clusters[known])
+        found: tuple[float, float | None, float | None] = (math.nan, None, None)
+        if known.any():
+            share = clustered_share(cites[known], np.ones(known.sum()), codes.astype(np.int64), level=level)
+            found = share.value, share.low, share.high
         camp = marks["camp"][own]
         rows.append(
             (
-                *(agent, int(own.sum()), share.value, share.low, share.high, marks["cosine"][own].mean()),
+                *(agent, int(own.sum()), *found, marks["cosine"][own].mean()),
                 *(int((camp != "").sum()), int((camp == DISSENT).sum())),
             )
         )
@@ -872,11 +898,12 @@ def _on_shared_questions(
 ) -> tuple[list[Texts], list[Vectors], list[str]]:
     """Keep the questions that both logs have, where they share some."""
     found = shared({name: each.clusters for name, each in zip(names, both, strict=True)})
-    common = set(found.common)
-    if not common:
+    if not found.common:
         return list(both), vectors, ["no question is in both logs, so the logs are compared as independent"]
-    if not any(found.only.values()):
-        return list(both), vectors, [f"paired by question: {len(common):,} are in both logs"]
+    found.refuse_few("question", "log", "name the question of each debate alike in both logs, or in none")
+    notes, common = found.notes("question", "log"), set(found.common)
+    if not found.left_out:
+        return list(both), vectors, notes
     kept: list[Texts] = []
     own: list[Vectors] = []
     for each, vector in zip(both, vectors, strict=True):
@@ -891,8 +918,7 @@ def _on_shared_questions(
             )
         )
         own.append(None if vector is None else (vector[0][of_rationales], vector[1][of_rationales]))
-    lost = f"left out are {found.left_out()}"
-    return kept, own, [f"paired by question: {len(common):,} are in both logs; {lost}"]
+    return kept, own, [*notes, *mostly_left_out(len(common), found.total, "question")]
 
 
 def _differences(
