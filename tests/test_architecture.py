@@ -106,6 +106,19 @@ def test_no_import_runs_upward() -> None:
     assert up == []
 
 
+def test_inputs_know_no_logs() -> None:
+    """Statistics compute on arrays and names: what reads files and columns is in `sources`."""
+    rooms = ("d3stats.log", "d3stats.sources")
+    reads = [
+        f"{name} -> {other}"
+        for name, others in imports().items()
+        if name.startswith("d3stats.inputs")
+        for other in others
+        if other.startswith(rooms)
+    ]
+    assert reads == []
+
+
 def test_the_contract_of_import_linter_has_the_same_order() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]

@@ -90,7 +90,7 @@ def escalate(
     opened = open_all((first, second), lenient=lenient, roles=roles, **how)
     logs = [each.recorded() for each in opened]
     cheap, dear = (log.trajectories for log in logs)
-    passed_over = [line for log in logs for line in left_out(log.problems)]
+    passed_over = [line for each in opened for line in left_out(each.checked().problems)]
     # Where roles are chosen, their votes decide.
     decided = [note for log in logs if roles and (note := log.note()) is not None]
     with working("planning"):

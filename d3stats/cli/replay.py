@@ -82,17 +82,17 @@ def replay(
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
     from d3stats.inference.comparison.strata import strata_tables
-    from d3stats.inference.item_strata import item_strata
     from d3stats.planning.replay import replay as replay_rules
     from d3stats.sources import open
+    from d3stats.sources.strata import item_strata
 
     one_format(as_json, as_latex)
     with working("replaying"):
         how = reading(missing_values, columns, encoding, read)
         opened = open(logs, lenient=lenient, roles=roles, **how)
         kinds = None if strata is None else item_strata(opened, strata)
-        log = opened.aside(strata).recorded()
-        passed_over = left_out(log.problems)
+        opened = opened.aside(strata)
+        log, passed_over = opened.recorded(), left_out(opened.checked().problems)
         result = replay_rules(
             log.trajectories,
             list(rules or DEFAULT_RULES),

@@ -23,7 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
-from d3stats.log.contradictions import contradictions, refuse, told, warned
+from d3stats.inputs.items import named, shared
+from d3stats.inputs.recorded import RecordedLog
+from d3stats.inputs.told import contradictions, refuse, warned
 from d3stats.note import warning
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, bill, tokens_by_round
 from d3stats.planning.replay import replay
@@ -31,8 +33,7 @@ from d3stats.planning.risk import losses_of_debates, risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open, open_all
-from d3stats.sources.recorded import RecordedLog
-from d3stats.sources.shared import named, shared
+from d3stats.sources.recorded import told
 from d3stats.stopping import FullDepth, WideGap
 from d3stats.trajectories import MISSING, Trajectories
 

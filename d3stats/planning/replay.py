@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels
-from d3stats.inference.item_strata import StrataOf, item_strata
+from d3stats.inputs.labels import StrataOf
 from d3stats.planning.costs import (
     PER_POINT,
     BootstrapSettings,
@@ -46,6 +46,7 @@ from d3stats.planning.costs import (
 )
 from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
 from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.strata import item_strata
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, Missing, Trajectories
 

@@ -14,10 +14,11 @@ import pandas as pd
 
 from d3stats._check import choice, probability
 from d3stats._words import counted
-from d3stats.inference.item_strata import StrataOf, item_strata
+from d3stats.inputs.labels import StrataOf
 from d3stats.note import UNREAD_SCORES, kind_of
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING
 
 __all__ = ["Gap", "score_gaps"]

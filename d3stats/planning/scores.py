@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, probability
 from d3stats._words import counted
 from d3stats.agent import RESPONSE
-from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
 from d3stats.inference.judges.ranking import borda_count
+from d3stats.inputs.labels import StrataOf
 from d3stats.log.reader import DebateLog
 from d3stats.log.scores import scored_turns
 from d3stats.note import UNREAD_SCORES, kind_of, with_words
@@ -27,6 +27,7 @@ from d3stats.planning.score_gaps import score_gaps
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:

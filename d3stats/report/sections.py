@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted, verb, visible
-from d3stats.log.contradictions import contradictions, warned
+from d3stats.inputs.told import contradictions, warned
 from d3stats.note import with_words
 from d3stats.report.figures import png, with_short_names
 from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
@@ -33,7 +33,7 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
     from d3stats.inference.comparison.strata import Strata
-    from d3stats.inference.item_strata import ItemStrata
+    from d3stats.inputs.labels import ItemStrata
     from d3stats.log.reader import DebateLog
     from d3stats.log.schema import Item, Turn
     from d3stats.log.transcript import Transcript
@@ -479,7 +479,7 @@ def _categories(source: Source) -> tuple[ItemStrata | None, tuple[str, ...]]:
 
     Where a question has several, there are none, and a warning.
     """
-    from d3stats.inference.item_strata import item_strata
+    from d3stats.sources.strata import item_strata
 
     if source.log is None:
         return None, ()
@@ -569,8 +569,8 @@ _HOW_TO_READ_AGREEMENT = (
 
 def _agreement(source: Source, settings: Settings) -> Part:
     from d3stats.inference.judges.agreement import MEASURES, agreement
-    from d3stats.inference.judges.ratings import as_ratings
     from d3stats.plotting.intervals import plot_agreement
+    from d3stats.sources.ratings import as_ratings
 
     t = source.trajectories
     if not _voted(t):
@@ -731,7 +731,7 @@ _HOW_TO_READ_COMPARISON = (
 
 def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     from d3stats.inference.comparison.compare import compare
-    from d3stats.inference.comparison.runs import ItemMismatch
+    from d3stats.inputs.runs import ItemMismatch
     from d3stats.plotting.intervals import plot_forest
 
     if len(sources) < 2:

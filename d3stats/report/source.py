@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d3stats.log.contradictions import Told, told
+from d3stats.inputs.told import Told
 from d3stats.sources import LogSource, Opened, applies, open
+from d3stats.sources.recorded import told
 from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
+    from d3stats.inputs.recorded import RecordedLog
     from d3stats.log.doctor import DoctorReport
     from d3stats.log.reader import DebateLog
     from d3stats.planning.prices import RoundDollars
-    from d3stats.sources.recorded import RecordedLog
     from d3stats.worlds.tokens import PriceTable
 
 __all__ = ["Source", "read_sources", "with_dollars"]

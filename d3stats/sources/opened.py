@@ -17,6 +17,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 import numpy as np
 import pandas as pd
 
+from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import Columns, choice_of, plain
 from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
@@ -26,7 +27,7 @@ from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_o
 from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
 from d3stats.note import Note
-from d3stats.sources.recorded import RecordedLog, recorded_of
+from d3stats.sources.recorded import recorded_of
 from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer

@@ -1,89 +1,20 @@
-"""A log as arrays, with the decision that each debate recorded."""
+"""A log as arrays with its recorded decisions, and what it says of its questions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from d3stats.log.contradictions import Told, told
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.inputs.recorded import RecordedLog
+from d3stats.inputs.told import Told
+from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from d3stats.log.consistency import Checked
-    from d3stats.log.problems import Problem
 
-__all__ = ["RecordedLog", "recorded_of"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RecordedLog:
-    """A log as arrays, with the decision that each debate recorded.
-
-    Attributes
-    ----------
-    decision : ndarray of object, shape (debates,)
-        What each debate's verdict record says; None where it has none, or says nothing.
-    roles : tuple of str
-        The roles that vote somewhere in the log.
-    problems : tuple of Problem
-        What is wrong with the files; empty when they were read strictly.
-    told : Told or None
-        What the log says of its questions, to be held against other logs.
-    """
-
-    trajectories: Trajectories
-    decision: NDArray[np.object_]
-    roles: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    told: Told | None = None
-
-    def __repr__(self) -> str:
-        return f"RecordedLog({self.trajectories!r}, {int(self.known.sum())} decisions)"
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Which debates have a recorded decision, shape (debates,)."""
-        return np.array([d is not None for d in self.decision], dtype=np.bool_)
-
-    @cached_property
-    def differs(self) -> NDArray[np.bool_]:
-        """Which decisions are another answer than the plurality of the debate's last round, shape (debates,)."""
-        t = self.trajectories
-        if t.n_rounds == 0:
-            return np.zeros(len(t), dtype=np.bool_)
-        last = t.verdicts()[np.arange(len(t)), np.maximum(t.depth, 1) - 1]
-        plurality = np.array([*t.answers, None], dtype=object)[last]  # MISSING, -1, is the last
-        other: NDArray[np.bool_] = self.known & (last != MISSING) & (plurality != self.decision)
-        return other
-
-    @cached_property
-    def usable(self) -> bool:
-        """Whether there are decisions, and they can be held against labels: votes are not just right or wrong."""
-        return self.trajectories.coding == "answers" and bool(self.known.any())
-
-    def note(self) -> str | None:
-        """Say in how many debates votes and decisions part, for readers of votes; None where nowhere."""
-        other = int(self.differs.sum()) if self.usable else 0
-        if not other:
-            return None
-        said = f" (here: {', '.join(self.roles)})" if self.roles else ""
-        return (
-            f"The recorded decision is not the plurality of the last votes in {other} of {len(self.decision)} "
-            "debates, so results from votes may differ from the decisions. Select the voting agents by "
-            f"role{said}."
-        )
-
-    def right(self) -> NDArray[np.float64]:
-        """Return 1 where the decision is the label, 0 where it is not, NaN where either is unknown."""
-        t = self.trajectories
-        label = np.array([*t.answers, None], dtype=object)[t.label]
-        unknown = ~self.known | (t.label == MISSING)
-        return np.where(unknown, np.nan, (self.decision == label).astype(float))
+__all__ = ["recorded_of", "told"]
 
 
 def recorded_of(checked: Checked, roles: Iterable[str] | None = None) -> RecordedLog:
@@ -100,4 +31,54 @@ def recorded_of(checked: Checked, roles: Iterable[str] | None = None) -> Recorde
     answers = checked.coding == "answers"
     cast = checked.turns.coded("vote").codes >= 0 if answers else checked.turns.numbers("correct") >= 0
     voting = checked.turns.coded("role")[cast].occurring()
-    return RecordedLog(t, decision, tuple(sorted(voting)), checked.problems, told(checked))
+    return RecordedLog(t, decision, tuple(sorted(voting)), told(checked))
+
+
+def told(source: Any, name: str = "") -> Told:
+    """Return what a log says of its debates.
+
+    Parameters
+    ----------
+    source : DebateLog, Trajectories, or the columns of a log
+    name : str
+        What to call it.
+
+    Returns
+    -------
+    Told
+
+    Examples
+    --------
+    >>> from d3stats import Trajectories
+    >>> told(Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"]), "one").of("label")
+    {'d': frozenset({'A'})}
+    """
+    if hasattr(source, "to_checked"):
+        source = source.to_checked()
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        return _told_by_log(source, name)
+    t: Any = source
+    words = np.array([*t.answers, None], dtype=object)
+    asked = t.questions or ("",) * len(t)
+    return Told(
+        name,
+        t.debates,
+        tuple(question or debate for question, debate in zip(asked, t.debates, strict=True)),
+        tuple(words[t.label]) if t.coding == "answers" else (),
+        agents=frozenset(t.seats),
+    )
+
+
+def _told_by_log(checked: Checked, name: str) -> Told:
+    items = checked.items
+    debate, question, label, category = (
+        items.coded(column).to_array() for column in ("debate", "question", "label", "category")
+    )
+    return Told(
+        name,
+        tuple(debate),
+        tuple(asked or own for asked, own in zip(question, debate, strict=True)),
+        tuple(label) if checked.coding == "answers" else (),
+        tuple(category),
+        frozenset(checked.turns.coded("agent").occurring()),
+    )

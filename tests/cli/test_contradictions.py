@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from d3stats import Trajectories, analyse, as_trajectories, compare, read_log, replay
 from d3stats.cli import app
 from d3stats.inference import compare_rationales
-from d3stats.log.contradictions import Told, contradictions, told, warned
+from d3stats.inputs.told import Told, contradictions, warned
 from d3stats.planning import join_protocols, plan_escalation
+from d3stats.sources.recorded import told
 
 N = 40
 """Questions, each with two debates."""

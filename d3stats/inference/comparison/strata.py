@@ -45,6 +45,7 @@ from d3stats._check import probability, refuse_first
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inputs.labels import Labels
 from d3stats.note import warning
 from d3stats.plausibility import names_alike
 from d3stats.resampling.cluster_t import cluster_estimate, student_limits
@@ -52,12 +53,11 @@ from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
 from d3stats.resampling.degrees import effective_clusters
 from d3stats.resampling.proportions import EXACT, WILSON
 from d3stats.result import Result
-from d3stats.values import canonical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["EqualityTest", "Labels", "Strata", "by_stratum", "strata_tables", "stratify"]
+__all__ = ["EqualityTest", "Strata", "by_stratum", "strata_tables", "stratify"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -106,56 +106,6 @@ class EqualityTest:
             return f"do strata differ: no test, because {self.why}"
         small = "p < .001" if self.p_value < 0.001 else f"p = {self.p_value:.3g}"
         return f"do strata differ: F({self.df1:.3g}, {self.df2:.3g}) = {self.f:z.2f}, {small}"
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """The stratum of each row of some data.
-
-    Attributes
-    ----------
-    column : str
-        What strata are: the name of the column.
-    codes : ndarray of int64, shape (rows,)
-        Indices into `names`, -1 where a row has no stratum.
-    names : tuple of str
-        The strata: numbers by size, other names by the alphabet.
-
-    Examples
-    --------
-    >>> labels = Labels.of(["math", None, "ethics", "math"], "category")
-    >>> labels.names, labels.codes.tolist(), labels.rows(1).tolist()
-    (('ethics', 'math'), [1, -1, 0, 1], [True, False, False, True])
-    """
-
-    column: str
-    codes: Ints
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls, values: Iterable[Any], column: str = "stratum", *, missing_values: Iterable[str] | None = None
-    ) -> Labels:
-        """Read one stratum per row; None, NaN, "" and words such as NA (or `missing_values`) are missing."""
-        given_values = pd.Series(list(values), dtype=object)
-        texts = canonical(given_values, missing_values=missing_values, names=True).columns[0]
-        given = {str(text) for text in texts if text is not None and str(text).strip()}
-        names = tuple(sorted(given, key=_in_order))
-        at = {name: code for code, name in enumerate(names)}
-        codes = [-1 if text is None else at.get(str(text), -1) for text in texts]
-        return cls(column, np.array(codes, dtype=np.int64), names)
-
-    def rows(self, stratum: int) -> NDArray[np.bool_]:
-        """Return which rows a stratum has, a mask."""
-        found: NDArray[np.bool_] = self.codes == stratum
-        return found
-
-
-def _in_order(text: str) -> tuple[bool, float, str]:
-    try:
-        return False, float(text), text
-    except ValueError:
-        return True, 0.0, text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

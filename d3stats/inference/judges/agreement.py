@@ -16,7 +16,6 @@ from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, named_notes
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
-from d3stats.inference.item_strata import StrataOf, item_strata
 from d3stats.inference.judges.coefficients import (
     PANEL,
     Coefficient,
@@ -28,9 +27,12 @@ from d3stats.inference.judges.coefficients import (
     is_table,
     need_pairs,
 )
-from d3stats.inference.judges.ratings import FIELDS, LABEL, Ratings, Repeats, as_ratings
+from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.result import EstimatesResult, json_value
 from d3stats.sources import Reading, open
+from d3stats.sources.ratings import FIELDS, Repeats, as_ratings
+from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from d3stats.inference import compare, stratify
-from d3stats.inference.comparison.strata import Labels, _equality, _posterior, _Spread, paule_mandel
+from d3stats.inference.comparison.strata import _equality, _posterior, _Spread, paule_mandel
+from d3stats.inputs.labels import Labels
 
 RNG = np.random.default_rng(20260101)
 

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from d3stats._words import counted
 from d3stats.note import Note, warning
 
-if TYPE_CHECKING:
-    from d3stats.log.consistency import Checked
-
-__all__ = ["Contradiction", "Told", "contradictions", "refuse", "told", "warned"]
+__all__ = ["Contradiction", "Told", "contradictions", "refuse", "renamed", "warned"]
 
 _SHOWN = 5
 
@@ -83,56 +78,6 @@ class Contradiction:
 
     kind: str
     message: str
-
-
-def told(source: Any, name: str = "") -> Told:
-    """Return what a log says of its debates.
-
-    Parameters
-    ----------
-    source : DebateLog, Trajectories, or the columns of a log
-    name : str
-        What to call it.
-
-    Returns
-    -------
-    Told
-
-    Examples
-    --------
-    >>> from d3stats import Trajectories
-    >>> told(Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"]), "one").of("label")
-    {'d': frozenset({'A'})}
-    """
-    if hasattr(source, "to_checked"):
-        source = source.to_checked()
-    if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        return _told_by_log(source, name)
-    t: Any = source
-    words = np.array([*t.answers, None], dtype=object)
-    asked = t.questions or ("",) * len(t)
-    return Told(
-        name,
-        t.debates,
-        tuple(question or debate for question, debate in zip(asked, t.debates, strict=True)),
-        tuple(words[t.label]) if t.coding == "answers" else (),
-        agents=frozenset(t.seats),
-    )
-
-
-def _told_by_log(checked: Checked, name: str) -> Told:
-    items = checked.items
-    debate, question, label, category = (
-        items.coded(column).to_array() for column in ("debate", "question", "label", "category")
-    )
-    return Told(
-        name,
-        tuple(debate),
-        tuple(asked or own for asked, own in zip(question, debate, strict=True)),
-        tuple(label) if checked.coding == "answers" else (),
-        tuple(category),
-        frozenset(checked.turns.coded("agent").occurring()),
-    )
 
 
 def contradictions(

@@ -1,4 +1,4 @@
-"""Items that several sources share: which all have, which only one has, and the one sentence that says so."""
+"""Items that several inputs share: which all have, which only one has, and the one sentence that says so."""
 
 from __future__ import annotations
 
