@@ -448,7 +448,7 @@ def _agreeing_shares(totals: Floats, theta: float, level: float) -> tuple[tuple[
 
         if not 0 <= outside < len(tested):
             return float(tested[inside])
-        return float(brentq(beyond, tested[inside], tested[outside], xtol=1e-10))
+        return float(brentq(lambda theta: float(beyond(theta)), tested[inside], tested[outside], xtol=1e-10))
 
     first, last = int(held[0]), int(held[-1])
     return (edge(first, first - 1), edge(last, last + 1)), ""

@@ -31,8 +31,8 @@ def profile_limits(counts: Counts, mean: float, rho: float, level: float) -> Flo
     cells = Cells.of(counts.successes, counts.trials)
 
     def llf(mu: Floats, rho: Floats) -> Floats:
-        both = np.broadcast_arrays(np.clip(mu, _GRID[0], _GRID[-1]), np.clip(rho, 0.0, _GRID[-1]))
-        return np.asarray(log_pmf(*both, cells) @ counts.weights)
+        one, other = np.broadcast_arrays(np.clip(mu, _GRID[0], _GRID[-1]), np.clip(rho, 0.0, _GRID[-1]))
+        return np.asarray(log_pmf(one, other, cells) @ counts.weights)
 
     def best(along: Callable[[Floats], Floats]) -> float:
         grid = np.concatenate([[0.0], _GRID])

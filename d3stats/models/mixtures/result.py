@@ -400,7 +400,9 @@ class MixtureFit(Result):
             raise ValueError(f"kind must not be 'profile' unless one Beta-Binomial is fitted; got {got}")
         if kind == "profile" or (kind == "auto" and one and self.questions is None):
             level = probability("level", level, open_interval=True)
-            ends = profile_limits(self.counts, *self.params.tolist(), level)
+            ends = profile_limits(
+                self.counts, float(self.params["mean_1"]), float(self.params["rho_1"]), level
+            )
             frame = pd.DataFrame(ends, columns=["low", "high"], index=self.params.index)
             return frame.assign(level=level, kind="profile likelihood")
         chosen = self._interval_kind(level, kind)
