@@ -162,8 +162,8 @@ class Reaches(NamedTuple):
 def share_reaches(totals: Floats, level: float) -> Reaches | str:
     """Return what limits of any contrast of these sides are made of, or why one of them has none.
 
-    `totals` are as for :func:`contrast_of_shares`; with weights c the lower limit of ``c @ share`` is the square root
-    of ``d @ alike @ d`` below it, where d is c times what is below a side of positive and above one of negative weight.
+    `totals` are as for :func:`contrast_of_shares`. With weights c the lower limit of ``c @ share`` is the square root
+    of ``d @ alike @ d`` below it. There d is c times `below` where c is positive and c times `above` elsewhere.
     """
     from scipy.special import ndtri
 

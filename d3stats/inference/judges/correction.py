@@ -136,8 +136,8 @@ def correct_counts(
     Raises
     ------
     ValueError
-        When counts are no counts, the calibration set lacks positives or negatives, or Se + Sp - 1 is not above 0
-        (by more than its error, except with "MOVER"): the judge is then not known to tell positives from negatives.
+        When counts are no counts, the calibration set lacks positives or negatives, or Se + Sp - 1 is not above 0 (by
+        more than its error, except with "MOVER"). The judge is then not known to separate positives from negatives.
 
     Examples
     --------

@@ -388,8 +388,8 @@ class MixtureFit(Result):
     ) -> pd.DataFrame:
         """Return intervals for ``params``: ``low, high, level, kind``, by the kinds of :meth:`functionals`.
 
-        For one component there is also "profile", the profile likelihood, which "auto" takes where debates are
-        independent: it holds its level near 0 and 1. Read the limits of several components after ``functionals``,
+        For one component there is also "profile", the profile likelihood, which holds its level near 0 and 1. "auto"
+        takes it where debates are independent. Read the limits of several components after ``functionals``,
         because components are not identifiable.
         """
         choice("kind", kind, ("auto", "questions", "profile", "wald", "bootstrap"))
