@@ -33,6 +33,17 @@ def setting(name: str, value: str, option: str | None = None) -> str:
     return f"{name}={quoted} (--{option or name} {value})"
 
 
+def line_of(file: str, line: int) -> str:
+    """Write the place of a row: the file, and its line, or its row in a Parquet file.
+
+    Examples
+    --------
+    >>> line_of("a.csv", 3), line_of("a.parquet", 3)
+    ('a.csv, line 3', 'a.parquet, row 3')
+    """
+    return f"{file}, {'row' if file.endswith('.parquet') else 'line'} {line}"
+
+
 def missing_extra(needs: str, extra: str, error: ImportError) -> str:
     """Write in one line what an optional package is needed for, and how to install it from an index or a checkout.
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from d3stats import Trajectories
 from d3stats.inference import cohen_kappa
 from d3stats.inference.bias import as_judgments
-from d3stats.inference.comparison.runs import as_run
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.log import count_log, read_log
+from d3stats.sources.ratings import as_ratings
+from d3stats.sources.runs import as_run
 from d3stats.values import canonical
 
 KEYS = {"debate": st.integers(1, 3)}

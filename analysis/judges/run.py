@@ -23,9 +23,9 @@ from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.inference.comparison.paired import paired_difference
 from d3stats.inference.judges.agreement import AgreementTable, agreement
 from d3stats.inference.judges.coefficients import cohen_kappa
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.resampling import cluster_t, cluster_totals
 from d3stats.resampling.proportions import share
+from d3stats.sources.ratings import as_ratings
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

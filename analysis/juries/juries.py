@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from d3stats.datasets import load_slm7
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
 from d3stats.log.importers import load
 from d3stats.log.schema import Item, Turn
+from d3stats.sources.ratings import as_ratings
 
 
 def imported(name: str, source: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

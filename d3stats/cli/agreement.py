@@ -100,7 +100,7 @@ def agreement(
         str,
         typer.Option(
             "--by",
-            metavar="d3stats.inference.judges.ratings:ItemIs",
+            metavar="d3stats.sources.ratings:ItemIs",
             help="Unit of agreement in a log; with 'question', repeated debates of a question count as "
             "further agents.",
         ),
@@ -109,7 +109,7 @@ def agreement(
         str,
         typer.Option(
             "--repeats",
-            metavar="d3stats.inference.judges.ratings:Repeats",
+            metavar="d3stats.sources.ratings:Repeats",
             help="If an agent votes twice on an item: refuse the table, or count the second vote as "
             "another agent's.",
         ),

@@ -64,7 +64,7 @@ def bias(
         str,
         typer.Option(
             "--votes",
-            metavar="d3stats.inference.bias.verdicts:Votes",
+            metavar="d3stats.inputs.verdicts:Votes",
             help="Meaning of a vote: the name of an answer, or of a slot (A is the answer shown first).",
         ),
     ] = "answer",
@@ -108,9 +108,9 @@ def bias(
     """Audit judges for bias: the effect with its interval, then the test."""
     from d3stats._check import choice
     from d3stats.inference.bias import as_judgments
-    from d3stats.inference.bias.verdicts import FIELDS
     from d3stats.sources import open
     from d3stats.sources.strata import item_strata
+    from d3stats.sources.verdicts import FIELDS
 
     one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)

@@ -60,7 +60,7 @@ def compare(
         str,
         typer.Option(
             "--items",
-            metavar="d3stats.inference.comparison.runs:Items",
+            metavar="d3stats.inputs.runs:Items",
             help="If runs have different items: refuse them, or keep the common items.",
         ),
     ] = "same",
@@ -68,7 +68,7 @@ def compare(
         str,
         typer.Option(
             "--by",
-            metavar="d3stats.inference.comparison.runs:ItemIs",
+            metavar="d3stats.sources.runs:ItemIs",
             help="Unit of comparison in a log; with 'question', the debates of a question are averaged.",
         ),
     ] = "question",

@@ -104,7 +104,7 @@ def power(
         str,
         typer.Option(
             "--items",
-            metavar="d3stats.inference.comparison.runs:Items",
+            metavar="d3stats.inputs.runs:Items",
             help="With --pilot, if the runs have different items: refuse them, or keep the common items.",
         ),
     ] = "same",
@@ -112,7 +112,7 @@ def power(
         str,
         typer.Option(
             "--by",
-            metavar="d3stats.inference.comparison.runs:ItemIs",
+            metavar="d3stats.sources.runs:ItemIs",
             help="With --pilot: the unit of comparison in a log.",
         ),
     ] = "question",
@@ -219,7 +219,8 @@ def _from_pilot(
     common: dict[str, Any],
 ) -> PilotPlan:
     from d3stats.inference.comparison.power import plan_comparison
-    from d3stats.inference.comparison.runs import as_run, as_runs, pair
+    from d3stats.inputs.runs import pair
+    from d3stats.sources.runs import as_run, as_runs
 
     items = how.pop("items")
     if margin is not None and effect is None:

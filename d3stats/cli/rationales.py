@@ -62,7 +62,7 @@ def rationales(
         str | None,
         typer.Option(
             "--order",
-            metavar="d3stats.inference.reasons.texts:Order",
+            metavar="d3stats.sources.texts:Order",
             help="Order of speaking in a round: one after another in the order of the rows (turns), or all that vote "
             "at the same time (rounds); default: that of the log's protocol, else rounds.",
         ),

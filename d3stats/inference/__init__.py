@@ -30,7 +30,6 @@ from d3stats.inference.comparison.power import (
     plan_comparison,
     sample_size,
 )
-from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, pair
 from d3stats.inference.comparison.strata import Strata, stratify
 from d3stats.inference.judges.agreement import (
     AgreementByLog,
@@ -62,7 +61,6 @@ from d3stats.inference.judges.prediction_powered import (
     prediction_powered_mean,
 )
 from d3stats.inference.judges.ranking import BordaCount, borda_count
-from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.inference.printed_tables import TableAudit, audit_table
 from d3stats.inference.reasons import (
     RationaleComparison,
@@ -72,8 +70,12 @@ from d3stats.inference.reasons import (
     rationale_texts,
     rationales,
 )
+from d3stats.inputs.ratings import Ratings
+from d3stats.inputs.runs import ItemMismatch, PairedRuns, Run, pair
 from d3stats.models.beliefs import condorcet
 from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
+from d3stats.sources.ratings import as_ratings
+from d3stats.sources.runs import as_run
 
 __all__ = [
     "AgreementByLog",

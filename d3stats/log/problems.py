@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from d3stats._words import visible
+from d3stats._words import line_of, visible
 
 __all__ = ["KINDS", "Cause", "Kind", "LogError", "Problem", "causes_of"]
 
@@ -212,10 +212,7 @@ class Problem:
     @property
     def place(self) -> str:
         """File and line, in words."""
-        if self.line is None:
-            return self.file
-        unit = "row" if self.file.endswith(".parquet") else "line"
-        return f"{self.file}, {unit} {self.line}"
+        return self.file if self.line is None else line_of(self.file, self.line)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.kind}: {self.message}"

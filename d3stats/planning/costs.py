@@ -20,14 +20,13 @@ from d3stats._named import Value
 from d3stats._words import counted, setting
 from d3stats.polling import reads_votes
 from d3stats.resampling import (
-    FEW_FOR_PERCENTILES,
     cluster_t,
     cluster_totals,
     ratios,
     resampled_totals,
     too_unequal,
 )
-from d3stats.resampling.bootstrap import bca_ends, percentile_ends, widened_level
+from d3stats.resampling.bootstrap import bca_ends, percentile_ends, too_few, widened_level
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
@@ -928,6 +927,13 @@ def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) ->
     return notes
 
 
+def few_questions(trajectories: Trajectories) -> str:
+    """Say that bootstrap intervals over the questions of these debates are too short, "" where they are not."""
+    sizes = np.unique(trajectories.cluster, return_counts=True)[1]
+    few = too_few(sizes, kind="percentile", unit="questions")
+    return f"{few[0].upper()}{few[1:]}." if few else ""
+
+
 def notes_on(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
@@ -946,10 +952,8 @@ def notes_on(
     n = trajectories.n_debates
     decided = [name for name in names if name not in undecided]
     notes = [*trajectories.notes]
-    n_clusters = len(np.unique(trajectories.cluster))
-    if n_clusters < FEW_FOR_PERCENTILES:
-        few = f"bootstrap intervals are too short with fewer than {FEW_FOR_PERCENTILES}"
-        notes.append(f"Only {n_clusters} questions: {few}.")
+    if few := few_questions(trajectories):
+        notes.append(few)
     if trajectories.coding == "correctness":
         notes.append(
             'Votes are coded right or wrong (coding="correctness"), so two wrong votes look equal, and wrong '

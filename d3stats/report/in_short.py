@@ -11,9 +11,9 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.note import sentence_of, severity_of
+from d3stats.planning.costs import few_questions
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
-from d3stats.resampling import FEW_FOR_PERCENTILES
 from d3stats.resampling.proportions import share
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import MISSING, Missing
@@ -98,7 +98,7 @@ def _size(source: Source) -> _Known:
 
 
 def _right(source: Source, level: float, missing: Missing) -> _Known:
-    from d3stats.inference.comparison.runs import as_run
+    from d3stats.sources.runs import as_run
 
     t, label = source.trajectories, "Right verdicts"
     if not (t.label != MISSING).any():
@@ -220,15 +220,7 @@ def _doctor(source: Source) -> _Known:
 
 def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     """Return what warns; agreement and bias look for the signs again that the whole log was searched for."""
-    n = len(np.unique(source.trajectories.cluster))
-    few = (
-        [
-            f"Only {counted(n, 'question')}: the bootstrap intervals of rounds and stopping rules are too short with "
-            f"fewer than {FEW_FOR_PERCENTILES}."
-        ]
-        if n < FEW_FOR_PERCENTILES
-        else []
-    )
+    few = few_questions(source.trajectories)
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
     none = "No debate has a vote, so nothing on this page says how well or how much the agents agree."
     silent = not (source.trajectories.votes != MISSING).any()
@@ -236,7 +228,7 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
         *([none] if silent else []),
         *(warning for part in parts.values() for warning in part.warnings),
         *plain_warnings(note for part in others for note in part.notes),
-        *few,
+        *([few] if few else []),
     )
 
 

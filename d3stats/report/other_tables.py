@@ -144,7 +144,7 @@ def _ratings(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, 
 
 
 def _run(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
-    from d3stats.inference.comparison.runs import as_run
+    from d3stats.sources.runs import as_run
 
     read = as_run(list(paths) if len(paths) > 1 else paths[0], **how)
     return f"{counted(len(read), 'item')} in {counted(len(set(read.cluster)), 'cluster')}", read.notes

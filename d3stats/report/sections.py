@@ -569,8 +569,8 @@ _HOW_TO_READ_AGREEMENT = (
 
 def _agreement(source: Source, settings: Settings) -> Part:
     from d3stats.inference.judges.agreement import MEASURES, agreement
-    from d3stats.inference.judges.ratings import as_ratings
     from d3stats.plotting.intervals import plot_agreement
+    from d3stats.sources.ratings import as_ratings
 
     t = source.trajectories
     if not _voted(t):
@@ -731,7 +731,7 @@ _HOW_TO_READ_COMPARISON = (
 
 def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     from d3stats.inference.comparison.compare import compare
-    from d3stats.inference.comparison.runs import ItemMismatch
+    from d3stats.inputs.runs import ItemMismatch
     from d3stats.plotting.intervals import plot_forest
 
     if len(sources) < 2:

@@ -22,6 +22,7 @@ from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.resampling.cluster_t import ALIKE, carried_weights, linearised
 from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
+    FEW_FOR_PERCENTILES,
     Statistic,
     at_the_data,
     checked_totals,
@@ -31,7 +32,7 @@ from d3stats.resampling.clusters import (
     resampled_counts,
     resampled_totals,
 )
-from d3stats.resampling.degrees import degrees_of_freedom, too_unequal
+from d3stats.resampling.degrees import degrees_of_freedom, effective_clusters, too_unequal
 
 __all__ = [
     "Bootstrap",
@@ -45,6 +46,7 @@ __all__ = [
     "expanded_level",
     "percentile_ends",
     "studentised_ends",
+    "too_few",
     "widened_level",
     "with_errors",
 ]
@@ -102,6 +104,44 @@ def widened_level(level: float, weights: Floats, times: NDArray[np.int64] | None
         return level
     wider = stdtrit(few, tail) * np.sqrt((few + 1) / few) / (stdtrit(many, tail) * np.sqrt((many + 1) / many))
     return 1.0 - 2.0 * float(ndtr(-wider * ndtri(tail)))
+
+
+def too_few(
+    weights: ArrayLike, times: ArrayLike | None = None, *, kind: str = "", unit: str = "clusters"
+) -> str:
+    """Say that clusters of these sizes are too few for bootstrap limits of the level they state, "" where they are not.
+
+    Parameters
+    ----------
+    weights, times
+        As for :func:`~d3stats.resampling.degrees.effective_clusters`.
+    kind : str
+        Kind of the limits: quantiles of the replicates need `FEW_FOR_PERCENTILES` clusters of equal size, studentised
+        or expanded ones ("") `FEW_CLUSTERS`.
+    unit : str
+        What the clusters are.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> too_few([50, 50] + 18 * [2], kind="percentile", unit="questions")
+    'only 20 questions of unequal size, worth 3.6 equal ones; bootstrap intervals are too short with fewer than 30'
+    >>> too_few([5] * 30, kind="percentile"), too_few([5] * 12, kind="studentised")
+    ('', '')
+    """
+    size = np.asarray(weights, dtype=np.float64)
+    each = np.ones(len(size)) if times is None else np.asarray(times, dtype=np.float64)
+    held = int(each[size > 0].sum())
+    effective = effective_clusters(size, times)
+    least = FEW_CLUSTERS if kind in ("", "studentised") else FEW_FOR_PERCENTILES
+    # Sizes that differ by chance do not make many clusters few.
+    if effective >= 0.75 * least and held >= least:
+        return ""
+    unequal = f" of unequal size, worth {effective:.1f} equal ones" if effective < held - 0.5 else ""
+    return f"only {held} {unit}{unequal}; bootstrap intervals are too short with fewer than {least}"
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:
@@ -373,9 +413,14 @@ class Bootstrap:
             level=level,
             n_clusters=n_clusters,
             reasons=tuple(e.reason for e in ends),
-            note=_note(n_clusters, undefined),
+            note="; ".join(filter(None, (self._few("" if expand else kind), _undefined(undefined)))),
             expanded=expand,
         )
+
+    def _few(self, kind: str) -> str:
+        """Say of the value whose clusters are worth least, of those with limits, that they are few."""
+        found = [column for column in self.weights.T if not too_unequal(column, self.times)]
+        return next(filter(None, (too_few(column, self.times, kind=kind) for column in found)), "")
 
     def _ends(self, j: int, kind: LimitsKind, level: float) -> Ends:
         if why := too_unequal(self.weights[:, j], self.times):
@@ -529,13 +574,8 @@ def _spread(replicates: Floats) -> Floats:
     return result
 
 
-def _note(n_clusters: int, undefined: NDArray[np.bool_]) -> str:
-    parts = []
-    if n_clusters < FEW_CLUSTERS:
-        parts.append(
-            f"only {n_clusters} clusters; bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
-        )
-    if undefined.any():
-        worst = int(undefined.sum(axis=0).max())
-        parts.append(f"{worst} of {len(undefined)} resamples leave the statistic undefined and are left out")
-    return "; ".join(parts)
+def _undefined(undefined: NDArray[np.bool_]) -> str:
+    if not undefined.any():
+        return ""
+    worst = int(undefined.sum(axis=0).max())
+    return f"{worst} of {len(undefined)} resamples leave the statistic undefined and are left out"

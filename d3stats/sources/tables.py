@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted
+from d3stats.inputs.lines import Lines
 from d3stats.log.column_names import (
     TURNS,
     WHO,
@@ -32,13 +33,11 @@ from d3stats.values import is_missing_word
 
 __all__ = [
     "Fields",
-    "Lines",
     "TableFile",
     "blank_clusters",
     "cells_of",
     "frame_with_points",
     "one_frame",
-    "place_of",
     "question_clusters",
     "sound",
     "table_of_sheet",
@@ -47,45 +46,6 @@ __all__ = [
 ]
 
 _BOOLEANS = {"true": "1", "false": "0"}
-
-
-class Lines:
-    """The file and line of each row of a table; a frame keeps it in its ``attrs``."""
-
-    def __init__(self, files: Sequence[str], file: Any, line: Any) -> None:
-        self.files, self.file, self.line = files, file, line
-
-    @classmethod
-    def of(cls, sheets: Sequence[Sheet]) -> Lines:
-        """Return the places of the rows of sheets, one below the other."""
-        sizes = [len(sheet.line) for sheet in sheets]
-        return cls(
-            [sheet.name for sheet in sheets],
-            np.repeat(np.arange(len(sheets)), sizes),
-            np.concatenate([sheet.line for sheet in sheets]),
-        )
-
-    def __deepcopy__(self, memo: object) -> Lines:
-        return self  # pandas copies attrs with every frame
-
-
-def place_of(frame: pd.DataFrame, row: int | str) -> str:
-    """Return the place of a row of a table, to end an error with: file and line, or its number counted from 1.
-
-    `row` counts from 0; the rows of a log are named by their debates.
-
-    Examples
-    --------
-    >>> place_of(pd.DataFrame({"vote": ["A", "x"]}), 1)
-    'at row 2 (counted from 1)'
-    """
-    if isinstance(row, str):
-        return f"in debate {row!r}"
-    lines = frame.attrs.get("lines")
-    if lines is None:
-        return f"at row {row + 1} (counted from 1)"
-    file = lines.files[int(lines.file[row])]
-    return "in " + Problem(file, int(lines.line[row]), None, "", "wrong field").place
 
 
 @dataclass(frozen=True)
@@ -176,7 +136,7 @@ def table_of_sheet(
     sheets = [sheet for sheet, _ in read]
     frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
     taken = [*taken, *(note for _, notes in read for note in notes)]
-    frame.attrs["lines"] = Lines.of(sheets)
+    frame.attrs["lines"] = _lines_of(sheets)
     said = {}
     for column in frame.columns:
         cells = frame[column].astype(object)
@@ -258,6 +218,16 @@ def _cells_of(sheet: Sheet) -> pd.DataFrame:
         for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
     return pd.DataFrame(cells, columns=list(cells))
+
+
+def _lines_of(sheets: Sequence[Sheet]) -> Lines:
+    """Return the places of the rows of sheets, one below the other."""
+    sizes = [len(sheet.line) for sheet in sheets]
+    return Lines(
+        [sheet.name for sheet in sheets],
+        np.repeat(np.arange(len(sheets)), sizes),
+        np.concatenate([sheet.line for sheet in sheets]),
+    )
 
 
 def one_frame(tables: Sequence[Any]) -> pd.DataFrame:

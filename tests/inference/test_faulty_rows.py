@@ -11,7 +11,7 @@ import pytest
 
 from d3stats.inference import agreement, length_bias
 from d3stats.inference.bias import as_judgments
-from d3stats.inference.comparison.runs import as_run
+from d3stats.sources.runs import as_run
 
 VERDICTS = {"item": "qrst", "judge": "JKJK", "vote": "AABA", "length_a": "5678", "length_b": "8765"}
 RATINGS = {"item": "qqrr", "rater": "xyxy", "vote": "ABAB"}

@@ -14,10 +14,10 @@ import pytest
 
 from d3stats import as_trajectories, compare
 from d3stats.inference.bias import as_judgments
-from d3stats.inference.comparison.runs import as_run, as_runs
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.log.column_names import ALIASES
 from d3stats.log.wide import NO_VOTES
+from d3stats.sources.ratings import as_ratings
+from d3stats.sources.runs import as_run, as_runs
 
 RATINGS = pd.DataFrame(
     {"item": [1, 1, 2, 2], "rater": list("abab"), "vote": list("ABAA"), "label": list("AAAA")}

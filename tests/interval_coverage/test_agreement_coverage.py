@@ -26,7 +26,7 @@ from d3stats.inference import (
     percent_agreement,
     spearman,
 )
-from d3stats.inference.judges.ratings import Ratings
+from d3stats.inputs.ratings import Ratings
 
 FULL, QUICK = 2000, 150
 CLUSTERS = 80

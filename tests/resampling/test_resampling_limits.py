@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from d3stats.resampling import bootstrap, bootstrap_limits, cluster_t, jackknife, ratios
+from d3stats.resampling import LimitsKind, bootstrap, bootstrap_limits, cluster_t, jackknife, ratios
 
-KINDS = ("percentile", "basic", "bca", "studentised")
+KINDS: tuple[LimitsKind, ...] = ("percentile", "basic", "bca", "studentised")
 share = ratios((0, 1))
 
 
@@ -171,7 +171,7 @@ def test_few_clusters_are_allowed_with_a_note_and_one_is_not() -> None:
     totals = np.array([[1.0, 2.0], [2.0, 3.0], [0.0, 2.0]])
     limits = bootstrap_limits(totals, share, kind="percentile", rng=0)
     assert limits.note.startswith("only 3 clusters")
-    assert bootstrap_limits(np.tile(totals, (4, 1)), share, kind="percentile", rng=0).note == ""
+    assert bootstrap_limits(np.tile(totals, (10, 1)), share, kind="percentile", rng=0).note == ""
     for call in (cluster_t, jackknife, bootstrap):
         with pytest.raises(ValueError, match="totals must have at least two clusters"):
             call(totals[:1], share)
@@ -219,3 +219,15 @@ def test_studentised_limits_have_to_be_planned_for() -> None:
     draws = bootstrap([[1, 2], [2, 2], [0, 2]], share, n_boot=10, rng=0)
     with pytest.raises(ValueError, match="errors must be True"):
         draws.limits("studentised")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bootstrap_says_when_unequal_clusters_are_worth_few(kind: LimitsKind) -> None:
+    """Limits of each kind hold a share at the two designs below in .57 to .86 of 1,000 data sets."""
+    rng = np.random.default_rng(8)
+    for sizes in ([50, 50] + 18 * [2], 5 * [1, 2, 4, 8, 200]):
+        totals = np.column_stack([rng.binomial(sizes, 0.5), sizes])
+        found = bootstrap_limits(totals, share, kind=kind, n_boot=200, rng=1)
+        assert f"only {len(sizes)} clusters of unequal size" in found.note
+    equal = np.column_stack([rng.binomial(5, 0.5, 40), np.full(40, 5)])
+    assert bootstrap_limits(equal, share, kind=kind, n_boot=200, rng=1).note == ""

@@ -13,7 +13,8 @@ from d3stats.inference.bias.persona import (
 )
 from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
 from d3stats.inference.bias.self_preference import SelfPreference, self_preference
-from d3stats.inference.bias.verdicts import Judgments, as_judgments
+from d3stats.inputs.verdicts import Judgments
+from d3stats.sources.verdicts import as_judgments
 
 __all__ = [
     "Audit",

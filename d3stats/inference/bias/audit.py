@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, said_p, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.bias.verdicts import FIELDS, Judgments, Votes, as_judgments
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels, StrataOf
+from d3stats.inputs.verdicts import Judgments, Votes
 from d3stats.note import without_column
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
@@ -22,6 +22,7 @@ from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result, json_value
 from d3stats.sources import Reading, open
 from d3stats.sources.strata import item_strata
+from d3stats.sources.verdicts import FIELDS, as_judgments
 
 __all__ = [
     "Audit",

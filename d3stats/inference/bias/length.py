@@ -29,11 +29,12 @@ from scipy.special import expit
 from d3stats._check import probability
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, Audits, by_kind, clustered_rate, contrast_of_rates, each_judge
-from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.sources import Reading
+from d3stats.sources.verdicts import as_judgments
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -165,11 +166,10 @@ def length_bias(
             length_bias, source, strata, judge, votes=votes, reading=reading, options=settings
         )
         return by_strata
-    data = as_judgments(source, votes=votes, **reading)
+    data = as_judgments(source, votes=votes, needs=("length_a", "length_b"), **reading)
     if judge is None and len(data.judges) > 1:
         return each_judge(length_bias, data, use_label=use_label, level=level)
     name, data = one_judge(data, judge)
-    data.need("length_a", "length_b")
     lengths = [data.numbers("length_a"), data.numbers("length_b")]
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
     if use_label and not (data.label != MISSING).any():

@@ -36,13 +36,14 @@ from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, by_kind, clustered_rate
-from d3stats.inference.bias.verdicts import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.verdicts import ONE_JUDGE, Judgments, Votes, one_judge
 from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
+from d3stats.sources.verdicts import as_judgments
 from d3stats.trajectories import MISSING, Missing
 
 __all__ = [

@@ -40,10 +40,11 @@ from d3stats.inference.bias.audit import (
     each_judge,
     unlabelled_note,
 )
-from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
 from d3stats.sources import Reading
+from d3stats.sources.verdicts import as_judgments
 from d3stats.trajectories import MISSING
 
 __all__ = [

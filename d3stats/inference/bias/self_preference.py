@@ -32,9 +32,10 @@ from d3stats.inference.bias.audit import (
     each_judge,
     unlabelled_note,
 )
-from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.sources import Reading
+from d3stats.sources.verdicts import as_judgments
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -149,8 +150,7 @@ def self_preference(
         )
         return by_strata
     choice("against", against, ("disinterested", "all"))
-    data = as_judgments(source, votes=votes, **reading)
-    data.need("family_a", "family_b", "judge_family")
+    data = as_judgments(source, votes=votes, needs=("family_a", "family_b", "judge_family"), **reading)
     if judge is None and len(data.judges) > 1:
         return each_judge(self_preference, data, against=against, level=level)
     judge, mine = one_judge(data, judge)

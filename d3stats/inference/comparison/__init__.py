@@ -17,9 +17,10 @@ from d3stats.inference.comparison.power import (
     power,
     sample_size,
 )
-from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, as_runs, pair
 from d3stats.inference.comparison.strata import EqualityTest, Strata, by_stratum, strata_tables, stratify
 from d3stats.inputs.labels import Labels
+from d3stats.inputs.runs import ItemMismatch, PairedRuns, Run, pair
+from d3stats.sources.runs import as_run, as_runs
 
 __all__ = [
     "Comparison",

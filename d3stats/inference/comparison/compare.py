@@ -24,12 +24,13 @@ from d3stats.inference.comparison.margins import Better, MarginTests, checked_ma
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
-from d3stats.inference.comparison.run_tables import fields_of
-from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
+from d3stats.inputs.runs import Items, PairedRuns, Run, pair
 from d3stats.result import Result, json_value
 from d3stats.sources import Reading, open_all
+from d3stats.sources.run_tables import fields_of
+from d3stats.sources.runs import UNNAMED, as_runs
 from d3stats.sources.strata import strata_or_none
 from d3stats.trajectories import Missing
 
@@ -289,13 +290,13 @@ def compare(
     Parameters
     ----------
     a, b, *more : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
-        Runs, as :func:`~d3stats.inference.comparison.runs.as_run` reads them. The first is the reference.
+        Runs, as :func:`~d3stats.inference.as_run` reads them. The first is the reference.
     names : sequence of str, optional
         One per run; by default the runs' own, or letters.
     items : {"same", "intersection"}
         Refuse runs over different items, or compare on the items that all have.
     value, by, missing
-        How runs are read, as for :func:`~d3stats.inference.comparison.runs.as_run`: `value` names a table's column of
+        How runs are read, as for :func:`~d3stats.inference.as_run`: `value` names a table's column of
         values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
     round_number : int or sequence of int or None, optional
         The round of a log that is taken, one for all or one per run; None is each debate's last.

@@ -48,7 +48,7 @@ from d3stats.resampling.degrees import effective_clusters
 from d3stats.result import EstimatesResult, Result
 
 if TYPE_CHECKING:
-    from d3stats.inference.comparison.runs import PairedRuns
+    from d3stats.inputs.runs import PairedRuns
 
 __all__ = [
     "Alternative",

@@ -26,7 +26,8 @@ from d3stats.inference.judges.prediction_powered import (
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
+from d3stats.sources.ratings import as_ratings
 
 __all__ = [
     "MEASURES",

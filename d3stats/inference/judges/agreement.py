@@ -27,10 +27,11 @@ from d3stats.inference.judges.coefficients import (
     is_table,
     need_pairs,
 )
-from d3stats.inference.judges.ratings import FIELDS, LABEL, Ratings, Repeats, as_ratings
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.result import EstimatesResult, json_value
 from d3stats.sources import Reading, open
+from d3stats.sources.ratings import FIELDS, Repeats, as_ratings
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING
 

@@ -15,7 +15,7 @@ from d3stats._check import RngLike, choice, integer, probability
 from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import fieller
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
 from d3stats.note import Note
 from d3stats.resampling import (
     FEW_CLUSTERS,
@@ -30,6 +30,7 @@ from d3stats.resampling import (
 from d3stats.resampling.clusters import column_scale, gradient
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading, open
+from d3stats.sources.ratings import as_ratings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.resampling import ONE_CLUSTER, ClusterT, cluster_t, cluster_totals
 from d3stats.result import EstimatesResult
+from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import MISSING
 
 __all__ = ["EffectiveJurors", "effective_jurors", "effective_of"]
@@ -142,7 +142,7 @@ def effective_jurors(
 
     Parameters
     ----------
-    ratings : Ratings, or any source that :func:`~d3stats.inference.judges.ratings.as_ratings` reads
+    ratings : Ratings, or any source that :func:`~d3stats.inference.as_ratings` reads
         Votes of several jurors on labelled items.
     level : float
         Level of intervals: jackknife t over clusters, on the scale of Kish's number.

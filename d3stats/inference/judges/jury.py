@@ -28,7 +28,7 @@ from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.effective import EffectiveJurors, effective_of
 from d3stats.inference.judges.large_panel import large_panel
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
 from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.resampling import (
     Statistic,
@@ -40,6 +40,7 @@ from d3stats.resampling import (
     share_limits,
 )
 from d3stats.result import EstimatesResult
+from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def jury_curve(
 
     Parameters
     ----------
-    ratings : Ratings, or any source that :func:`~d3stats.inference.judges.ratings.as_ratings` reads
+    ratings : Ratings, or any source that :func:`~d3stats.inference.as_ratings` reads
         Votes of several jurors on labelled items.
     sizes : sequence of int, optional
         Panel sizes, ascending; by default every size up to the most votes that an item has.

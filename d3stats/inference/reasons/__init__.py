@@ -11,7 +11,7 @@ from d3stats.inference.reasons.rationales import (
     rationale_strata,
     rationales,
 )
-from d3stats.inference.reasons.texts import rationale_texts
+from d3stats.sources.texts import rationale_texts
 
 __all__ = [
     "ARGUMENT",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted
 from d3stats.inference.comparison.multiplicity import Family, adjust
-from d3stats.inference.reasons.texts import Texts
+from d3stats.inputs.texts import Texts
 from d3stats.resampling import ONE_CLUSTER, cluster_t, cluster_totals, ratios
 
 __all__ = ["DISSENT", "MAJORITY", "REASONS", "Disputed", "disputed", "named_reasons", "reasons_table"]

@@ -34,7 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, cut, setting, verb, visible
-from d3stats.inference.reasons.texts import Texts
+from d3stats.inputs.texts import Texts
 
 __all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "phrases_to_ignore", "references", "repeats"]
 

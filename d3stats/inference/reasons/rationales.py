@@ -45,8 +45,8 @@ from d3stats.inference.reasons.evidence import (
     repeats,
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
-from d3stats.inference.reasons.texts import Order, Texts, as_texts
 from d3stats.inputs.items import shared
+from d3stats.inputs.texts import Texts
 from d3stats.inputs.told import contradictions, renamed, warned
 from d3stats.resampling import (
     FEW_CLUSTERS,
@@ -63,6 +63,7 @@ from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
 from d3stats.result import EstimatesResult
 from d3stats.sources import Opened, Reading, open, open_all
+from d3stats.sources.texts import Order, as_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

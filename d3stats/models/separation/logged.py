@@ -14,7 +14,8 @@ from scipy import special
 
 from d3stats._check import RngLike, choice
 from d3stats.models.separation.laws import as_counts
-from d3stats.resampling import FEW_CLUSTERS, BootstrapLimits, bootstrap_limits, cluster_codes, cluster_totals
+from d3stats.resampling import BootstrapLimits, bootstrap_limits, cluster_codes, cluster_totals
+from d3stats.resampling.bootstrap import too_few
 from d3stats.result import Result
 
 if TYPE_CHECKING:
@@ -188,11 +189,11 @@ def separation_from_scores(
         kind=kind,
         n_boot=n_boot,
         all_tied=all_tied,
-        notes=_notes(table, len(totals), all_tied),
+        notes=_notes(table, too_few(totals[:, -1], kind=kind), all_tied),
     )
 
 
-def _notes(table: pd.DataFrame, n_clusters: int, all_tied: bool) -> tuple[str, ...]:
+def _notes(table: pd.DataFrame, few: str, all_tied: bool) -> tuple[str, ...]:
     """Say which quantities have no limits, that few clusters make limits rough, and what is not estimated."""
     notes = []
     # A change since the least k is 0 there by definition.
@@ -203,10 +204,8 @@ def _notes(table: pd.DataFrame, n_clusters: int, all_tied: bool) -> tuple[str, .
             f"no interval of {', '.join(flat)} where every resample of clusters gives the same value, so "
             "the variation between clusters is unknown"
         )
-    if n_clusters < FEW_CLUSTERS:
-        notes.append(
-            f"only {n_clusters} clusters: bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
-        )
+    if few:
+        notes.append(few)
     if all_tied:
         notes.append("all scores of an item tie, so no k can separate the answers")
     notes.append(

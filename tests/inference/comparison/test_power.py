@@ -29,7 +29,8 @@ from d3stats.inference.comparison.power import (
     sd_limits,
 )
 from d3stats.inference.comparison.power_laws import tost_power
-from d3stats.inference.comparison.runs import as_run, pair
+from d3stats.inputs.runs import pair
+from d3stats.sources.runs import as_run
 
 Floats = NDArray[np.float64]
 

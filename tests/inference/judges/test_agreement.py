@@ -19,7 +19,8 @@ from d3stats.inference.judges.coefficients import (
     fleiss_kappa,
     panel_coefficient,
 )
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
+from d3stats.sources.ratings import as_ratings
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from d3stats import agreement, read_log
 from d3stats.cli import app
 from d3stats.datasets import load_slm7
 from d3stats.inference import agreement_by_log
-from d3stats.inference.comparison.runs import as_run
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.run import run_debates
+from d3stats.sources.ratings import as_ratings
+from d3stats.sources.runs import as_run
 from d3stats.worlds import Assembly
 from d3stats.worlds.streams import synthetic_agent, synthetic_items
 

@@ -21,8 +21,8 @@ from d3stats.inference.judges.coefficients import (
     pair_statistic,
     percent_agreement,
 )
-from d3stats.inference.judges.ratings import as_ratings
 from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals
+from d3stats.sources.ratings import as_ratings
 
 PANEL = (fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement)
 KINDS = ("cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical")

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inputs.ratings import Ratings
+from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import Trajectories
 
 

@@ -13,7 +13,7 @@ from made_rationales import COLUMNS
 
 from d3stats.inference import rationales
 from d3stats.inference.reasons.evidence import _Passages, compiled, repeats
-from d3stats.inference.reasons.texts import as_texts
+from d3stats.sources.texts import as_texts
 
 CLAIM = "Answer B forgets the leap years before the reform."
 

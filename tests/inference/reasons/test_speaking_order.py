@@ -16,9 +16,9 @@ from d3stats import read_log
 from d3stats.agent import Reply, Request
 from d3stats.inference import compare_rationales, rationale_texts, rationales
 from d3stats.inference.reasons.rationales import BESIDE, CITES, REPEATS
-from d3stats.inference.reasons.texts import SPEAKING, as_texts, stages_of
 from d3stats.protocols import protocol_from_text, protocols, schematic
 from d3stats.run import DebateItem, run_debates
+from d3stats.sources.texts import SPEAKING, as_texts, stages_of
 
 SPOKE = "that name who spoke before"
 VARIANTS = [

@@ -23,20 +23,18 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant
 from d3stats._words import counted, cut, setting, verb, visible
-from d3stats.inputs.told import Told
+from d3stats.inputs.texts import Texts
 from d3stats.log.column_names import to_type
 from d3stats.log.files import LogFile, journal_path
 from d3stats.log.reader import DebateLog, in_order, seated
-from d3stats.sources import Opened, Reading, open
+from d3stats.sources.opened import Opened, Reading, open
 from d3stats.sources.recorded import told
 
-__all__ = ["SAID", "SPEAKING", "Order", "Speaking", "Texts", "as_texts", "rationale_texts", "stages_of"]
+__all__ = ["SPEAKING", "Order", "Speaking", "as_texts", "rationale_texts", "stages_of"]
 
 Order = Literal["turns", "rounds"]
 """The order in a round: one after another in the order of the rows, or all that vote at the same time."""
 
-SAID = ("debate", "question", "round", "agent", "role", "vote", "text")
-"""Columns of a table of rationales."""
 CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
 
 
@@ -136,50 +134,6 @@ def stages_of(protocol: str, agents: Sequence[str], roles: Sequence[str | None],
         return None
     found = np.array([of[one] for one in zip(agents, roles, strict=True)], dtype=np.int64)
     return np.where(np.asarray(rounds) < known.rounds, 0, found)
-
-
-@dataclass(frozen=True, eq=False)
-class Texts:
-    """The texts of the debates of a log, and which of them are rationales.
-
-    Attributes
-    ----------
-    turns : DataFrame
-        All turns of the debates that have a rationale, sorted by debate, round and agent: ``debate, question, cluster,
-        round, agent, role, vote, text, seated, stage``. Missing are None. A turn is before another one if its round
-        and stage are; turns of one round and stage are at the same time.
-    panel : ndarray of int
-        Rows of the turns in which a vote with a rationale was asked for.
-    rationales : ndarray of int
-        Those of them that have a text.
-    asked : dict of str to tuple of str
-        By debate: the question and the candidates, where the log holds them.
-    notes : tuple of str
-    told : Told
-        What the log says of its questions, to be held against another log.
-    """
-
-    turns: pd.DataFrame
-    panel: NDArray[np.int64]
-    rationales: NDArray[np.int64]
-    asked: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...]
-    told: Told
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row per rationale: ``debate, question, round, agent, role, vote, text``."""
-        return self.turns.iloc[self.rationales][list(SAID)].reset_index(drop=True)
-
-    @property
-    def texts(self) -> list[str]:
-        """The rationales, in the order of the table."""
-        return list(self.turns["text"].iloc[self.rationales])
-
-    @property
-    def clusters(self) -> NDArray[np.object_]:
-        """The name of each rationale's cluster."""
-        return self.turns["cluster"].iloc[self.rationales].to_numpy(dtype=object)
 
 
 def rationale_texts(
