@@ -55,6 +55,8 @@ class Polling(Value):
         What seats that do not agree decide: nothing, or what the last seat votes for.
     weights : tuple of float
         The weight of each voter's vote; empty for equal ones.
+    tie : bool
+        Whether "tie" is an answer of the debate, so that two sides that lead are that answer and not undecided.
     ends : tuple of str
         Reasons for which the protocol itself ends a debate under any stopping rule.
 
@@ -79,6 +81,7 @@ class Polling(Value):
     undecided: Literal["none", "last_seat"] = "none"
     weights: tuple[float, ...] = ()
     ends: tuple[str, ...] = ()
+    tie: bool = False
 
     @property
     def remedy(self) -> str:
@@ -137,6 +140,5 @@ OF_PROTOCOL = {
     # MORE's jury votes before the choice, and SAMRE's judge adds up scores of its own.
     "d3": Polling(voters="juror", always=(1,), scored_from=2),
 }
-"""By name, what protocols do with their usual settings. A tie of two sides that nothing decides is the answer "tie"
-where that may be voted for, and else no decision. Other protocols are left out, because a round's votes and scores do
-not tell their decision."""
+"""By name, what protocols do with their usual settings, in debates without the answer "tie". Other protocols are left
+out, because a round's votes and scores do not tell their decision."""

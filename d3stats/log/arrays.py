@@ -104,10 +104,12 @@ def arrays_of(
     cluster, cluster_names, notes = _clusters(items)
     scores, sides, left_out = side_scores(items, turns, row, played, (n, n_rounds))
     log, question = items.coded("log"), items.coded("question")
-    polls = _polls(checked, items, turns, row, played, depth, n_rounds, notes, chosen=roles is not None)
-    if polls and "tie" not in answers and _may_tie(items):
-        # Where two sides may be tied, that they are is a decision that nobody need have voted for.
-        counted = all(one.decides == "plurality" for one in polls["pollings"])
+    ties = _may_tie(items, voted="tie" in answers)
+    polls = _polls(checked, items, turns, row, played, depth, n_rounds, notes, ties, chosen=roles is not None)
+    known = polls.get("pollings", ())
+    if "tie" not in answers and any(one.tie for one in known):
+        # That two sides are tied is then an answer, for which no agent need have voted.
+        counted = all(one.decides == "plurality" for one in known)
         if not counted or tally_rounds(cube, len(answers))[1].any():
             answers = (*answers, "tie")
     return {
@@ -147,6 +149,7 @@ def _polls(
     depth: Ints,
     n_rounds: int,
     notes: list[str],
+    ties: NDArray[np.bool_],
     *,
     chosen: bool,
 ) -> dict[str, Any]:
@@ -168,12 +171,15 @@ def _polls(
         for ones, codes in ((usual, protocol.codes), (own, stated.codes))
     )
     which = np.where(by_record >= 0, by_record, by_protocol)
+    # Each protocol comes twice, with and without a tie among the answers.
+    which = np.where(which >= 0, 2 * which + ties, which)
     used = np.unique(which[which >= 0])
     if not len(used):
         return {}
-    codes = np.full(len(every) + 1, -1, dtype=np.int16)
+    codes = np.full(2 * len(every) + 1, -1, dtype=np.int16)
     codes[used] = np.arange(len(used))
-    which, known = codes[which], tuple(every[i] for i in used)
+    which = codes[which]
+    known = tuple(replace(every[i // 2], tie=bool(i % 2)) for i in used.tolist())
     found: dict[str, Any] = {
         "polling": which,
         "pollings": known,
@@ -207,10 +213,11 @@ def _polls(
     return found | {"polled": asked}
 
 
-def _may_tie(items: Any) -> bool:
-    """Whether every debate that lists its answers lists "tie"."""
+def _may_tie(items: Any, *, voted: bool) -> NDArray[np.bool_]:
+    """Return the debates that list "tie" among their answers; those that list none take it where it occurs."""
     listed = items.coded("answers")
-    return bool((listed.codes >= 0).any()) and all("tie" in one for one in listed.occurring())
+    found: NDArray[np.bool_] = np.array([*("tie" in one for one in listed.values), voted])[listed.codes]
+    return found
 
 
 def _polling(text: str, notes: list[str]) -> Polling | None:

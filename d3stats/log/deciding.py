@@ -46,7 +46,7 @@ def decided(
     scores : ndarray of float or None, shape (debates, rounds, sides)
         Raw points, NaN where missing.
     """
-    case = _Case.of(answers, sides)
+    case = _Case.of(answers, sides, tie=polling.tie)
     if polling.decides == "scores":
         return case.by_scores(*_points(polling, scores, votes.shape[:2]))
     if polling.decides == "latest":
@@ -94,13 +94,13 @@ class _Case(NamedTuple):
     tie: int
 
     @classmethod
-    def of(cls, answers: tuple[str, ...], sides: tuple[str, ...]) -> _Case:
+    def of(cls, answers: tuple[str, ...], sides: tuple[str, ...], *, tie: bool) -> _Case:
         code = {answer: i for i, answer in enumerate(answers)}
         named = [code.get(side, MISSING) for side in sides]
         if len(named) != 2:
             named = [i for answer, i in code.items() if answer != TIE]
         pair = (named[0], named[1]) if len(named) == 2 else None
-        return cls(len(answers), pair, code.get(TIE, MISSING))
+        return cls(len(answers), pair, code.get(TIE, MISSING) if tie else MISSING)
 
     @property
     def level(self) -> int:

@@ -157,7 +157,7 @@ class Referees(World):
     @property
     def polling(self) -> Polling:
         """The majority of the last turn, as in ChatEval."""
-        return OF_PROTOCOL["chateval"]
+        return replace(OF_PROTOCOL["chateval"], tie=True)
 
     @property
     def readers(self) -> tuple[int, ...]:

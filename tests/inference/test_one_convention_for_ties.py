@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.inference.comparison.runs import as_run
 from d3stats.inference.judges import agreement
 from d3stats.log import LogWriter
 from d3stats.log.schema import Item, Turn, Verdict
@@ -16,6 +15,7 @@ from d3stats.planning import replay
 from d3stats.planning.describe import describe_rounds
 from d3stats.report.in_short import _right
 from d3stats.report.source import read_sources
+from d3stats.sources.runs import as_run
 
 WITH_TIE = ("A", "B", "tie")
 
