@@ -802,8 +802,9 @@ def early_notes(
     """
     notes = absent_note(without, trajectories)
     n, last = trajectories.n_debates, trajectories.n_rounds
-    short = trajectories.depth < last
-    stopped = int((trajectories.ended_early() & ~short).sum())
+    ended = trajectories.ended_early()
+    short = ended & (trajectories.depth < last)
+    stopped = int((ended & ~short).sum())
     if short.any() or stopped:
         before = f"{int(short.sum())} of {n} debates ended before round {last}, the last round of the log"
         at = f"a stopping rule ended {stopped} of {n} debates in round {last}, the last round of the log"

@@ -269,7 +269,9 @@ def apart(setting: str, world: int, rules: tuple[str, ...], n: int) -> dict[str,
         error = table.loc[rule, "tokens_se"] * np.sqrt(1 + 20_000 / n)
         away = table.loc[rule, "tokens"] - tokens.mean()
         found[rule] = away / error if error > 0.01 else 0.0 if abs(away) < 0.5 else np.inf
-        if one.worlds[world].polling is not None:  # panels of no protocol leave a tie to the lowest seat
+        drawn, run_by = one.worlds[world].polling, protocol_from_text(one.text(None)).polling
+        # Panels of no protocol leave a tie to the lowest seat, and ChatEval's means decide otherwise than its votes.
+        if drawn is not None and replace(drawn, at_end=False, tie=False) == replace(run_by, at_end=False):
             names = [None if code < 0 else run.log.answers[code] for code in run.log.label]
             right = [a == b for a, b in zip(run.decision, names, strict=True) if a is not None]
             error = table.loc[rule, "accuracy_se"] * np.sqrt(1 + 20_000 / len(right))
@@ -437,3 +439,16 @@ def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
     )
     both = [plan_escalation(first.log, second.log, n_boot=50, rng=1).pilot.tokens for second in (run, alone)]
     np.testing.assert_allclose(*both)
+
+
+def test_a_debate_that_its_protocol_ended_is_whole() -> None:
+    run = played("multi-persona", 0, None, 40)
+    assert (run.log.depth < run.log.n_rounds).any()
+    assert not run.log.ended_early().any()
+    found = replay(run.log, ["fixed:1", "fixed:3"], n_boot=2, rng=1)
+    assert found.undecided == {}
+    assert not any("full depth is unknown" in note for note in found.notes)
+    assert found.to_frame()["agreement"].notna().all()
+    # Another protocol that a rule of this name ended might have gone on.
+    cut = replace(run.log, ended_itself=None)
+    assert replay(cut, ["fixed:3"], n_boot=2, rng=1).undecided
