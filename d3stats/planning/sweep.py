@@ -336,6 +336,8 @@ class Sweep:
     def notes(self) -> list[str]:
         """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
 
+        Debates of one round have no rule to choose, which is said as well.
+
         Examples
         --------
         >>> from d3stats.worlds import Courtroom
@@ -346,6 +348,8 @@ class Sweep:
         'court cannot be run with unanimity, because the jurors are asked once, when a debate is over'
         """
         notes = []
+        if self.study.n_rounds == 1:
+            notes.append("debates have one round, so there is no stopping rule to choose and all cost the same")
         for world, _, sums in self._groups("world"):
             of = self.study.worlds[world]
             refused = [

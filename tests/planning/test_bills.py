@@ -452,3 +452,11 @@ def test_a_debate_that_its_protocol_ended_is_whole() -> None:
     # Another protocol that a rule of this name ended might have gone on.
     cut = replace(run.log, ended_itself=None)
     assert replay(cut, ["fixed:3"], n_boot=2, rng=1).undecided
+
+
+@pytest.mark.parametrize("setting", ["more", "peer rank"])
+def test_a_protocol_of_one_round_has_no_rule_to_choose_and_says_so(setting: str) -> None:
+    study = Study(worlds=[SETTINGS[setting].worlds[0]], rules=["unanimity"], n_rounds=1, debates=1000)
+    done = run_sweep(study)
+    assert done.to_frame()["tokens"].nunique() == 1
+    assert any("no stopping rule to choose" in note for note in done.notes())
