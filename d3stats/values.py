@@ -472,7 +472,11 @@ def _dtype(column: Any) -> Any:
 def _tidy(text: str) -> str:
     if text.isascii():
         return _SPACES.sub(" ", text).strip() if not text.isalnum() else text
-    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text.translate(_INVISIBLE))).strip()
+
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff\u00ad"))
+"""Signs without a width that change no word: spaces of no width, marks of direction and of the order of bytes."""
 
 
 def _whole(text: str) -> str:

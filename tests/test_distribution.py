@@ -184,7 +184,7 @@ WITHOUT = {
         "tcp://127.0.0.1:9",
     ],
     "text": "from d3stats.inference.reasons.similarity import tfidf\ntfidf(['so be it'])",
-    "inspect": "from d3stats.bridges.inspect import read_inspect_log\nlist(read_inspect_log('log.eval'))",
+    "inspect": "from d3stats.log.importers.inspect_logs import load_inspect\nload_inspect('log.eval')",
 }
 """A use of each extra: lines of Python, or the words of a command."""
 
@@ -200,7 +200,10 @@ def run_without(absent: set[str], use: str | list[str], folder: Path) -> subproc
 def test_a_missing_extra_is_one_line_with_the_commands_that_install_it(extra: str, tmp_path: Path) -> None:
     item = {"id": "q1", "question": "2+2?", "candidates": ["3", "4"], "label": "B"}
     (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
-    (tmp_path / "log.eval").touch()
+    import zipfile_zstd  # noqa: F401  (zipfile then packs as Inspect does)
+
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", compression=93) as archive:
+        archive.writestr("header.json", "{}")
     done = run_without(EXTRAS[extra], WITHOUT[extra], tmp_path)
     assert done.returncode == 1
     *before, last = done.stderr.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -253,6 +254,139 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "DebateLog": log,
         "Opened": d3stats.open(path),
     }
+
+
+INSPECT_QUESTIONS = 24
+
+
+def inspect_log(path: Path, scorers: dict[str, list[Any]], epochs: int, **head: Any) -> Path:
+    """Write a log of Inspect: the score of each scorer by sample, then epoch, and the target and topic of a sample."""
+    spec = {
+        "task": "sums", "model": "m", "dataset": {}, "config": {"epochs": epochs},
+        "scorers": [{"name": name} for name in scorers],
+    }  # fmt: skip
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": spec, **head}))
+        for k in range(INSPECT_QUESTIONS * epochs):
+            q, epoch = k // epochs, k % epochs + 1
+            sample = {
+                "id": f"q{q:02d}", "epoch": epoch, "input": "Which?", "target": "AB"[q % 2], "messages": [],
+                "scores": {name: values[k] for name, values in scorers.items()},
+                "metadata": {"topic": ["odd", "even"][q % 3 > 0]}, "output": {"choices": []},
+                "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5 + q, "total_tokens": 15 + q}},
+            }  # fmt: skip
+            archive.writestr(f"samples/q{q:02d}_epoch_{epoch}.json", json.dumps(sample))
+    return path
+
+
+@pytest.fixture(scope="module")
+def inspected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    """Four epochs of one scorer as a log of Inspect, and the same votes as a table of seats."""
+    rng = np.random.default_rng(8)
+    rows, scores = [], []
+    for k in range(INSPECT_QUESTIONS * 4):
+        q, label = k // 4, "AB"[k // 4 % 2]
+        vote = None if rng.random() < 0.1 else "AB"[rng.integers(2)]
+        scores.append({"value": "C" if vote == label else "I", "answer": vote})
+        debate = f"sums, m: q{q:02d}"
+        rows.append((debate, f"q{q:02d}", 1, f"seat {k % 4 + 1}", vote, label, 10, 5 + q))
+    names = ["debate", "question", "round", "agent", "vote", "label", "tokens_in", "tokens_out"]
+    path = inspect_log(tmp_path_factory.mktemp("inspect") / "sums.eval", {"match": scores}, 4)
+    return path, pd.DataFrame(rows, columns=names).assign(log="sums, m")
+
+
+def _outcome(function: Callable[[Any], Any], log: Any) -> Any:
+    try:
+        return _plain(function(log))
+    except (ValueError, TypeError) as error:
+        return type(error)
+
+
+def test_a_log_of_inspect_is_a_source_of_every_function(inspected: tuple[Path, pd.DataFrame]) -> None:
+    path, table = inspected
+    values = 0
+    for name, function in FUNCTIONS.items():
+        if name in ("d3stats.compare", "d3stats.inference.as_run"):
+            continue  # of a run each epoch counts, see below
+        expected = _outcome(function, table)
+        values += not isinstance(expected, type)
+        assert str(_outcome(function, path)) == str(_outcome(function, table)), name
+    assert values > 20
+    assert as_trajectories(path).votes.tolist() == as_trajectories(table).votes.tolist()
+
+
+def test_a_run_of_inspect_is_the_mean_of_its_epochs(inspected: tuple[Path, pd.DataFrame]) -> None:
+    path, table = inspected
+    right = (table["vote"] == table["label"]).groupby(table["question"]).mean()
+    run = inference.as_run(path)
+    assert (run.name, run.items, run.value.tolist()) == ("sums", tuple(right.index), right.tolist())
+    by_topic = d3stats.compare(path, right.rename("other"), strata="topic", n_boot=20, rng=1)
+    assert by_topic.difference.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    points = {name: rng.integers(1, 4, INSPECT_QUESTIONS * 2) for name in ("strict", "mild")}
+    given = {name: [{"value": int(x)} for x in values] for name, values in points.items()}
+    path = inspect_log(tmp_path / "panel.eval", given, 2)
+    items = [f"q{k // 2:02d}, {k % 2}" for k in range(INSPECT_QUESTIONS * 2)]
+    wide = pd.DataFrame({"item": items, "cluster": [item[:3] for item in items], **points})
+    for weights in ("identity", "quadratic"):
+        expected = d3stats.agreement(wide, weights=weights, rng=1).to_frame()
+        found = d3stats.agreement(path, weights=weights, rng=1)
+        for column in ("value", "low", "high"):
+            np.testing.assert_allclose(found.to_frame()[column], expected[column])
+    assert any("strict, mild" in note and note.kind == "a log of Inspect" for note in found.notes)
+    by_item = wide.groupby("cluster")["mild"].mean()
+    assert inference.as_run(path, value="mild").value.tolist() == by_item.tolist()
+    with pytest.raises(
+        ValueError, match=r"value \(--value\) must name one of the scorers of .* 'strict', 'mild'"
+    ):
+        inference.as_run(path)
+    mixed = inspect_log(tmp_path / "mixed.eval", {"mild": given["mild"], "match": [{"value": "C"}] * 48}, 2)
+    (note,) = [
+        note for note in d3stats.agreement(mixed).notes if getattr(note, "kind", "") == "a log of Inspect"
+    ]
+    assert note.severity == "warning"
+
+
+def test_scores_of_inspect_count_as_inspect_counts_them(tmp_path: Path) -> None:
+    """C, P, I and N are 1, .5, 0 and 0; a value that is no number is missing; each value of a scorer is a scorer."""
+    letters = [*"CPIN", float("nan"), 0.25] * 4
+    path = inspect_log(tmp_path / "letters.eval", {"x": [{"value": value} for value in letters]}, 1)
+    assert inference.as_run(path).value[:6].tolist() == pytest.approx(
+        [1, 0.5, 0, 0, np.nan, 0.25], nan_ok=True
+    )
+    several = [{"value": {"clear": 1 + k % 2, "deep": 2}} for k in range(INSPECT_QUESTIONS)]
+    path = inspect_log(tmp_path / "rubric.eval", {"rubric": several}, 1)
+    assert inference.as_ratings(path).raters == ("rubric.clear", "rubric.deep")
+    assert inference.as_run(path, value="rubric.clear").value[:2].tolist() == [1, 2]
+
+
+def test_a_log_of_inspect_that_broke_off_or_is_json_or_none(
+    tmp_path: Path, inspected: tuple[Path, pd.DataFrame]
+) -> None:
+    path, table = inspected
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    head = json.loads(parts.pop("header.json"))
+    with zipfile.ZipFile(tmp_path / "broken.eval", "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": head["eval"]}))
+        for name, content in list(parts.items())[:40]:
+            archive.writestr(name, content)
+    assert (
+        as_trajectories(tmp_path / "broken.eval").votes.tolist() == as_trajectories(table).votes[:10].tolist()
+    )
+    whole = {**head, "samples": [json.loads(content) for content in parts.values()]}
+    (tmp_path / "whole.json").write_text(json.dumps(whole))
+    assert as_trajectories(tmp_path / "whole.json").votes.tolist() == as_trajectories(table).votes.tolist()
+    (tmp_path / "empty.eval").write_bytes(b"")
+    (tmp_path / "none.eval").write_bytes(b"PK not a zip")
+    (tmp_path / "cut.eval").write_bytes(path.read_bytes()[:-100])
+    for name in ("empty", "none", "cut"):
+        for function in (d3stats.read_log, d3stats.agreement, inference.as_run, d3stats.count_log):
+            with pytest.raises(ValueError, match=r"empty\.eval.* 0 bytes|must be an Inspect log"):
+                function(tmp_path / f"{name}.eval")
 
 
 FORMS = ("pandas", "polars", "Arrow", "list of frames", "rows", "path", "list of paths", "glob", "TSV", "XLSX",

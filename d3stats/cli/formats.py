@@ -17,6 +17,8 @@ _READ = {
     "tsv": "the same tables separated by tabs; also .tsv.gz",
     "xlsx": "the same tables on the first sheet of a workbook",
     "parquet": "the same tables as Parquet",
+    "json": "a list of such objects, or an object that holds one; or a log of Inspect",
+    "eval": "a log of Inspect: epochs are a panel of votes, several scorers are its raters",
 }
 """Forms of logs that every command reads without an import."""
 

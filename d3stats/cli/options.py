@@ -20,7 +20,8 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         autocompletion=completion.logs,
-        help="Logs or tables (JSONL, CSV, TSV, XLSX, Parquet; globs in quotes), or 'slm7', the bundled log.",
+        help="Logs or tables (JSONL, CSV, TSV, XLSX, Parquet, Inspect's .eval; globs in quotes), or 'slm7', the "
+        "bundled log.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -223,7 +223,10 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     unscored = {name: tuple(common[k] for k in np.flatnonzero(np.isnan(row))) for name, row in rows}
     if not scored.any():
         counts = ", ".join(f"{len(v)} of {len(common)} not by {k}" for k, v in unscored.items() if v)
-        raise ValueError(f"runs must have items that all of them scored; got none ({counts})")
+        raise ValueError(
+            f"runs must have items that all of them scored; got none ({counts}); d3stats doctor LOG shows "
+            "what is missing"
+        )
     codes, cluster_names = pd.factorize(cluster[scored])
     values = table[:, scored]
     # Which items have no label is said with those that are left out.

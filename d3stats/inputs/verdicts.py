@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from d3stats._check import meant
 from d3stats._words import setting
 from d3stats.inputs.lines import place_of
+from d3stats.note import warning
 from d3stats.trajectories import MISSING
 
 __all__ = ["ONE_JUDGE", "PAIR", "TIE", "Judgments", "Votes", "one_judge"]
@@ -142,7 +143,7 @@ class Judgments:
         cast = self.vote != MISSING
         letters = self.vote[cast & (self.vote != TIE)]
         seen = set(self.order[cast].tolist()) >= {0, 1}
-        doubts = []
+        doubts: list[str] = []
         if (
             self.answers == PAIR
             and self.votes == "answer"
@@ -164,7 +165,7 @@ class Judgments:
             alike = int(self.table.astype(str).duplicated().sum())
             copies = f"; {alike} of them are equal in every column, so remove the copies" if alike else ""
             more = f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
-            doubts.append(more + copies)
+            doubts.append(warning(more + copies, "repeated verdicts", n=again))
         return doubts
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
@@ -37,7 +38,9 @@ _SUFFIXES: dict[str, Format] = {
     ".tsv.gz": "tsv",
     ".xlsx": "xlsx",
     ".parquet": "parquet",
+    ".eval": "jsonl",
 }
+"""A log of Inspect is read as the lines of records that it is converted to."""
 
 _MEANT = {".xls": ".xlsx", ".tab": ".tsv", ".pq": ".parquet"}
 """Endings that are near a known one in what they say."""
@@ -61,6 +64,8 @@ class LogFile:
 
     path: Path
     format: Format
+    inspect: bool = False
+    """Whether it is a log of Inspect."""
 
     @property
     def name(self) -> str:
@@ -69,8 +74,8 @@ class LogFile:
 
     @property
     def compressed(self) -> bool:
-        """Whether the text is gzipped."""
-        return self.path.suffix == ".gz"
+        """Whether the text is packed, so that no place in the file is one in the text."""
+        return self.inspect or self.path.suffix == ".gz"
 
 
 def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
@@ -94,7 +99,8 @@ def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
                 "data frames and lists of files"
             )
         for match in _matches(path):
-            found.setdefault(match.resolve(), LogFile(match, _format(match)))
+            inspect = _is_inspect(match)
+            found.setdefault(match.resolve(), LogFile(match, "jsonl" if inspect else _format(match), inspect))
     return tuple(found.values())
 
 
@@ -140,8 +146,40 @@ def _format(path: Path) -> Format:
     raise ValueError(f"file names must end in {', '.join(_SUFFIXES)}; got {str(path)!r}{advice}")
 
 
+_INSPECT_KEYS = (b'"version"', b'"status"', b'"eval"', b'"task"')
+"""With which a JSON log of Inspect begins."""
+
+
+def _is_inspect(path: Path) -> bool:
+    if path.suffix.lower() != ".json":
+        return path.suffix.lower() == ".eval"
+    try:
+        with path.open("rb") as handle:
+            start = handle.read(4096)
+    except OSError:
+        return False
+    return all(key in start for key in _INSPECT_KEYS)
+
+
+@lru_cache(maxsize=4)
+def _inspect_lines(path: Path, changed: int) -> bytes:
+    """Return a log of Inspect as the lines of a log; `changed` is when the file was."""
+    from d3stats.log.importers.inspect_logs import records
+    from d3stats.log.writer import line_of
+
+    return b"".join(map(line_of, records(path, panel=None)))
+
+
 def open_bytes(file: LogFile) -> IO[bytes]:
-    """Open a text format for reading as bytes, gunzipping on the way."""
+    """Open a text format for reading as bytes, gunzipping on the way.
+
+    Raises
+    ------
+    ValueError
+        When a log of Inspect is none.
+    """
+    if file.inspect:
+        return io.BytesIO(_inspect_lines(file.path, file.path.stat().st_mtime_ns))
     watch = _watch.get()
     if watch is None:
         return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
@@ -187,7 +225,10 @@ def unusable(file: LogFile) -> Problem | None:
     """Look at the first bytes: an empty file or one in another format is a problem of the whole file."""
     packed = file.format in ("parquet", "xlsx")
     try:
-        with file.path.open("rb") if packed else open_bytes(file) as handle:
+        if file.inspect and file.path.stat().st_size:
+            open_bytes(file).close()
+            return None
+        with file.path.open("rb") if packed or file.inspect else open_bytes(file) as handle:
             head = handle.read(4096)
     except EOFError:
         return None  # shorter than its own head: the reader says where it breaks off
@@ -195,6 +236,8 @@ def unusable(file: LogFile) -> Problem | None:
         return _not_a_log(file, f"file must be gzipped text; got {error}")
     except OSError as error:
         return _not_a_log(file, f"file must be readable; got {error.strerror or error}")
+    except ValueError as error:
+        return _not_a_log(file, str(error))
     if not head:
         return Problem(
             file.name, None, None, "file must hold records; got 0 bytes", "empty file", (), "nothing"

@@ -53,7 +53,8 @@ KINDS: dict[str, Kind] = {
     "not a log": Kind(
         "The file cannot be read in the format that its name says.",
         "The file is skipped.",
-        "Check that the path is right; names end in .jsonl, .csv, .tsv (or these with .gz), .xlsx or .parquet.",
+        "Check that the path is right; names end in .jsonl, .csv, .tsv (or these with .gz), .xlsx, .parquet "
+        "or .eval.",
     ),
     "unknown column": Kind(
         "A table has a column that this package does not know, perhaps a misspelled one.",

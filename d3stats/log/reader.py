@@ -381,7 +381,12 @@ def read_lines(file: LogFile, *, columns: Columns = None, texts: bool = False) -
         return _read_flat(file, columns, texts)
     for block, first in _blocks(file, builder.problems):
         builder.add(block, first)
-    return builder.records()
+    records = builder.records()
+    if file.inspect:
+        from d3stats.log.importers.inspect_logs import told
+
+        records.notes.append(told(file.path))
+    return records
 
 
 def line_blocks(
@@ -460,6 +465,8 @@ SNIFFED = 20
 
 def is_flat(file: LogFile) -> bool:
     """Whether the first lines are rows of a table: objects with several keys, and no known type in any."""
+    if file.inspect:
+        return False
     keys = 0
     try:
         with open_bytes(file) as handle:

@@ -58,6 +58,42 @@ class Sheet:
         return self.columns[self.names.index(name)]
 
 
+def without_headers(sheet: Sheet) -> Sheet:
+    """Leave out rows that repeat the names of the columns, as where two files were put together; and say so."""
+    again = np.ones(len(sheet.line), dtype=np.bool_)
+    named = 0
+    for name, column in zip(sheet.names, sheet.columns, strict=True):
+        if not name:
+            continue
+        codes = [
+            k
+            for k, text in enumerate(column.values)
+            if isinstance(text, str) and text.strip() == name.strip()
+        ]
+        if not codes:
+            return sheet
+        named += 1
+        again &= np.isin(column.codes, codes)
+    if named < 2 or not again.any():
+        return sheet
+    kept = ~again
+    return replace(
+        sheet,
+        columns=[column[kept] for column in sheet.columns],
+        line=sheet.line[kept],
+        n_records=sheet.n_records - int(again.sum()),
+        notes=[*sheet.notes, header_note(int(again.sum()))],
+    )
+
+
+def header_note(n: int) -> Note:
+    """Say that rows were left out that repeat the names of the columns."""
+    many = "1 row that repeats" if n == 1 else f"{n:,} rows that repeat"
+    return Note(
+        f"{many} the names of the columns {'was' if n == 1 else 'were'} left out", kind="headers", n=n
+    )
+
+
 # ------------------------------------------------------------------------------------------------ cells
 
 

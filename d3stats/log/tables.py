@@ -36,7 +36,15 @@ from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import LONGEST, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
-from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
+from d3stats.log.sheets import (
+    ParquetTable,
+    Sheet,
+    connect,
+    frame_sheet,
+    open_sheet,
+    unreadable_parquet,
+    without_headers,
+)
 from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
 from d3stats.note import FIRST_SHEET, UNREAD_SCORES, Note, kind_of, unread, warning
 from d3stats.values import is_missing_word
@@ -393,7 +401,7 @@ def records_of_sheet(
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
-        sheet = _filled_rows(_without_errors(sheet))
+        sheet = _filled_rows(_without_errors(without_headers(sheet)))
         found = _log_columns(sheet, columns, texts)
         taken, whole = found.taken_note(), len(sheet.line)
         sheet = _with_scores(sheet, found)

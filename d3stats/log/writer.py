@@ -101,7 +101,7 @@ class LogWriter:
         """
         if self._handle is None:
             raise ValueError(f"a writer must be open; got a closed one ({self.path})")
-        self._handle.write(_line(record))
+        self._handle.write(line_of(record))
         if self.fsync == "record":
             self._handle.flush()
             os.fsync(self._handle.fileno())
@@ -125,7 +125,7 @@ class LogWriter:
         self.close()
 
 
-def _line(record: AnyRecord) -> bytes:
+def line_of(record: AnyRecord) -> bytes:
     """Return a record's line, which is what a reader takes.
 
     Raises

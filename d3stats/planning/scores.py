@@ -169,7 +169,11 @@ def describe_scores(
     read = opened.log() if opened.has_records else None
     if t.scores is None or not np.isfinite(t.scores).any():
         why = "; ".join(note for note in t.notes if kind_of(note) == UNREAD_SCORES)
-        raise ValueError(f"log must hold scores; got none in {t!r}" + (f" ({why})" if why else ""))
+        raise ValueError(
+            f"log must hold scores; got none in {t!r}"
+            + (f" ({why})" if why else "")
+            + "; they are the field scores of a turn, or columns such as score_A and score_B"
+        )
     groups: Rows = [(ALL, np.ones(len(t), dtype=np.bool_))]
     # Findings are about votes.
     notes = list(t.notes)

@@ -422,9 +422,9 @@ def read_items(
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]
     if empty == "refuse":
-        _refuse(found, lambda item: any(not text.strip() for text in item.candidates), _EMPTY)
+        _refuse(found, lambda item: any(not text.strip() for text in item.candidates), *_EMPTY)
     if identical == "refuse":
-        _refuse(found, lambda item: item.identical, _IDENTICAL)
+        _refuse(found, lambda item: item.identical, *_IDENTICAL)
     items: dict[str, DebateItem] = {}
     for where, item in found:
         known = items.setdefault(item.question, item)
@@ -440,20 +440,22 @@ def read_items(
     return Items(items.values(), read, unread)
 
 
-_EMPTY = 'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it anyway)'
+_EMPTY = ("candidates must not be empty; got an empty one", 'empty="keep", --empty keep, debates it anyway')
 _IDENTICAL = (
-    'candidates must differ; got the same text twice (identical="keep", --identical keep, '
-    "debates it all the same)"
+    "candidates must differ; got the same text twice",
+    'identical="keep", --identical keep, debates it all the same',
 )
+"""What is wrong, and what to type."""
 
 
-def _refuse(found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], message: str) -> None:
+def _refuse(
+    found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], wrong: str, step: str
+) -> None:
     bad = [(where, item) for where, item in found if odd(item)]
     if bad:
         where, item = bad[0]
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        requirement, _, hint = message.partition(" (")
-        raise ValueError(f"{requirement} for question {item.question!r} in {where}{more} ({hint}")
+        raise ValueError(f"{wrong} for question {item.question!r} in {where}{more} ({step})")
 
 
 Orders = Literal["seeded", "both", "first"]

@@ -24,9 +24,9 @@ from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
-from d3stats.log.sheets import Sheet, frame_sheet, open_sheet
+from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.tables import FRAME, nothing, records_of_sheet
-from d3stats.note import Note
+from d3stats.note import FIRST_SHEET, Note, kind_of
 from d3stats.sources.recorded import recorded_of
 from d3stats.sources.tables import Fields, TableFile, frame_with_points, one_frame, sound, table_of_sheet
 from d3stats.trajectories import Trajectories
@@ -215,8 +215,18 @@ class Opened:
 
     # ------------------------------------------------------------------------------------------------ as items
 
+    @property
+    def _inspect(self) -> bool:
+        """Whether these are logs of Inspect, which have a value per item besides votes."""
+        return bool(self.files) and all(file.inspect for file in self.files)
+
     def is_log(self, fields: Fields) -> bool:
-        """Whether the columns are those of a log of debates rather than of a table of items; records always are."""
+        """Whether this is read as a log of debates rather than as a table of items; records always are.
+
+        A log of Inspect is a log, but a run of an evaluation is the value of each of its items.
+        """
+        if self._inspect:
+            return not fields.one_round
         if self.frame is not None:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
@@ -242,9 +252,11 @@ class Opened:
             frame, points = frame_with_points(self.frame)
             named, taken = fields.named(frame, self.columns)
             table = TableFile(named, [*taken, *points])
-        elif self.kind == "table":
-            sheets = [sound(sheet) for sheet in self._sheets if sheet is not None]
+        elif self.kind == "table" or self._inspect:
+            given = [_inspect_sheet(file, fields) for file in self.files] if self._inspect else self._sheets
+            sheets = [sound(sheet) for sheet in given if sheet is not None]
             table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
+            _refuse_first_sheet(self.name, table, fields)
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
@@ -376,11 +388,11 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     Parameters
     ----------
     source : path, glob, name, DataFrame, rows, DebateLog, Trajectories, array, list of these, or Opened
-        Files are JSON lines, CSV, TSV, XLSX or Parquet; a name is that of a bundled log. A DataFrame of pandas, polars
-        or Arrow has a row per turn or per item, or is wide. Rows are mappings. A list of paths is one log or one table,
-        and so is a list of tables with the same columns. A list of logs, see :meth:`Trajectories.concat`. An array
-        holds votes, shape (debates, rounds, seats); a mapping holds the arguments of
-        :meth:`Trajectories.from_arrays`.
+        Files are JSON lines, CSV, TSV, XLSX, Parquet or logs of Inspect (``.eval``); a name is that of a bundled log. A
+        DataFrame of pandas, polars or Arrow has a row per turn or per item, or is wide. Rows are mappings. A list of
+        paths is one log or one table, and so is a list of tables with the same columns. A list of logs, see
+        :meth:`Trajectories.concat`. An array holds votes, shape (debates, rounds, seats); a mapping holds the arguments
+        of :meth:`Trajectories.from_arrays`.
     **reading : Reading
         How it is read: ``columns, missing_values, encoding, roles, lenient``.
 
@@ -579,6 +591,27 @@ def _sheet_of(file: LogFile, encoding: str | None) -> Sheet | Problem | None:
     if not is_flat(file):
         return None
     return flat_sheet(file)
+
+
+def _refuse_first_sheet(name: str, table: TableFile, fields: Fields) -> None:
+    """Refuse a first sheet that holds no table of items, where a workbook has others."""
+    names = list(table.frame.columns)
+    others = next((note for note in table.notes if kind_of(note) == FIRST_SHEET), None)
+    if others is not None and len(names) < 3 and not {*fields.wanted, *fields.choosable} & set(names):
+        raise ValueError(
+            f"{name} must have a table of items on its first sheet; got {', '.join(map(str, names))}; {others}; "
+            "move the sheet to the front"
+        )
+
+
+def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:
+    """Return a log of Inspect as a table of the values of its items."""
+    from d3stats.log.importers.inspect_logs import item_rows
+
+    if (whole := unusable(file)) is not None:
+        return whole
+    own = set(fields.choosable) - {"question", "correct", "score"}
+    return mapping_sheet(file.name, list(enumerate(item_rows(file.path, next(iter(own), None)), start=1)))
 
 
 def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:

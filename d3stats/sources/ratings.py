@@ -223,7 +223,7 @@ def _long_table(
     decided, alone = DECISION in asked, DECISION in asked and {*asked} <= {LABEL, DECISION}
     missing_values: Iterable[str] | None = ()  # words that are left in a log are answers
     attrs: Mapping[Any, Any] = {}
-    if opened.kind == "table" and not opened.is_log(FIELDS):
+    if not opened.is_log(FIELDS):
         read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
         notes, attrs = list(read_items.notes), read_items.frame.attrs
         named = opened.name if opened.paths else "a table of ratings"

@@ -129,7 +129,10 @@ def from_trajectories(
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
         of = f" of {called!r}" if called else ""
-        raise ValueError(f"a run must have labels, which tell the right verdicts; got none in {t!r}{of}")
+        raise ValueError(
+            f"a run must have labels, which tell the right verdicts; got none in {t!r}{of}; name their column, or "
+            f"compare something else, as {setting('value', 'tokens')}"
+        )
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
     item = cluster if by == "question" else np.asarray(t.debates, dtype=object)
     rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
@@ -210,7 +213,7 @@ def _votes_right(
     known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
         got = f"none in {len(known)} rows of {called!r}"
-        raise ValueError(f"a run must have labels, which tell the right votes; got {got}")
+        raise ValueError(f"a run must have labels, which tell the right votes; got {got}{to_choose('label')}")
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])

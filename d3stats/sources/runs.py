@@ -106,7 +106,7 @@ def as_run(
     source = opened.value if opened.kind == "values" else opened
     if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
         source = pd.Series(source)
-    if opened.kind == "table" and not opened.is_log(fields_of(value)):
+    if not opened.is_log(fields_of(value)):
         table_file = items_of(opened, value)
         source, cells, taken = table_file.frame, table_file.cells, table_file.notes
     elif opened.kind != "values" or isinstance(source, (np.ndarray, Mapping)):

@@ -85,7 +85,7 @@ def item_strata(
             f"strata must be the name of a column, or a mapping of item to stratum; got {strata!r}"
         )
     opened = open(source, **reading)
-    if fields is not None and opened.kind == "table" and not opened.is_log(fields):
+    if fields is not None and not opened.is_log(fields):
         read = opened.items(fields)
         return _of_table(read.frame, strata, opened.reading.get("missing_values"), read.notes)
     if opened.has_records:

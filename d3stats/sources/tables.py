@@ -26,8 +26,8 @@ from d3stats.log.column_names import (
     two_models,
 )
 from d3stats.log.files import as_frame
-from d3stats.log.problems import Problem
-from d3stats.log.sheets import Sheet
+from d3stats.log.problems import KINDS, Problem
+from d3stats.log.sheets import Sheet, header_note, without_headers
 from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
 
@@ -132,7 +132,7 @@ def table_of_sheet(
         twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"{sheet.name} must name each column once; got {twice!r} twice")
-    read = [_with_points(sheet) for sheet in sheets]
+    read = [_with_points(without_headers(sheet)) for sheet in sheets]
     sheets = [sheet for sheet, _ in read]
     frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
     taken = [*taken, *(note for _, notes in read for note in notes)]
@@ -170,8 +170,8 @@ def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
 
 def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Do the same in the text columns of a data frame."""
+    frame, notes = _without_headers(frame)
     changed: dict[str, pd.Series] = {}
-    notes: list[Note] = []
     for name in [name for name in frame.columns if isinstance(name, str)] if frame.columns.is_unique else []:
         cells = frame[name]
         if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
@@ -188,6 +188,21 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     made = frame.assign(**changed)
     made.attrs = frame.attrs
     return made, notes
+
+
+def _without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Do what :func:`without_headers` does in a data frame; columns that were texts for a header are numbers again."""
+    names = [name for name in frame.columns if isinstance(name, str)]
+    if len(names) < 2 or len(names) < frame.shape[1] or not frame.columns.is_unique:
+        return frame, []
+    again = np.ones(len(frame), dtype=np.bool_)
+    for name in names:
+        if frame[name].dtype != object and not pd.api.types.is_string_dtype(frame[name].dtype):
+            return frame, []
+        again &= (frame[name] == name).to_numpy(dtype=np.bool_, na_value=False)
+        if not again.any():
+            return frame, []
+    return frame[~again].infer_objects(), [header_note(int(again.sum()))]
 
 
 def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
@@ -265,8 +280,11 @@ def sound(sheet: Sheet | Problem) -> Sheet:
     problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
     if isinstance(sheet, Problem) or problems:
         first = problems[0]
-        what = ":" if first.line is not None else " must be a table with a line of column names:"
-        raise ValueError(f"{first.place}{what} {first.message}")
+        if first.line is not None:
+            raise ValueError(f"{first.place}: {first.message}")
+        advice = KINDS[first.kind].advice.rstrip(".")
+        what = f"{first.place} must be a table with a line of column names: {first.message}"
+        raise ValueError(f"{what}; {advice[:1].lower()}{advice[1:]}")
     if not sheet.names:
         raise ValueError(f"{sheet.name} must be a table with a line of column names; got none")
     return sheet

@@ -109,7 +109,7 @@ def as_judgments(
         return _with(source, needs)
     opened = open(source, **reading)
     missing_values = opened.reading.get("missing_values")
-    if opened.kind == "table" and not opened.is_log(FIELDS):
+    if not opened.is_log(FIELDS):
         read = with_parts(opened.items(FIELDS), either_order=True)
         table, taken = read.frame.reset_index(drop=True), list(read.notes)
         table, swaps = order_of_swaps(table, opened.columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 
 from d3stats.bridges.inspect import read_inspect_log, write_debate_log
-from d3stats.bridges.inspect.records import grade_of, vote_of
 from d3stats.log import examine
 from d3stats.log.importers.answers import canonical_number
+from d3stats.log.importers.inspect_logs import grade_of, vote_of
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.trajectories import Trajectories
 
@@ -163,10 +164,22 @@ def test_what_is_no_log_is_one_clear_line_and_leaves_no_file(run: Any, tmp_path:
     assert not list(tmp_path.glob("*.jsonl"))
 
 
-def test_without_inspect_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+def test_a_log_is_read_without_inspect_and_what_cannot_be_unpacked_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, full: Any, tmp_path: Path
+) -> None:
+    votes = [turn.vote for turn in turns_of(full.location)]
+    plain = tmp_path / "plain.eval"
+    import zipfile_zstd  # noqa: F401  (with which zipfile unpacks the log)
+
+    with zipfile.ZipFile(full.location) as packed, zipfile.ZipFile(plain, "w", zipfile.ZIP_DEFLATED) as other:
+        for name in packed.namelist():
+            other.writestr(name, packed.read(name))
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    assert [turn.vote for turn in turns_of(full.location)] == votes
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert [turn.vote for turn in turns_of(str(plain))] == votes
     with pytest.raises(ImportError, match=r'pip install "d3stats\[inspect\]"'):
-        list(read_inspect_log(tmp_path / "log.eval"))
+        turns_of(full.location)
 
 
 def test_importing_the_bridge_loads_nothing_of_inspect() -> None:

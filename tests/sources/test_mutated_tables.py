@@ -21,7 +21,7 @@ from d3stats import inference
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
-FAST, ALL = 60, 200
+FAST, ALL = 60, 300
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
     "The answer is {}.",
@@ -256,6 +256,56 @@ def turns(case: Case, rng: np.random.Generator) -> None:
     case.table["winner"] = case.table["winner"].replace({"A": "model_a", "B": "model_b"})
 
 
+def header_again(case: Case, rng: np.random.Generator) -> None:
+    """Two files were put one below the other, the header of the second among the rows."""
+    at, table = int(rng.integers(1, len(case.table))), case.table.astype(object)
+    header = pd.DataFrame([dict(zip(table.columns, table.columns, strict=True))])
+    case.table = pd.concat([table.iloc[:at], header, table.iloc[at:]], ignore_index=True)
+
+
+def total_row(case: Case, rng: np.random.Generator) -> None:
+    """A spreadsheet's last row sums up the numbers and counts the rest."""
+    table = case.table.astype(object)
+    word = str(rng.choice(["Total", "SUM", "Average", "Summe", "Grand Total"]))
+    last = {name: pd.to_numeric(table[name], errors="coerce").sum() or None for name in table.columns}
+    last[table.columns[0]] = word
+    case.table = pd.concat([table, pd.DataFrame([last])], ignore_index=True)
+
+
+def names_spelt_otherwise(case: Case, rng: np.random.Generator) -> None:
+    """Some rows have a rater, an agent or an item with blanks around it, in capitals, or in another form of Unicode."""
+    column = next(name for name in ("agent", "rater", "item") if name in case.table)
+    spelt = (str.upper, lambda name: f" {name} ", lambda name: f"{name}\u200b", lambda name: f"\ufeff{name}")
+    change = spelt[int(rng.integers(len(spelt)))]
+    rows = _chosen(case, rng, float(rng.choice([0.1, 0.3])))
+    case.table.loc[rows, column] = [change(str(name)) for name in case.table.loc[rows, column]]
+
+
+def percent(case: Case, rng: np.random.Generator) -> None:
+    """Some values are written as percentages."""
+    column = case.table.columns[-1]
+    rows = _chosen(case, rng, float(rng.choice([0.3, 1.0])))
+    case.table[column] = case.table[column].astype(object)
+    signs = len(rows) == len(case.table) or bool(rng.random() < 0.5)  # a whole column may be on another scale
+    case.table.loc[rows, column] = [
+        f"{round(float(value) * 100, 6):g}%" if signs else round(float(value) * 100, 6)
+        for value in case.table.loc[rows, column]
+    ]
+
+
+def rows_twice(case: Case, rng: np.random.Generator) -> None:
+    """Some rows were exported twice."""
+    rows = _chosen(case, rng, float(rng.choice([0.1, 0.5])))
+    case.table = pd.concat([case.table, case.table.iloc[rows]], ignore_index=True)
+
+
+def rounds_in_words(case: Case, rng: np.random.Generator) -> None:
+    """Rounds are called, or count from 0."""
+    form = str(rng.choice(["Round {}", "r{}", "{}.0", "zero"]))
+    rounds = case.table["round"]
+    case.table["round"] = rounds - 1 if form == "zero" else [form.format(number) for number in rounds]
+
+
 Change = Callable[[Case, np.random.Generator], None]
 CHANGES: dict[str, tuple[Change, ...]] = {
     "log": (texts_around, other_script, failures, more_columns, other_prices, renamed),
@@ -265,6 +315,15 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "answers": (texts_around, other_script, failures, more_columns, renamed),
     "verdicts": (slots, swaps, failures, more_columns, texts_around, other_script),
 }
+OF_FILES: dict[str, tuple[Change, ...]] = {
+    "log": (header_again, total_row, names_spelt_otherwise, rows_twice, rounds_in_words),
+    "ratings": (header_again, total_row, names_spelt_otherwise, rows_twice),
+    "scores": (header_again, total_row, names_spelt_otherwise, rows_twice),
+    "run": (header_again, total_row, names_spelt_otherwise, rows_twice, percent),
+    "answers": (header_again, total_row, names_spelt_otherwise, rows_twice),
+    "verdicts": (header_again, total_row, names_spelt_otherwise, rows_twice),
+}
+"""What happens to tables when files are put together, summed up and edited, for the seeds from 200 on."""
 LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
 """Changes after which a table may have other columns: no change of votes comes later."""
 
@@ -286,6 +345,12 @@ def drawn(seed: int) -> Case:
     rng = np.random.default_rng(seed)
     case = BASES[seed % len(BASES)](rng)
     case.truth = measured(case, case.table)[0]
+    if seed >= 200:
+        changes = OF_FILES[case.kind]
+        change = changes[(seed - 200) // len(BASES) % len(changes)]
+        change(case, rng)
+        case.done.append(change.__name__)
+        return case
     changes = list(CHANGES[case.kind])
     picked = [changes[int(k)] for k in rng.choice(len(changes), int(rng.integers(1, 3)), replace=False)]
     if len(set(picked) & {wide, composite, turns, renamed}) > 1:
@@ -315,7 +380,8 @@ def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(k, marks=() if k < FAST else pytest.mark.slow) for k in range(ALL)]
+    "seed",
+    [pytest.param(k, marks=() if k < FAST or 200 <= k < 230 else pytest.mark.slow) for k in range(ALL)],
 )
 def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> None:
     case = drawn(seed)
@@ -334,4 +400,5 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
 
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
-    assert made == {(kind, change.__name__) for kind, changes in CHANGES.items() for change in changes}
+    every = [*CHANGES.items(), *OF_FILES.items()]
+    assert made == {(kind, change.__name__) for kind, changes in every for change in changes}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer, number
 from d3stats._words import missing_extra
-from d3stats.bridges.inspect.records import Canonical, chosen_scorer, vote_of
+from d3stats.log.importers.inspect_logs import Canonical, chosen_scorer, vote_of
 from d3stats.stopping import Round, Rule, StoppingRule, TokenBudget
 from d3stats.trajectories import MISSING
 

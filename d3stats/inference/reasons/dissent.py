@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from types import MappingProxyType
@@ -84,6 +84,14 @@ class Disputed:
     def n_debates(self) -> int:
         """The number of disputed debates."""
         return int(self.debate.max(initial=-1)) + 1
+
+    def without(self, left_out: Bools) -> Disputed:
+        """Leave out the debates in which one of these rationales has a camp."""
+        keep = ~np.isin(self.debate, self.debate[left_out[self.row]])
+        debate, cluster = (
+            pd.factorize(codes[keep])[0].astype(np.int64) for codes in (self.debate, self.cluster)
+        )
+        return replace(self, row=self.row[keep], debate=debate, cluster=cluster, dissents=self.dissents[keep])
 
 
 def disputed(said: Texts) -> Disputed:

@@ -35,6 +35,10 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, cut, setting, verb, visible
 from d3stats.inputs.texts import Texts
+from d3stats.note import Note, warning
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 __all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "phrases_to_ignore", "references", "repeats"]
 
@@ -195,9 +199,6 @@ _NOT_WORD = re.compile(r"\W+")
 _BLOCK = 8_192
 """Turns whose passages are in memory together."""
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
 
 def compiled(patterns: Mapping[str, str | Sequence[str]], name: str) -> dict[str, re.Pattern[str]]:
     r"""Compile patterns by their names: a regular expression, or a list of whole words and phrases; in any case.
@@ -225,7 +226,7 @@ def compiled(patterns: Mapping[str, str | Sequence[str]], name: str) -> dict[str
         words = None if isinstance(given, str) else list(given) if isinstance(given, Iterable) else ()
         if words is not None and (not words or not all(isinstance(w, str) and w.strip() for w in words)):
             raise TypeError(f"{wanted}; got {name}[{key!r}]={given!r}")
-        text = given if words is None else rf"\b(?:{'|'.join(map(_spaced, words))})\b"
+        text = given if words is None else "|".join(map(_edged, words))
         try:
             pattern = re.compile(str(text), re.IGNORECASE)
         except re.error as error:
@@ -241,6 +242,82 @@ def compiled(patterns: Mapping[str, str | Sequence[str]], name: str) -> dict[str
 def _spaced(phrase: str) -> str:
     """Return a pattern of a phrase whose words may be joined by spaces, dashes and underscores."""
     return r"[\W_]+".join(map(re.escape, re.split(r"[\s_-]+", phrase.strip())))
+
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+"""Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+_NO_SPACES = re.compile(f"[{_UNSPACED}]")
+_BEGINS, _ENDS = rf"(?<![^\W{_UNSPACED}])", rf"(?![^\W{_UNSPACED}])"
+
+
+def _edged(phrase: str) -> str:
+    """Return a pattern of a phrase as whole words; where words have no spaces between them, anywhere in a text."""
+    begins, ends = (
+        "" if _NO_SPACES.match(sign) else edge
+        for sign, edge in ((phrase.strip()[0], _BEGINS), (phrase.strip()[-1], _ENDS))
+    )
+    return f"{begins}{_spaced(phrase)}{ends}"
+
+
+_COMMON = re.compile(
+    r"\b(?:the|of|and|is|that|this|are|it|with|for|because|was|be|not|more|which)\b", re.IGNORECASE
+)
+_LETTERS = re.compile(r"[^\W\d_]")
+_ENOUGH_WORDS = 8
+"""Words of a text among which one of the commonest is, if it is English."""
+
+
+def in_other_letters(texts: Sequence[str]) -> tuple[Bools, Bools]:
+    """Say which texts are mostly in other letters than Latin ones, and which of them put no spaces between words.
+
+    Examples
+    --------
+    >>> other, unspaced = in_other_letters(["The judge is right.", "Я согласен.", "正方是对的"])
+    >>> other.tolist(), unspaced.tolist()
+    ([False, True, True], [False, False, True])
+    """
+    other, unspaced = np.zeros(len(texts), dtype=np.bool_), np.zeros(len(texts), dtype=np.bool_)
+    for k, text in enumerate(texts):
+        if text.isascii():
+            continue
+        letters = _LETTERS.findall(text)
+        latin = sum(letter < "\u0250" or "\u1e00" <= letter < "\u1f00" for letter in letters)
+        other[k] = 2 * latin < len(letters)
+        unspaced[k] = 2 * len(_NO_SPACES.findall(text)) > len(letters)
+    return other, unspaced
+
+
+def language_notes(texts: Sequence[str], other: Bools, *, cites: bool, reasons: bool) -> list[Note]:
+    """Warn of texts in which English words cannot be found; `cites` and `reasons` are those that were not given."""
+    asked = [
+        f"{what} ({name}=, --{name} FILE.toml)"
+        for wanted, what, name in ((cites, "references", "cites"), (reasons, "reasons", "reasons"))
+        if wanted
+    ]
+    if not asked:
+        return []
+    advice = f"give words of their language for {' and '.join(asked)}"
+    if n := int(other.sum()):
+        shown = cut(visible(texts[int(other.argmax())], one_line=True), 40)
+        text = (
+            f"{n:,} of {counted(len(texts), 'rationale')} {verb(n, 'is', 'are')} not in Latin letters, such as "
+            f"{shown!r}; the words that are looked for are English, so {verb(n, 'it is', 'they are')} left out; "
+            f"{advice}"
+        )
+        return [warning(text, LANGUAGE, n=n)]
+    long = [text for text in texts if len(text.split()) >= _ENOUGH_WORDS]
+    n = sum(_COMMON.search(text) is None for text in long)
+    if 2 * n <= len(long):
+        return []
+    text = (
+        f"{n:,} of {counted(len(texts), 'rationale')} {verb(n, 'has', 'have')} none of the commonest English "
+        f"words, and the words that are looked for are English; if the texts are in another language, {advice}"
+    )
+    return [warning(text, LANGUAGE, n=n)]
+
+
+LANGUAGE = "language of rationales"
+"""The kind of a note on texts in which English words cannot be found."""
 
 
 def phrases_to_ignore(given: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -270,7 +347,7 @@ class _Hits:
         self._spans: list[list[tuple[int, int]]] = [[] for _ in texts]
         self.ignored = dict.fromkeys(ignore, 0)
         for phrase in ignore:
-            pattern = re.compile(rf"(?<!\w){_spaced(phrase)}(?!\w)", re.IGNORECASE)
+            pattern = re.compile(_edged(phrase), re.IGNORECASE)
             for spans, text in zip(self._spans, texts, strict=True):
                 found = [match.span() for match in pattern.finditer(text)]
                 spans += found
@@ -356,12 +433,19 @@ def references(
             dtype=np.float64,
         )
     columns[QUOTE] = _quotes(said)
+    other, unspaced = in_other_letters(texts)
+    for name in columns if patterns is None else ():
+        columns[name][other] = np.nan
+    columns[QUOTE][unspaced] = np.nan
     for phrase, n in hits.ignored.items():
         where = f"in {counted(n, 'rationale')}" if n else "which is in no rationale"
         notes.append(f"not taken as a reference: {phrase!r}, {where}")
     phrases = hits.phrases()
     notes += _echoes(phrases, columns)
-    alone = {what: int(np.isnan(columns[name]).sum()) for name, what in _NEEDS.items() if name in columns}
+    left = other if patterns is None else unspaced
+    alone = {
+        what: int(np.isnan(columns[name][~left]).sum()) for name, what in _NEEDS.items() if name in columns
+    }
     for n in sorted({n for n in alone.values() if n}):
         what = " and ".join(what for what, lost in alone.items() if lost == n)
         notes.append(
@@ -453,7 +537,7 @@ def _speakers(
     def one(name: str) -> str:
         if len(name) < 3 or name.isdigit():
             return rf"\b(?:{called})s?[\s_#-]+{re.escape(name)}(?!\w)"
-        return rf"(?<!\w){_spaced(name)}(?!\w)"
+        return _edged(name)
 
     parts = [one(name) for name in sorted(names, key=len, reverse=True) if name not in words]
     parts += [rf"\b{_spaced(role)}s?\b" for role in roles if role not in words and role != mine]

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats._words import counted, verb
+from d3stats._words import counted, setting, verb
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family
 from d3stats.inference.reasons.dissent import (
@@ -40,6 +40,8 @@ from d3stats.inference.reasons.evidence import (
     QUOTE,
     REPEATED_WORDS,
     compiled,
+    in_other_letters,
+    language_notes,
     phrases_to_ignore,
     references,
     repeats,
@@ -581,6 +583,7 @@ class _Chosen:
                 "repeated_words must be >= 2, or None to look for none (--words 0); got "
                 f"repeated_words={repeated_words!r}"
             )
+        self.own_reasons = reasons is not None
         self.reasons = compiled(REASONS if reasons is None else reasons, "reasons")
         choice("family", family, FAMILIES)
         self.family = family
@@ -594,13 +597,23 @@ Vectors = tuple[Any, NDArray[np.bool_]] | None
 def _vectors(said: Sequence[Texts], embed: Any) -> tuple[list[Vectors], list[str]]:
     """Return the vectors of each log's rationales, or none and why."""
     sizes = [len(each.rationales) for each in said]
+    notes: list[str] = []
     if embed is None:
+        texts = [text for each in said for text in each.texts]
+        _, unspaced = in_other_letters(texts)
+        if n := int(unspaced.sum()):
+            notes = [
+                f"similarity: {counted(n, 'rationale')} {verb(n, 'has', 'have')} no spaces between words and "
+                f"{verb(n, 'was', 'were')} left out; give vectors ({setting('embed', 'FILE.npy')})"
+            ]
         try:
-            together = tfidf([text for each in said for text in each.texts])
+            together = tfidf(
+                ["" if one else text for text, one in zip(texts, unspaced.tolist(), strict=True)]
+            )
         except ImportError as error:
             return [None] * len(said), [str(error)]
         except ValueError:
-            return [None] * len(said), ["similarity: no rationale has a word of two letters or more"]
+            return [None] * len(said), notes or ["similarity: no rationale has a word of two letters or more"]
         ends = np.cumsum([0, *sizes])
         parts = [together[low:high] for low, high in pairwise(ends)]
     elif callable(embed):
@@ -612,18 +625,22 @@ def _vectors(said: Sequence[Texts], embed: Any) -> tuple[list[Vectors], list[str
     widths = {each[0].shape[1] for each in found if each is not None}
     if len(widths) > 1:
         raise ValueError(f"embed must give vectors of one length; got lengths {sorted(widths)}")
-    return found, []
+    return found, notes
 
 
 def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) -> Rationales:
     table, clusters = said.table, said.clusters
-    n = len(table)
     notes = [*said.notes, *why]
     kinds, phrases, about = references(said, chosen.cites, chosen.ignore)
+    other, unspaced = in_other_letters(said.texts)
+    about += language_notes(said.texts, other, cites=chosen.cites is None, reasons=not chosen.own_reasons)
     notes += about
     sums, marks = [], table.copy()
     any_kind = (kinds == 1).any(axis=1).to_numpy().astype(np.float64)
-    sums.append(_Measure.of(CITES, clusters, any_kind, np.ones(n)))
+    if chosen.cites is None:
+        any_kind[other] = np.nan
+    if (there := ~np.isnan(any_kind)).any():
+        sums.append(_Measure.of(CITES, clusters[there], any_kind[there], np.ones(there.sum())))
     for name, column in kinds.items():
         values = column.to_numpy()
         there = ~np.isnan(values)
@@ -636,6 +653,7 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
         *repeated, about = repeats(said, chosen.repeated_words)
         notes += about
         for title, mark, values in zip((REPEATS, BESIDE), ("repeats", "shares_words"), repeated, strict=True):
+            values[unspaced] = np.nan
             there = ~np.isnan(values)
             marks[mark] = pd.Series(values == 1, dtype="boolean").where(there, pd.NA)
             if there.any():
@@ -657,6 +675,8 @@ def _measured(said: Texts, vectors: Vectors, chosen: _Chosen, why: list[str]) ->
     names = list(chosen.reasons)
     marks["reasons"] = ["; ".join(name for name, one in zip(names, row, strict=True) if one) for row in named]
     reasons = _NO_REASONS
+    if not chosen.own_reasons and other.any():
+        camps = camps.without(other)
     if camps.n_debates:
         reasons = reasons_table(camps, named[camps.row], names, chosen.level, chosen.family)
         more, said_of_dissent = _dissent(said, camps, named[camps.row], chosen.rng)
@@ -830,12 +850,16 @@ def _agents(
     rows = []
     for agent in who:
         own = (marks["agent"] == agent).to_numpy()
-        codes, _ = pd.factorize(clusters[own])
-        share = clustered_share(cites[own], np.ones(own.sum()), codes.astype(np.int64), level=level)
+        known = own & ~np.isnan(cites)
+        codes, _ = pd.factorize(clusters[known])
+        found: tuple[float, float | None, float | None] = (math.nan, None, None)
+        if known.any():
+            share = clustered_share(cites[known], np.ones(known.sum()), codes.astype(np.int64), level=level)
+            found = share.value, share.low, share.high
         camp = marks["camp"][own]
         rows.append(
             (
-                *(agent, int(own.sum()), share.value, share.low, share.high, marks["cosine"][own].mean()),
+                *(agent, int(own.sum()), *found, marks["cosine"][own].mean()),
                 *(int((camp != "").sum()), int((camp == DISSENT).sum())),
             )
         )

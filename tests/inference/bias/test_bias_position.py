@@ -243,7 +243,7 @@ def test_an_estimate_that_alone_rests_on_few_clusters_is_named() -> None:
 def test_rows_that_were_given_twice_are_counted() -> None:
     table = both_orders("cfscfs")
     audit = position_bias(pd.concat([table, table.iloc[:4]]))
-    assert audit.notes[0].startswith("4 of 16 verdicts repeat an item in the same order")
+    assert audit.notes[0].startswith("WARNING: 4 of 16 verdicts repeat an item in the same order")
     assert "4 of them are equal in every column" in audit.notes[0]
     numbered = pd.concat([table, table.iloc[:4]]).assign(run=range(16))
     assert "alike" not in position_bias(numbered).notes[0]

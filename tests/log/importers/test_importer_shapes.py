@@ -22,6 +22,7 @@ NAMES = [
     "eot",
     "faireval",
     "gsm-nested",
+    "inspect",
     "judgebench",
     "llmbar",
     "mad",
