@@ -349,7 +349,9 @@ class Sweep:
         """
         notes = []
         if self.study.n_rounds == 1:
-            notes.append("debates have one round, so there is no stopping rule to choose and all cost the same")
+            notes.append(
+                "debates have one round, so there is no stopping rule to choose and all cost the same"
+            )
         for world, _, sums in self._groups("world"):
             of = self.study.worlds[world]
             refused = [
