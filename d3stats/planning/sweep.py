@@ -336,7 +336,7 @@ class Sweep:
     def notes(self) -> list[str]:
         """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
 
-        Debates of one round have no rule to choose, which is said as well.
+        A note also says where debates have one round and so no rule to choose.
 
         Examples
         --------
