@@ -36,7 +36,7 @@ from d3stats.resampling.degrees import (
     too_unequal,
 )
 
-__all__ = ["MOVER", "WELCH", "contrast_of_means", "contrast_of_shares"]
+__all__ = ["MOVER", "WELCH", "contrast_of_means", "contrast_of_shares", "share_reaches"]
 
 Floats = NDArray[np.float64]
 
@@ -148,6 +148,33 @@ def contrast_of_shares(
         note=note,
         **size,
     )
+
+
+class Reaches(NamedTuple):
+    """Shares of several sides, how far their limits are below and above, and the correlations of the shares."""
+
+    share: Floats
+    below: Floats
+    above: Floats
+    alike: Floats
+
+
+def share_reaches(totals: Floats, level: float) -> Reaches | str:
+    """Return what limits of any contrast of these sides are made of, or why one of them has none.
+
+    `totals` are as for :func:`contrast_of_shares`. With weights c the lower limit of ``c @ share`` is the square root
+    of ``d @ alike @ d`` below it. There d is c times `below` where c is positive and c times `above` elsewhere.
+    """
+    from scipy.special import ndtri
+
+    above, below = totals[:, ::2], totals[:, 1::2]
+    if why := next((why for each in below.T if (why := too_unequal(each, what="trials"))), ""):
+        return why
+    sides = [_Side.of(*each) for each in zip(above.T, below.T, strict=True)]
+    z = float(ndtri((1 + level) / 2))
+    down, up = ([_reach([side], np.ones(1))(z, end) for side in sides] for end in (-1.0, 1.0))
+    alike = _correlations([side.residuals for side in sides])
+    return Reaches(np.array([side.share for side in sides]), np.array(down), np.array(up), alike)
 
 
 class _Side(NamedTuple):

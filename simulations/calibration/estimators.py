@@ -713,12 +713,13 @@ def _correct_counts(d: Data, rng: Generator) -> Outcomes:
     if 0 in (counts[1], counts[3]):
         return {}
     out = {}
-    for kind in ("Lang-Reiczigel", "delta"):
+    for kind in (None, "MOVER"):
+        name = "rate" if kind is None else f"rate, {kind}"
         try:
             found = correct_counts(*sums, *counts, kind=kind)  # type: ignore[arg-type]
-            out[f"rate, {kind}"] = of(found.rate, d.truth["mean"])
+            out[name] = of(found.rate, d.truth["mean"])
         except ValueError as error:
-            out[f"rate, {kind}"] = Outcome(d.truth["mean"], note=str(error)[:60])
+            out[name] = Outcome(d.truth["mean"], note=str(error)[:60])
     return out
 
 
