@@ -802,8 +802,9 @@ def early_notes(
     """
     notes = absent_note(without, trajectories)
     n, last = trajectories.n_debates, trajectories.n_rounds
-    short = trajectories.depth < last
-    stopped = int((trajectories.ended_early() & ~short).sum())
+    ended = trajectories.ended_early()
+    short = ended & (trajectories.depth < last)
+    stopped = int((ended & ~short).sum())
     if short.any() or stopped:
         before = f"{int(short.sum())} of {n} debates ended before round {last}, the last round of the log"
         at = f"a stopping rule ended {stopped} of {n} debates in round {last}, the last round of the log"
@@ -848,21 +849,6 @@ def _at_the_end(t: Trajectories, voted: BoolArray) -> bool:
     last = np.arange(t.n_rounds) == t.depth[:, None] - 1
     several = (t.depth > 1)[:, None]
     return bool((voted & last & several).any() and not (voted & ~last).any())
-
-
-def _ties(trajectories: Trajectories) -> str:
-    """Say how ties of votes were decided."""
-    seat = "goes to the tied answer in the lowest seat (agents in the order of their names)"
-    if trajectories.decided_by_scores is None:
-        return seat
-    kinds = {
-        1: "goes to the answer that the judge's scores prefer, and is no decision without them",
-        0: 'is no decision, or "tie" where that may be voted for',
-        -1: f"{seat}, where the log names no protocol of d3stats",
-    }
-    return ", or ".join(
-        kinds[k] for k in sorted({*np.sign(trajectories.decided_by_scores).tolist()}, reverse=True)
-    )
 
 
 def _polls_paid(
@@ -995,7 +981,7 @@ def notes_on(
     if any(tied.values()):
         worst = max(tied, key=lambda name: tied[name])
         notes.append(
-            f"A tied plurality {_ties(trajectories)}; most ties under {worst}: {tied[worst]} of {n} debates."
+            f"A tied plurality {trajectories.tie_rule()}; most ties under {worst}: {tied[worst]} of {n} debates."
         )
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
     notes += dict.fromkeys(remark for each in remarks for remark in each)

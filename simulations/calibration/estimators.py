@@ -816,7 +816,7 @@ def _ks_bound(d: Data, rng: Generator) -> Outcomes:
 def _risk(d: Data, rng: Generator) -> Outcomes:
     limit = 0.1
     found = planning.risk_controlled(
-        _trajectories(d), ["fixed:3", "fixed:2", "unanimity", "fixed:1"], max_loss=limit, rng=rng
+        _trajectories(d), ["fixed:3", "fixed:2", "unanimity", "fixed:1"], max_loss_vs_full=limit, rng=rng
     )
     loss = {"unanimity": 1 - d.truth["agreement"]} | {
         f"fixed:{k}": d.truth[f"loss fixed:{k}"] for k in (1, 2, 3)
