@@ -26,8 +26,8 @@ def setting(name: str, value: str, option: str | None = None) -> str:
 
     Examples
     --------
-    >>> setting("items", "intersection"), setting("round_number", "...", "round")
-    ('items="intersection" (--items intersection)', 'round_number=... (--round ...)')
+    >>> setting("by", "question"), setting("round_number", "...", "round")
+    ('by="question" (--by question)', 'round_number=... (--round ...)')
     """
     quoted = value if value == "..." else f'"{value}"'
     return f"{name}={quoted} (--{option or name} {value})"

@@ -33,6 +33,8 @@ from d3stats.note import MISSING_VALUES, SPELLINGS, Note
 
 __all__ = [
     "MISSING_WORDS",
+    "RIGHT",
+    "WRONG",
     "Canonical",
     "canonical",
     "canonical_text",
@@ -59,6 +61,11 @@ MISSING_WORDS = frozenset(
     }  # other programs' tables
 )
 """Texts that mean a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
+
+RIGHT = "right"
+"""The answer of a right vote in a log that records only correctness."""
+WRONG = "wrong"
+"""The answer of a wrong vote in a log that records only correctness."""
 
 _SPACES = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\t\r\x0b\x0c\x1c-\x1f]")

@@ -84,9 +84,9 @@ show(verdicts.head())
 # ## Pairs first
 #
 # All judges saw the same items, so they are compared item by item, and what makes an item hard for all judges drops out.
-# A run is a table with `item`, `vote` and `label`, and `cluster` for the question. Runs over different items are refused,
-# with the names of the items, until one asks for the intersection. Take first one verdict per pair, in the order in which
-# it happened to be shown.
+# A run is a table with `item`, `vote` and `label`, and `cluster` for the question. Items that only one
+# run has are left out, and a warning counts and names them. Take first one verdict per pair, in the order in which it
+# happened to be shown.
 
 # %%
 once = {name: rows for name, rows in verdicts[verdicts["first"]].groupby("judge", sort=False)}

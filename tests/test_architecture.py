@@ -106,17 +106,48 @@ def test_no_import_runs_upward() -> None:
     assert up == []
 
 
-def test_inputs_know_no_logs() -> None:
-    """Statistics compute on arrays and names: what reads files and columns is in `sources`."""
-    rooms = ("d3stats.log", "d3stats.sources")
+@pytest.mark.parametrize(
+    ("room", "unknown"),
+    [
+        ("d3stats.inputs", ("d3stats.log", "d3stats.sources")),
+        ("d3stats.inference", ("d3stats.log",)),
+        ("d3stats.planning", ("d3stats.log",)),
+    ],
+)
+def test_statistics_know_no_logs(room: str, unknown: tuple[str, ...]) -> None:
+    """They compute on inputs: what reads files and columns is in `sources`."""
     reads = [
         f"{name} -> {other}"
         for name, others in imports().items()
-        if name.startswith("d3stats.inputs")
+        if name.startswith(room)
         for other in others
-        if other.startswith(rooms)
+        if other.startswith(unknown)
     ]
+    assert any(name.startswith(room) for name in modules())
     assert reads == []
+
+
+def readers() -> dict[str, ast.FunctionDef]:
+    """Return the functions of inference and planning that take a source with the settings of its reading."""
+    return {
+        f"{name}.{node.name}": node
+        for name, path in modules().items()
+        if name.startswith(("d3stats.inference", "d3stats.planning"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.args.kwarg and node.args.kwarg.arg == "reading"
+    }
+
+
+def test_a_function_opens_its_source_before_it_does_anything_else_with_it() -> None:
+    """So what a source is, and how it is read, is decided in `sources` alone; checks of settings may come first."""
+    late = []
+    for name, function in readers().items():
+        source = next(each.arg for each in function.args.args if each.arg != "world")
+        named = [{x.id for x in ast.walk(line) if isinstance(x, ast.Name)} for line in function.body]
+        first = next(names for names in named if source in names)
+        late += [name] if "reading" not in first else []
+    assert len(readers()) > 20
+    assert late == []
 
 
 def test_the_contract_of_import_linter_has_the_same_order() -> None:

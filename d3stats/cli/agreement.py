@@ -18,6 +18,7 @@ from d3stats.cli.options import (
     MissingValues,
     ReadAs,
     Seed,
+    SheetName,
     Strata,
     one_format,
     paths_of,
@@ -134,6 +135,7 @@ def agreement(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     level: Level = 0.95,
     n_boot: BootOfKind = 10_000,
@@ -154,7 +156,7 @@ def agreement(
     from d3stats.inference.judges.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
-    settings |= reading(missing_values, columns, encoding, read)
+    settings |= reading(missing_values, columns, encoding, read, sheet)
     settings |= {"level": level, "n_boot": n_boot, "rng": seed}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | AgreementByLog | JuryCurve

@@ -17,6 +17,7 @@ from d3stats.cli.options import (
     MissingValues,
     ReadAs,
     Seed,
+    SheetName,
     Strata,
     checked_figure,
     one_format,
@@ -90,6 +91,7 @@ def bias(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -121,7 +123,7 @@ def bias(
     for option, its in (("--label", "verbosity"), ("--against", "self"), ("--baseline", "persona")):
         if audit != its:
             refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
-    how = reading(missing_values, columns, encoding, read)
+    how = reading(missing_values, columns, encoding, read, sheet)
     opened = open(file, **how)
     kinds = None if strata is None else item_strata(opened, strata, FIELDS)
     data = as_judgments(

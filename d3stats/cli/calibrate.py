@@ -20,6 +20,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     one_format,
     open_logs,
     reading,
@@ -72,6 +73,7 @@ def calibrate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -83,7 +85,9 @@ def calibrate(
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     if out is not None and not out.absolute().parent.is_dir():
         raise ValueError(f"the folder of --output must exist; got {str(out)!r}")
-    opened, left_out = open_logs(pilot, lenient, roles, reading(missing_values, columns, encoding, read))
+    opened, left_out = open_logs(
+        pilot, lenient, roles, reading(missing_values, columns, encoding, read, sheet)
+    )
     log = opened.trajectories()
     fit = fitted(log, world, free, seed)
     if out is not None:

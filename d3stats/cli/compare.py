@@ -19,6 +19,7 @@ from d3stats.cli.options import (
     MissingValues,
     ReadAs,
     Seed,
+    SheetName,
     Strata,
     one_format,
     paths_of,
@@ -56,14 +57,6 @@ def compare(
     names: Annotated[
         list[str] | None, typer.Option("--name", help="Name of a run; give it once per run.")
     ] = None,
-    items: Annotated[
-        str,
-        typer.Option(
-            "--items",
-            metavar="d3stats.inputs.runs:Items",
-            help="If runs have different items: refuse them, or keep the common items.",
-        ),
-    ] = "same",
     by: Annotated[
         str,
         typer.Option(
@@ -128,6 +121,7 @@ def compare(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     level: Level = 0.95,
     n_boot: BootOfKind = 10_000,
@@ -143,13 +137,13 @@ def compare(
     refuse_replicates(context, kind)
     from d3stats.inference import compare as compare_runs
 
-    settings: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing, "kind": kind}
+    settings: dict[str, Any] = {"by": by, "value": value, "missing": missing, "kind": kind}
     settings |= {"test": test, "family": family, "baseline": baseline, "margin": margin, "level": level}
     settings |= {
         "round_number": _rounds(rounds),
         "names": names,
         "strata": strata,
-        **reading(missing_values, columns, encoding, read),
+        **reading(missing_values, columns, encoding, read, sheet),
         "n_boot": n_boot,
         "rng": seed,
     }

@@ -582,8 +582,8 @@ def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, 
 
 
 def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
-    from d3stats.log.files import read_toml
     from d3stats.run.items import DebateItem
+    from d3stats.sources import read_toml
     from d3stats.worlds.base import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 

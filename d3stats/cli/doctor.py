@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from d3stats.cli.options import Columns, Encoding, Json, Logs, MissingValues, paths_of, reading
+from d3stats.cli.options import Columns, Encoding, Json, Logs, MissingValues, SheetName, paths_of, reading
 from d3stats.cli.output import prose_columns, working
 
 Fix = Annotated[
@@ -27,12 +27,13 @@ def doctor(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     as_json: Json = False,
 ) -> None:
     """Check a log or a table for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
     if overwrite and fix is None:
         raise ValueError("--overwrite must come with --fix; got --overwrite alone")
-    how = reading(missing_values, columns, encoding)
+    how = reading(missing_values, columns, encoding, None, sheet)
     if fix is not None:
         from d3stats.log.doctor import fix_log
 

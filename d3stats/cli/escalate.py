@@ -20,6 +20,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     left_out,
     one_format,
     reading,
@@ -76,6 +77,7 @@ def escalate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -86,7 +88,7 @@ def escalate(
     from d3stats.sources import open_all
 
     one_format(as_json, as_latex)
-    how = reading(missing_values, columns, encoding, read)
+    how = reading(missing_values, columns, encoding, read, sheet)
     opened = open_all((first, second), lenient=lenient, roles=roles, **how)
     logs = [each.recorded() for each in opened]
     cheap, dear = (log.trajectories for log in logs)

@@ -21,6 +21,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     one_format,
     open_logs,
     reading,
@@ -64,6 +65,7 @@ def fit(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -74,7 +76,9 @@ def fit(
 
     one_format(as_json, as_latex)
     with working("fitting"):
-        opened, left_out = open_logs(logs, lenient, roles, reading(missing_values, columns, encoding, read))
+        opened, left_out = open_logs(
+            logs, lenient, roles, reading(missing_values, columns, encoding, read, sheet)
+        )
         t = opened.trajectories()
         report = describe_rounds(
             t,

@@ -167,6 +167,9 @@ Encoding = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of text files, such as latin-1; UTF-8 by default.")
 ]
 
+SheetName = Annotated[
+    str | None, typer.Option("--sheet", help="Sheet of an Excel workbook; the first by default.")
+]
 
 ReadAs = Annotated[
     str | None,
@@ -202,12 +205,14 @@ def reading(
     columns: list[str] | None = None,
     encoding: str | None = None,
     read: str | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """Return the options for reading sources, as arguments of the library; what was not given is left out."""
     from d3stats._check import choice
 
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
     how = {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
+    how |= {} if sheet is None else {"sheet": sheet}
     return how if read is None else {**how, "read": choice("read", read, ("answer",))}
 
 
@@ -215,7 +220,9 @@ def read_as(context: Any) -> tuple[str, ...]:
     """Return the options of a command that say how files are read, as they are typed for another command."""
     given = context.params
     try:
-        how = reading(given.get("missing_values"), given.get("columns"), given.get("encoding"))
+        how = reading(
+            **{name: given.get(name) for name in ("missing_values", "columns", "encoding", "sheet")}
+        )
     except ValueError:  # the command itself refuses it
         return ()
     return reading_options(**how)

@@ -22,6 +22,7 @@ from d3stats.cli.options import (
     RoleModels,
     Roles,
     Seed,
+    SheetName,
     models_by_role,
     one_format,
     open_logs,
@@ -94,6 +95,7 @@ def plan(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -104,7 +106,7 @@ def plan(
 
     one_format(as_json, as_latex)
     with working("planning"):
-        how = reading(missing_values, columns, encoding, read)
+        how = reading(missing_values, columns, encoding, read, sheet)
         opened, left_out = open_logs(pilot, lenient, roles, how)
         log = opened.trajectories()
         paid = _dollars(prices, model, role_model or [], output_share, opened, roles)

@@ -15,6 +15,7 @@ from d3stats.cli.options import (
     Missing,
     MissingValues,
     ReadAs,
+    SheetName,
     one_format,
     paths_of,
     reading,
@@ -100,14 +101,6 @@ def power(
         bool, typer.Option("--one-sided", help="Use a one-sided test of a difference.")
     ] = False,
     level: Level = 0.95,
-    items: Annotated[
-        str,
-        typer.Option(
-            "--items",
-            metavar="d3stats.inputs.runs:Items",
-            help="With --pilot, if the runs have different items: refuse them, or keep the common items.",
-        ),
-    ] = "same",
     by: Annotated[
         str,
         typer.Option(
@@ -121,6 +114,7 @@ def power(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -130,13 +124,13 @@ def power(
     if pilot is None:
         of_runs = (
             "--level",
-            "--items",
             "--by",
             "--value",
             "--missing",
             "--missing-values",
             "--columns",
             "--encoding",
+            "--sheet",
         )
         refuse_unused(context, "must come with --pilot", *of_runs)
     if goal != "difference":
@@ -159,8 +153,8 @@ def power(
         if given:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
-        how: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing}
-        how |= reading(missing_values, columns, encoding, read)
+        how: dict[str, Any] = {"by": by, "value": value, "missing": missing}
+        how |= reading(missing_values, columns, encoding, read, sheet)
         plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
         return
@@ -222,7 +216,6 @@ def _from_pilot(
     from d3stats.inputs.runs import pair
     from d3stats.sources.runs import as_run, as_runs
 
-    items = how.pop("items")
     if margin is not None and effect is None:
         effect = 0.0
     with working("reading the pilot"):
@@ -230,7 +223,7 @@ def _from_pilot(
         if runs[0].name == runs[1].name:
             runs = [as_run(run, name=f"{run.name} ({i})") for i, run in enumerate(runs, start=1)]
         return plan_comparison(
-            pair(runs, items=items), effect, n_questions=n, margin=margin, power=chance, level=level, **common
+            pair(runs), effect, n_questions=n, margin=margin, power=chance, level=level, **common
         )
 
 

@@ -17,6 +17,7 @@ from d3stats.cli.options import (
     MissingValues,
     ReadAs,
     Seed,
+    SheetName,
     one_format,
     paths_of,
     reading,
@@ -118,6 +119,7 @@ def rationales(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -144,7 +146,7 @@ def rationales(
         "reasons": _patterns("--reasons", reasons),
     }
     settings |= {"ignore": ignore, "repeated_words": repeated_words or None, "family": family}
-    settings |= reading(missing_values, columns, encoding, read)
+    settings |= reading(missing_values, columns, encoding, read, sheet)
     found: Rationales | RationaleComparison
     with working("reading rationales"):
         if len(logs) == 1:
@@ -191,7 +193,7 @@ def _show(found: Any) -> None:
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:
     """Read names and patterns from a TOML file."""
-    from d3stats.log.files import read_toml
+    from d3stats.sources import read_toml
 
     if path is None:
         return None

@@ -22,6 +22,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     Strata,
     left_out,
     one_format,
@@ -75,6 +76,7 @@ def replay(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -88,7 +90,7 @@ def replay(
 
     one_format(as_json, as_latex)
     with working("replaying"):
-        how = reading(missing_values, columns, encoding, read)
+        how = reading(missing_values, columns, encoding, read, sheet)
         opened = open(logs, lenient=lenient, roles=roles, **how)
         kinds = None if strata is None else item_strata(opened, strata)
         opened = opened.aside(strata)

@@ -24,6 +24,7 @@ from d3stats.cli.options import (
     RoleModels,
     Roles,
     Seed,
+    SheetName,
     models_by_role,
     read_as,
     reading,
@@ -93,6 +94,7 @@ def report(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -121,7 +123,7 @@ def report(
             transcripts=transcripts,
             rng=seed,
             command=command_of(context),
-            **reading(missing_values, columns, encoding, read),
+            **reading(missing_values, columns, encoding, read, sheet),
         )
         found.to_html(out)
     size = out.stat().st_size / 1e6

@@ -20,6 +20,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     Strata,
     left_out,
     one_format,
@@ -58,6 +59,7 @@ def scores(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -70,7 +72,7 @@ def scores(
     from d3stats.planning import describe_scores
     from d3stats.sources import open
 
-    how = reading(missing_values, columns, encoding, read)
+    how = reading(missing_values, columns, encoding, read, sheet)
     people = None if human is None else _human(human)
     with working("reading scores"):
         opened = open(logs, lenient=lenient, roles=roles, **how)

@@ -20,6 +20,7 @@ from d3stats.cli.options import (
     ReadAs,
     Roles,
     Seed,
+    SheetName,
     one_format,
     open_logs,
     read_as,
@@ -97,6 +98,7 @@ def simulate(
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -119,7 +121,7 @@ def simulate(
     what: Any = study
     log = None
     if like is not None:
-        opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read))
+        opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read, sheet))
         log = opened.trajectories()
         refuse_votes_at_the_end(log)
         fit = fitted(log, world, None, seed)
@@ -143,7 +145,16 @@ def simulate(
         refuse_unused(
             context,
             "must come with --like, because a study file names its own worlds, debates and seeds",
-            *("--world", "--debates", "--role", "--missing-values", "--columns", "--encoding", "--seed"),
+            *(
+                "--world",
+                "--debates",
+                "--role",
+                "--missing-values",
+                "--columns",
+                "--encoding",
+                "--sheet",
+                "--seed",
+            ),
         )
     if as_latex:
         refuse_unused(

@@ -70,8 +70,9 @@ from d3stats.inference.reasons import (
     rationale_texts,
     rationales,
 )
+from d3stats.inputs.items import ItemMismatch
 from d3stats.inputs.ratings import Ratings
-from d3stats.inputs.runs import ItemMismatch, PairedRuns, Run, pair
+from d3stats.inputs.runs import PairedRuns, Run, pair
 from d3stats.models.beliefs import condorcet
 from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
 from d3stats.sources.ratings import as_ratings

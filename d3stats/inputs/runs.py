@@ -4,48 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
-from d3stats._words import counted, setting
-from d3stats.inputs.items import Shared, shared
+from d3stats._words import counted
+from d3stats.inputs.items import Shared, mostly_left_out, shared
 from d3stats.inputs.told import Contradiction, Told, contradictions, refuse, renamed, warned
 from d3stats.note import warning, with_words
 
-__all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "pair"]
+__all__ = ["PairedRuns", "Run", "pair"]
 
 
 Floats = NDArray[np.float64]
-
-
-class ItemMismatch(ValueError):
-    """Runs do not have the same items; `only` says which are in some run alone (run name to item names).
-
-    Parameters
-    ----------
-    message : str
-        What does not fit, and what to do.
-    only : dict of str to tuple of str
-        Items that a run alone has, by the run's name.
-
-    Examples
-    --------
-    >>> from d3stats.inference import as_run, pair
-    >>> runs = [as_run(pd.Series({"q1": 1, other: 0}), name=name) for name, other in (("A", "q2"), ("B", "q3"))]
-    >>> try:
-    ...     pair(runs)
-    ... except ItemMismatch as error:
-    ...     print(error.only)
-    {'A': ('q2',), 'B': ('q3',)}
-    """
-
-    def __init__(self, message: str, only: dict[str, tuple[str, ...]]) -> None:
-        super().__init__(message)
-        self.only = only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +98,7 @@ class PairedRuns:
     binary : bool
         Whether every value of every run is 0 or 1.
     left_out : dict of str to tuple of str
-        Items of each run that the others lack; empty with ``items="same"``.
+        Items of each run that the others lack.
     unscored : dict of str to tuple of str
         Items that each run could not score, for want of a label or of a value.
     notes : tuple of str
@@ -168,21 +140,16 @@ class PairedRuns:
         return len(self.cluster_names)
 
 
-Items = Literal["same", "intersection"]
-
-
-def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
+def pair(runs: Sequence[Run]) -> PairedRuns:
     """Return the values of several runs, matched by item.
 
-    A run that states no clusters takes those of the runs that do, and a note says so.
+    Items that not all runs have are left out, and a warning counts and names them. A run that states no clusters takes
+    those of the runs that do, and a note says so.
 
     Parameters
     ----------
     runs : sequence of Run
         At least two, with different names.
-    items : {"same", "intersection"}
-        "same" refuses runs over different items with :class:`ItemMismatch`; "intersection" keeps the items that all
-        have, and the result says which were left out.
 
     Returns
     -------
@@ -190,8 +157,10 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
 
     Raises
     ------
+    ItemMismatch
+        When runs share less than half of the items of the smallest.
     ValueError
-        When no item is common or scored by all, or an item has different clusters or labels in different runs. Also
+        When no item is scored by all, or an item has different clusters or labels in different runs. Also
         when runs are matched by debate, and a debate is about different questions.
 
     Examples
@@ -199,21 +168,17 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     >>> from d3stats.inference import as_run
     >>> a = as_run(pd.Series({"q1": 1, "q2": 0, "q3": 1}, name="A"))
     >>> b = as_run(pd.Series({"q1": 1, "q2": 1}, name="B"))
-    >>> pair([a, b], items="intersection").left_out["A"]
+    >>> pair([a, b]).left_out["A"]
     ('q3',)
     """
-    choice("items", items, ("same", "intersection"))
     if len(runs) < 2:
         raise ValueError(f"runs must be at least two; got {len(runs)}")
     names = tuple(run.name for run in runs)
     if len(set(names)) < len(names):
         raise ValueError(f"runs must have different names (pass names=, --name); got {list(names)}")
     both = shared({run.name: run.items for run in runs})
-    only, common = both.only, list(both.common)
-    if any(only.values()) and items == "same":
-        raise ItemMismatch(_mismatch(both), only)
-    if not common:
-        raise ValueError(f"runs must have items in common; got none among {[len(r) for r in runs]} items")
+    both.refuse_few("item", "run", "call an item the same in all runs (--columns item=NAME names its column)")
+    common = list(both.common)
     places = [pd.Index(run.items).get_indexer(pd.Index(common)) for run in runs]
     apart = _contradictions(runs)
     table = np.vstack([run.value[at] for run, at in zip(runs, places, strict=True)])
@@ -241,9 +206,9 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
         cluster=codes.astype(np.int64),
         cluster_names=tuple(map(str, cluster_names)),
         binary=bool(((values == 0) | (values == 1)).all()),
-        left_out=only,
+        left_out=both.only,
         unscored=unscored,
-        notes=(*dict.fromkeys(notes), *_losses(only, unscored, len(common), int(scored.sum()))),
+        notes=(*dict.fromkeys(notes), *_losses(both, unscored, int(scored.sum()))),
         repeated=bool((repeats[:, scored] > 1).any()),
     )
 
@@ -268,23 +233,12 @@ def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
     return found
 
 
-def _losses(
-    only: dict[str, tuple[str, ...]], unscored: dict[str, tuple[str, ...]], n_common: int, n_kept: int
-) -> list[str]:
-    notes = []
-    if any(only.values()):
-        notes.append(f"items that are not in all runs were left out: {Shared((), only).left_out()}")
-    if n_kept < n_common:
+def _losses(both: Shared, unscored: dict[str, tuple[str, ...]], n_kept: int) -> list[str]:
+    notes = both.notes("item", "run") if both.left_out else []
+    if n_kept < (n_common := len(both.common)):
         counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
         notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
-    total = n_common + len({item for items in only.values() for item in items})
-    if 2 * n_kept < total:
-        text = (
-            f"more than half of the items are left out ({total - n_kept} of {total}); the results "
-            f"describe only the other {n_kept}, which may be the easy ones"
-        )
-        notes.append(warning(text, "left out", n=total - n_kept))
-    return notes
+    return [*notes, *mostly_left_out(n_kept, both.total, "item")]
 
 
 def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
@@ -320,12 +274,3 @@ def _common_clusters(
     silent = [run.name for k, run in enumerate(runs) if stating and k not in stating]
     note = f"clusters are those of {runs[source].name}; none stated by {', '.join(silent)}" if silent else ""
     return owner[source], note
-
-
-def _mismatch(both: Shared) -> str:
-    n_shared = len(both.common)
-    advice = "The runs have no item in common."
-    if n_shared:
-        common = counted(n_shared, "common item")
-        advice = f"To compare on the {common}, ask for it: {setting('items', 'intersection')}."
-    return f"runs must have the same items; got {both.statement()}. {advice}"

@@ -14,13 +14,10 @@ from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 from d3stats.log.scores import side_scores
 from d3stats.polling import OF_PROTOCOL
-from d3stats.values import canonical
+from d3stats.values import RIGHT, WRONG, canonical
 
 MISSING = -1
 """The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
-
-WRONG, RIGHT = "wrong", "right"
-"""The two answers of a log that records only correctness."""
 
 BY_A_RULE = frozenset(
     (

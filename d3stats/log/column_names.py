@@ -248,7 +248,10 @@ def choice_of(columns: Any) -> dict[str, str | list[str]]:
 
 
 def reading_options(
-    missing_values: Iterable[str] | None = None, columns: Columns = None, encoding: str | None = None
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[str, ...]:
     """Return how files are read, as the options of a command that reads them alike.
 
@@ -262,7 +265,9 @@ def reading_options(
         options += ["--missing-values", ",".join(missing_values)]
     if columns and (typed := as_option(columns)) is not None:
         options += ["--columns", typed]
-    return (*options, *(["--encoding", encoding] if encoding is not None else []))
+    if encoding is not None:
+        options += ["--encoding", encoding]
+    return (*options, *(["--sheet", sheet] if sheet is not None else []))
 
 
 def command_on(name: str, *paths: Any, **how: Any) -> str:

@@ -392,18 +392,19 @@ def examine(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     log: DebateLog | None = None,
 ) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
 
-    `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`; `log` is what it made of these
-    files with ``strict=False``, so that they are not read twice.
+    `missing_values`, `columns`, `encoding` and `sheet` are those of :func:`d3stats.read_log`; `log` is what it made of
+    these files with ``strict=False``, so that they are not read twice.
 
     Parameters
     ----------
     *paths : path or glob
         As for :func:`d3stats.read_log`.
-    missing_values, columns, encoding
+    missing_values, columns, encoding, sheet
         As for :func:`d3stats.read_log`.
     log : DebateLog, optional
         What :func:`d3stats.read_log` made of these files with ``strict=False``, so that they are not read twice.
@@ -433,14 +434,14 @@ def examine(
                 missing_values=missing_values,
                 columns=columns,
                 encoding=encoding,
+                sheet=sheet,
             )
         else:
             checked = log.to_checked()
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
-    return examined(
-        files, paths, log, checked, missing_values=missing_values, columns=columns, encoding=encoding
-    )
+    options = reading_options(missing_values, columns, encoding, sheet)
+    return examined(files, paths, log, checked, options)
 
 
 def examined(
@@ -448,18 +449,13 @@ def examined(
     paths: Sequence[str | Path],
     log: DebateLog,
     checked: Checked,
-    *,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    options: tuple[str, ...] = (),
 ) -> DoctorReport:
-    """Report on files that were read into tables and into columns of the same order."""
+    """Report on files that were read into tables and into columns of the same order; `options` say how, as typed."""
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
-    return replace(
-        report, paths=tuple(map(str, paths)), options=reading_options(missing_values, columns, encoding)
-    )
+    return replace(report, paths=tuple(map(str, paths)), options=options)
 
 
 def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
@@ -758,6 +754,7 @@ def fix_log(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> FixReport:
     r"""Read a log leniently and write a copy without its defects.
 
@@ -775,7 +772,7 @@ def fix_log(
         are kept when both sides are JSON lines; tables have no columns for them.
     overwrite : bool
         Whether `dest` may exist. It may never be one of the files that are read.
-    missing_values, columns, encoding
+    missing_values, columns, encoding, sheet
         As for :func:`d3stats.read_log`.
 
     Returns
@@ -797,20 +794,19 @@ def fix_log(
     (3, 2, {'duplicate turn': 1}, 0)
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    files = find_files(paths)
+    files = find_files(paths, sheet)
+    how: dict[str, Any] = {
+        "missing_values": missing_values,
+        "columns": columns,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     target = _checked_target(Path(dest), files, overwrite)
-    log = read_log(
-        *(file.path for file in files),
-        strict=False,
-        missing_values=missing_values,
-        columns=columns,
-        encoding=encoding,
-    )
+    log = read_log(*(file.path for file in files), strict=False, **how)
     if log.turns.empty:
         raise ValueError(
             f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
-            f"({command_on('doctor', *paths, missing_values=missing_values, columns=columns, encoding=encoding)} "
-            "gives the reasons)"
+            f"({command_on('doctor', *paths, **how)} gives the reasons)"
         )
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None

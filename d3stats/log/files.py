@@ -66,6 +66,8 @@ class LogFile:
     format: Format
     inspect: bool = False
     """Whether it is a log of Inspect."""
+    sheet: str | None = None
+    """The sheet that is read of a workbook; None is the first."""
 
     @property
     def name(self) -> str:
@@ -78,8 +80,10 @@ class LogFile:
         return self.inspect or self.path.suffix == ".gz"
 
 
-def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
+def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[LogFile, ...]:
     """Resolve paths and globs (``**`` allowed), in the order given, globs sorted, each file once.
+
+    `sheet` is the one that is read of every workbook, by default the first.
 
     Raises
     ------
@@ -100,7 +104,8 @@ def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
             )
         for match in _matches(path):
             inspect = _is_inspect(match)
-            found.setdefault(match.resolve(), LogFile(match, "jsonl" if inspect else _format(match), inspect))
+            form: Format = "jsonl" if inspect else _format(match)
+            found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet))
     return tuple(found.values())
 
 

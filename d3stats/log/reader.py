@@ -929,6 +929,7 @@ def read_log(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     texts: bool = False,
 ) -> DebateLog:
     r"""Read files and globs into one log.
@@ -969,6 +970,8 @@ def read_log(
         ``{"votes": ["gpt", "claude"]}``.
     encoding : str, optional
         Encoding of tables as text; UTF-8, and UTF-16 with its mark, need none.
+    sheet : str, optional
+        The sheet that is read of a workbook; by default the first, and a note names the others.
     texts : bool
         Also read the text of each turn: the field ``text`` of a record, or the column ``text`` of a table with a row
         per turn (other names are ``rationale``, ``reasoning``, ``explanation`` and the like). From records, the
@@ -995,9 +998,8 @@ def read_log(
     0      d      1     a     A
     1      d      1     b  None
     """
-    checked = read_checked(
-        paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding, texts=texts
-    )
+    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet, "texts": texts}
+    checked = read_checked(paths, strict=strict, missing_values=missing_values, **how)
     return replace(log_of(checked), files=tuple(file.path for file in find_files(paths)))
 
 
@@ -1019,14 +1021,14 @@ def read_both(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[DebateLog, Checked]:
     """Read a log leniently into tables, in which scores are JSON texts, and into columns of the same order.
 
     For those who need both, since ``DebateLog.to_checked`` looks at every cell again.
     """
-    checked = in_order(
-        read_checked(paths, strict=False, missing_values=missing_values, columns=columns, encoding=encoding)
-    )
+    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet}
+    checked = in_order(read_checked(paths, strict=False, missing_values=missing_values, **how))
     return _log_of(checked, parsed=False), checked
 
 
@@ -1037,11 +1039,12 @@ def read_checked(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     texts: bool = False,
 ) -> Checked:
     """Read a log into columns, see :func:`read_log`."""
     words = missing_words(missing_values)
-    files = find_files(paths)
+    files = find_files(paths, sheet)
     records = together(files, [read_file(file, columns, encoding, texts) for file in files])
     checked = check(records, words)
     return checked.strictly() if strict else checked.warned()

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._check import meant
 from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
@@ -533,32 +534,37 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             message = f"a workbook must unpack to at most {_MOST_UNPACKED >> 20} MB; got {got}"
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
-        page = book.worksheets[0]
+        titles = [str(each.title) for each in book.worksheets]
+        if file.sheet is not None and file.sheet not in titles:
+            message = f"sheet must be one of {', '.join(map(repr, titles[:12]))}; got {file.sheet!r}"
+            message += meant(file.sheet, titles)
+            return Problem(file.name, None, None, message, "not a log", (), "nothing")
+        at = 0 if file.sheet is None else titles.index(file.sheet)
+        page = book.worksheets[at]
         page.reset_dimensions()  # what a file declares may be less than it holds
         lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
-        merged = _fill_merged(file, lines)
+        merged = _fill_merged(file, lines, at)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"file must be a readable Excel workbook; got {reason}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
     lines = [(i, row) for i, row in lines if any((cell_text(value) or "").strip() for value in row)]
     if not lines:
-        message = "file must hold records; got no filled cell in the first sheet"
-        if len(book.worksheets) > 1:
-            others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-            message += f", and only this sheet is read; move {others} to the front"
+        message = f"file must hold records; got no filled cell in the sheet {titles[at]!r}"
+        if len(titles) > 1 and file.sheet is None:
+            message += f", and only this sheet is read; move {', '.join(map(repr, titles[1:5]))} to the front"
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
     header = [(cell_text(name) or "").strip() for name in lines[0][1]]
     filled = [sum(bool((cell_text(value) or "").strip()) for value in row) for _, row in lines[:4]]
     if len(filled) > 1 and filled[0] == 1 < min(filled[1:]):
-        more = f"; {_first_sheet(book)}" if len(book.worksheets) > 1 else ""
+        more = f"; {_first_sheet(titles)}" if len(titles) > 1 and file.sheet is None else ""
         return _untitled(file, lines[0][0], next(filter(None, header)), more)
     width = max(k for k, name in enumerate(header) if name) + 1
     rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
     cells = [[row[k] for _, row in rows] for k in range(width)]
     notes = [f"merged cells: the value of {merged} of them holds for each of their rows"] if merged else []
-    if len(book.worksheets) > 1:
-        notes.append(_first_sheet(book))
+    if len(titles) > 1 and file.sheet is None:
+        notes.append(_first_sheet(titles))
     dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
     columns = [_of_values(each) for each in cells]
     line = np.array([i for i, _ in rows], dtype=np.int64)
@@ -584,13 +590,13 @@ def _unpacked(path: Path) -> int:
     return total
 
 
-def _first_sheet(book: Any) -> str:
-    others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-    text = f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
-    return Note(text, kind=FIRST_SHEET, about=str(book.worksheets[0].title))
+def _first_sheet(titles: list[str]) -> str:
+    others = ", ".join(map(repr, titles[1:5]))
+    text = f"the first sheet, {titles[0]!r}, was read; not read: {others}"
+    return Note(text, kind=FIRST_SHEET, about=titles[0])
 
 
-def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int:
+def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]], at_sheet: int) -> int:
     """Write what merged cells below the header say into each of their rows, and return how many there are."""
     import openpyxl
 
@@ -599,7 +605,7 @@ def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int
         if not any(b"<mergeCell " in parts.read(name) for name in pages):
             return 0
     # Only a workbook that is read as a whole knows its merged cells.
-    page = openpyxl.load_workbook(file.path, data_only=True).worksheets[0]
+    page = openpyxl.load_workbook(file.path, data_only=True).worksheets[at_sheet]
     header = next((i for i, row in lines if any(cell_text(value) for value in row)), 0)
     filled = 0
     for span in page.merged_cells.ranges:

@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, number, probability
 from d3stats._words import counted, verb
-from d3stats.inputs.items import named, shared
+from d3stats.inputs.items import mostly_left_out, shared
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import contradictions, refuse, warned
-from d3stats.note import warning
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, bill, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
@@ -65,7 +64,7 @@ def join_protocols(first: LogSource, second: LogSource, **reading: Unpack[Readin
     Parameters
     ----------
     first, second : Trajectories, or what :func:`d3stats.as_trajectories` takes
-        One debate per item in each. Debates that only one log has are left out, and a note says how many.
+        One debate per item in each. Debates that only one log has are left out, and a warning counts and names them.
     **reading : Reading
         How the source is read, see :func:`d3stats.open`.
 
@@ -211,39 +210,23 @@ def _matched(a: Trajectories, b: Trajectories) -> _Pairs:
             f"{times.max()} of question {names[times.argmax()]!r}; give debates of one item the same name in both"
         )
     keys = asked if by == "question" else called
-    places = [dict(zip(key, at.tolist(), strict=True)) for key, at in zip(keys, played, strict=True)]
-    common = [name for name in places[0] if name in places[1]]
-    sizes = f"{counted(len(a), 'debate')} and {counted(len(b), 'debate')}"
-    advice = "name the question of each debate in both logs (--columns question=NAME), once in each log"
-    if not common:
-        raise ValueError(
-            f"first and second must share debates or questions; got {sizes} without a common name; {advice}"
-        )
-    if 2 * len(common) < min(len(a), len(b)):
-        raise ValueError(
-            "first and second must be about the same items, so that at least half of the debates of the shorter log "
-            f"can be paired; got {len(common):,} pairs by {by} of {sizes}; {advice}"
-        )
-    said = "question" if by == "question" else "name of the debate"
+    places = [
+        dict(zip(map(str, key), at.tolist(), strict=True)) for key, at in zip(keys, played, strict=True)
+    ]
+    found = shared(dict(zip(("first", "second"), places, strict=True)))
+    found.refuse_few(
+        by, "log", "name the question of each debate in both logs (--columns question=NAME), once in each log"
+    )
     # Where debates are called by their questions there is nothing to choose.
     apart = any(not np.array_equal(q, d) for q, d in zip(asked, called, strict=True))
-    notes = [f"Debates were paired by {said}: {counted(len(common), 'pair')} of {sizes}."] * apart
-    most = max(len(a), len(b))
-    if 2 * len(common) < most:
-        gone = most - len(common)
-        text = (
-            f"more than half of the debates of one log are left out ({gone:,} of {most:,}); the results describe only "
-            f"the other {len(common):,}, which may be of another kind."
-        )
-        notes.append(warning(text, "left out", n=gone))
-    lost = shared({which: map(str, key) for which, key in zip(("first", "second"), keys, strict=True)}).only
+    notes = found.notes(by, "log") if apart or found.left_out else []
+    notes += mostly_left_out(len(found.common), found.total, by)
     notes += [
-        f"{counted(n - len(common), 'debate')} of the {which} protocol left out: no partner in the other log"
-        f"{' ' + named(lost[which]) if lost[which] else ''}."
-        for which, n in (("first", len(a)), ("second", len(b)))
-        if n > len(common)
+        f"{counted(n, 'debate')} of the {which} protocol left out: no round was played"
+        for which, log in (("first", a), ("second", b))
+        if (n := int((log.depth == 0).sum()))
     ]
-    return _Pairs([np.array([index[name] for name in common]) for index in places], by, notes)
+    return _Pairs([np.array([index[name] for name in found.common]) for index in places], by, notes)
 
 
 def _questions(log: Trajectories) -> NDArray[np.object_]:

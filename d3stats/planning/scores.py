@@ -20,13 +20,13 @@ from d3stats.agent import RESPONSE
 from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
 from d3stats.inference.judges.ranking import borda_count
 from d3stats.inputs.labels import StrataOf
-from d3stats.log.reader import DebateLog
-from d3stats.log.scores import scored_turns
+from d3stats.inputs.scores import CandidateScores
 from d3stats.note import UNREAD_SCORES, kind_of, with_words
 from d3stats.planning.score_gaps import score_gaps
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.scores import candidate_scores
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Trajectories
 
@@ -166,7 +166,6 @@ def describe_scores(
     kinds = None if strata is None else item_strata(opened, strata)
     opened = opened.aside(strata)
     t = opened.trajectories()
-    read = opened.log() if opened.has_records else None
     if t.scores is None or not np.isfinite(t.scores).any():
         why = "; ".join(note for note in t.notes if kind_of(note) == UNREAD_SCORES)
         raise ValueError(
@@ -191,12 +190,12 @@ def describe_scores(
     gaps, said = (None, ()) if len(t.sides) != 2 else _gaps(t, groups, level)
     notes += [note for note in said if note not in notes]
     aspects = correlations = ranks = None
-    if RESPONSE in t.sides and read is not None:
-        table = direct_scores(read)
+    if RESPONSE in t.sides and opened.has_records:
+        table = direct_scores(opened)
         notes += [note for note in table.attrs["notes"] if note not in notes]
         aspects = _aspects(table, t, groups, level)
         if human is not None:
-            correlations = aspect_correlations(read, human, level=level, rng=rng)
+            correlations = aspect_correlations(opened, human, level=level, rng=rng)
             known = {*notes, *(with_words(note, "scores: ") for note in notes)}
             notes += [note for note in correlations.notes if note not in known]
             notes += dict.fromkeys(
@@ -208,8 +207,8 @@ def describe_scores(
         raise ValueError(
             f"human must come with a log of single responses ({RESPONSE!r}); got scores of {', '.join(t.sides[:5])}"
         )
-    if len(t.sides) > 2 and read is not None:
-        ranks, told = _ranks(read)
+    if len(t.sides) > 2 and opened.has_records:
+        ranks, told = _ranks(candidate_scores(opened))
         notes += told
     return ScoreReport(
         means=_means(t, groups, level),
@@ -280,26 +279,9 @@ def _aspects(table: pd.DataFrame, t: Trajectories, groups: Rows, level: float) -
     return pd.DataFrame(rows)
 
 
-def _ranks(log: DebateLog) -> tuple[pd.DataFrame | None, list[str]]:
-    """Rank the candidates of each debate with three or more in its last scored round; return means over debates."""
-    checked = log.to_checked()
-    found = scored_turns(checked.items, checked.turns)
-    # The same turns as the means': a total over a part of the criteria is no total.
-    turns = log.turns.iloc[found.places].assign(whole=found.whole)[found.of_role]
-    last = turns[turns["round"] == turns.groupby("debate")["round"].transform("max")]
-    turns = last[last["whole"]]
-    told = []
-    if lost := len(last) - len(turns):
-        told.append(
-            f"ranks leave out {lost} of {counted(len(last), 'turn')} with scores in the last scored round, because "
-            "a candidate or a criterion is missing"
-        )
-    rows = [
-        (debate, agent, side, float(sum(points.values())) if points else np.nan)
-        for debate, agent, given in turns[["debate", "agent", "scores"]].itertuples(index=False)
-        for side, points in given.items()
-    ]
-    table = pd.DataFrame(rows, columns=["item", "agent", "candidate", "score"])
+def _ranks(scores: CandidateScores) -> tuple[pd.DataFrame | None, list[str]]:
+    """Rank the candidates of each debate with three or more; return means over debates."""
+    table, told = scores.table, list(scores.notes)
     several = table.groupby("item")["candidate"].transform("nunique") > 2
     if not several.any():
         return None, told

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
-from d3stats.log.files import read_toml
 from d3stats.planning.costs import MEASURES, as_rules, bill, can_run, outcomes
 from d3stats.planning.prices import Price
 from d3stats.polling import reads_votes
+from d3stats.sources import read_toml
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.worlds import World, from_table

@@ -122,7 +122,11 @@ def _read(kind: str, paths: Sequence[str | Path], how: Mapping[str, Any]) -> Oth
 
 
 def _typed(how: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in how.items() if name in ("missing_values", "columns", "encoding")}
+    return {
+        name: value
+        for name, value in how.items()
+        if name in ("missing_values", "columns", "encoding", "sheet")
+    }
 
 
 def _verdicts(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:

@@ -731,7 +731,6 @@ _HOW_TO_READ_COMPARISON = (
 
 def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     from d3stats.inference.comparison.compare import compare
-    from d3stats.inputs.runs import ItemMismatch
     from d3stats.plotting.intervals import plot_forest
 
     if len(sources) < 2:
@@ -743,10 +742,7 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     how: dict[str, Any] = {"names": [s.name for s in sources], "missing": settings.missing}
     how |= {"level": settings.level, "rng": settings.seed}
     try:
-        try:
-            found = compare(*runs, **how)
-        except ItemMismatch:
-            found = compare(*runs, items="intersection", **how)
+        found = compare(*runs, **how)
     except ValueError as error:
         return Part(absent=_sentence(error))
     drawn = with_short_names(found.to_frame(), "name").rename(

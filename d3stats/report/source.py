@@ -113,9 +113,10 @@ def read_sources(
 
 
 def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: Mapping[str, Any]) -> Source:
-    from d3stats.log.column_names import command_on
+    from d3stats.log.column_names import command_on, reading_options
     from d3stats.log.doctor import examined
 
+    files: Any = {k: v for k, v in reading.items() if k in ("missing_values", "columns", "encoding", "sheet")}
     how: Any = {"roles": roles, "lenient": applies(log, "lenient"), **reading}
     opened = open(log, **how)
     kind = f"an object of type {opened.name}" if opened.kind == "values" else opened.name
@@ -128,10 +129,10 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: Map
         if not len(read.items):
             raise ValueError(
                 f"a log must hold at least one debate that can be read; got none in {path}; "
-                f"{command_on('doctor', path, **reading)} gives the reasons"
+                f"{command_on('doctor', path, **files)} gives the reasons"
             )
         whole = opened.log(parsed=False, every_role=True)
-        said = examined(opened.files, opened.paths, whole, opened.checked(), **reading)
+        said = examined(opened.files, opened.paths, whole, opened.checked(), reading_options(**files))
     recorded = opened.recorded()
     path_of = opened.paths[0] if len(opened.paths) == 1 else None
     return Source(name, kind, opened, recorded.trajectories, path_of, read, recorded, said, roles)

@@ -25,8 +25,9 @@ from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, iter_records
-from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.sheets import Sheet, mapping_sheet
 from d3stats.note import unread, warning
+from d3stats.sources import open
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -983,7 +984,7 @@ def _found(
 ) -> Read:
     """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
     if hasattr(source, "columns"):
-        sheet = frame_sheet(source, "the table")
+        sheet = open(source).sheet()
         sheet = replace(sheet, line=sheet.line - 1)
         return _of_sheet(sheet, "the table", "row", ties, limit, columns)
     if not isinstance(source, (str, Path)):
@@ -1047,9 +1048,7 @@ def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
         except ValueError as error:
             raise ValueError(f"source must end in .json or as a log does: {error}") from None
         if file.format != "jsonl":
-            sheet = open_sheet(file, encoding)
-            if isinstance(sheet, Problem) or sheet.problems:
-                raise _refusal([sheet] if isinstance(sheet, Problem) else sheet.problems)
+            sheet = open(path, encoding=encoding).sheet()
             return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
         whole = unusable(file)
         rows, problems = ([], [whole]) if whole else flat_rows(file)

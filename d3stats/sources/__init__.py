@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from d3stats.log.column_names import Columns as Columns
+from d3stats.log.files import read_toml as read_toml
 from d3stats.sources.opened import LogSource as LogSource
 from d3stats.sources.opened import Opened as Opened
 from d3stats.sources.opened import Reading as Reading

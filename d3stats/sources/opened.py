@@ -62,6 +62,8 @@ class Reading(TypedDict, total=False):
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps every word.
     encoding : str
         Encoding of text files; UTF-8, and UTF-16 with its mark, need none.
+    sheet : str
+        The sheet of a workbook; by default the first, and a note names the others.
     roles : iterable of str
         Only the turns of these roles.
     lenient : bool
@@ -80,6 +82,7 @@ class Reading(TypedDict, total=False):
     columns: Columns
     missing_values: Iterable[str] | None
     encoding: str | None
+    sheet: str | None
     roles: Iterable[str] | None
     lenient: bool
     read: Read | None
@@ -91,7 +94,7 @@ _APPLY = {
     "log": ("roles",),
     "arrays": ("missing_values",),
 }
-"""What of a reading can be applied to each kind of source; files take all."""
+"""What of a reading can be applied to each kind of source; files take all, and a sheet if they are workbooks."""
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +153,7 @@ class Opened:
     @cached_property
     def files(self) -> tuple[LogFile, ...]:
         """The files, each once."""
-        return find_files(self.paths) if self.paths else ()
+        return find_files(self.paths, self.reading.get("sheet")) if self.paths else ()
 
     @cached_property
     def frame(self) -> pd.DataFrame | None:
@@ -394,7 +397,7 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
         :meth:`Trajectories.concat`. An array holds votes, shape (debates, rounds, seats); a mapping holds the arguments
         of :meth:`Trajectories.from_arrays`.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
 
     Returns
     -------
@@ -498,7 +501,9 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
     """Return what a source is, and which arguments of a reading apply to it."""
     several = isinstance(source, (list, tuple)) and len(source) > 0
     if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
-        return "files", _APPLY["records"]
+        paths = source if several else [source]
+        books = any(str(path).lower().endswith(".xlsx") for path in paths)
+        return "files", (*_APPLY["records"], *(["sheet"] if books else []))
     if is_frame(source) or (
         several and (all(map(is_frame, source)) or all(isinstance(one, Mapping) for one in source))
     ):
@@ -665,7 +670,7 @@ def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectori
     source : what :func:`d3stats.open` takes
         Debates.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, roles, lenient``.
+        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
 
     Returns
     -------

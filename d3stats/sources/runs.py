@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any, Literal, Unpack, get_type_hints
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.runs import Run
@@ -26,11 +29,12 @@ from d3stats.sources.run_tables import (
     items_of,
     missing_as_wrong,
 )
+from d3stats.sources.strata import strata_or_none
 from d3stats.sources.tables import blank_clusters
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical
 
-__all__ = ["UNNAMED", "as_run", "as_runs"]
+__all__ = ["UNNAMED", "as_run", "as_runs", "named_runs"]
 
 Floats = NDArray[np.float64]
 
@@ -171,8 +175,67 @@ def as_runs(
     rounds = [None] * len(sources) if round_numbers is None else round_numbers
     how: Any = {name: reading.pop(name) for name in get_type_hints(Reading) if name in reading}
     return [
-        as_run(source if isinstance(source, Run) else opened, round_number=round_number, **reading)
-        for source, opened, round_number in zip(sources, open_all(sources, **how), rounds, strict=True)
+        as_run(opened, round_number=round_number, **reading)
+        for opened, round_number in zip(open_all(sources, **how), rounds, strict=True)
+    ]
+
+
+def named_runs(
+    sources: Sequence[Any],
+    *,
+    names: Sequence[str] | None = None,
+    round_number: int | Sequence[int | None] | None = None,
+    strata: StrataOf = None,
+    value: str | None = None,
+    by: ItemIs = "question",
+    missing: Missing = "exclude",
+    **reading: Unpack[Reading],
+) -> tuple[list[Run], list[ItemStrata | NoSuchStrata]]:
+    """Return several runs under different names and, where `strata` are asked for, those of each run.
+
+    Settings are those of :func:`as_run`; `round_number` is one for all or one per run.
+    """
+    opened = open_all(sources, **reading)
+    kinds: list[ItemStrata | NoSuchStrata] = []
+    if strata is not None:
+        kinds = [strata_or_none(one, strata, fields_of(value)) for one in opened]
+        opened = [
+            one.aside(strata) if isinstance(kind_of, ItemStrata) else one
+            for one, kind_of in zip(opened, kinds, strict=True)
+        ]
+    rounds = _rounds(round_number, len(opened))
+    runs = [
+        as_run(one, value=value, by=by, round_number=number, missing=missing)
+        for one, number in zip(opened, rounds, strict=True)
+    ]
+    # A file is called what it is called, also "run".
+    return _named(runs, names, [one.stem is not None for one in opened]), kinds
+
+
+def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None]:
+    if given is None or isinstance(given, int):
+        return [given] * n
+    rounds = list(given)
+    if len(rounds) != n:
+        raise ValueError(f"round_number must be one round, or one per run ({n}); got {len(rounds)}")
+    return rounds
+
+
+def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
+    """Name runs as asked; by default unnamed ones and those of one name get letters."""
+    if names is not None:
+        if len(names) != len(runs):
+            raise ValueError(f"names must be one per run ({len(runs)}); got {len(names)}")
+        return [replace(run, name=str(name)) for run, name in zip(runs, names, strict=True)]
+    times = Counter(run.name for run in runs)
+    letters = [ascii_uppercase[k] if k < 26 else f"run {k + 1}" for k in range(len(runs))]
+    return [
+        replace(run, name=letter)
+        if run.name == UNNAMED and not file
+        else replace(run, name=f"{run.name} ({letter})")
+        if times[run.name] > 1
+        else run
+        for run, letter, file in zip(runs, letters, files, strict=True)
     ]
 
 

@@ -23,6 +23,7 @@ from d3stats.log.column_names import (
     plain,
     renamed,
     resolve,
+    to_choose,
     two_models,
 )
 from d3stats.log.files import as_frame
@@ -36,11 +37,13 @@ __all__ = [
     "TableFile",
     "blank_clusters",
     "cells_of",
+    "chosen_columns",
     "frame_with_points",
     "one_frame",
     "question_clusters",
     "sound",
     "table_of_sheet",
+    "to_choose",
     "unread_note",
     "with_parts",
 ]
@@ -233,6 +236,22 @@ def _cells_of(sheet: Sheet) -> pd.DataFrame:
         for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
     return pd.DataFrame(cells, columns=list(cells))
+
+
+def chosen_columns(names: Iterable[Any], fields: Sequence[str], columns: Columns) -> dict[str, str]:
+    """Return the one column that the user chose for each of `fields`; no other name of a field is looked for."""
+    if columns is None:
+        return {}
+    found = resolve(names, fields, columns=columns, aliases=False)
+    chosen: dict[str, str] = {}
+    for field_ in found.chosen:
+        several = found.columns[field_]
+        if len(several) > 1:
+            raise ValueError(
+                f"columns must choose one column for {field_}; got {' and '.join(map(repr, several))}"
+            )
+        chosen[field_] = several[0]
+    return chosen
 
 
 def _lines_of(sheets: Sequence[Sheet]) -> Lines:

@@ -14,7 +14,6 @@ from d3stats._check import choice
 from d3stats._words import setting
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
-from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
@@ -22,7 +21,7 @@ from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import as_of_answers, order_of_swaps
 from d3stats.sources.tables import Fields, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.values import canonical
+from d3stats.values import RIGHT, WRONG, canonical
 
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog

@@ -103,7 +103,6 @@ def test_identical_runs_are_told_so(runs: list[str]) -> None:
     [
         (["--kind", "wald"], "kind must be one of"),
         (["--family", "none"], "family must be one of"),
-        (["--items", "union"], "items must be one of"),
         (["--json", "--latex"], "only one of --json and --latex may be given; got both"),
         (["--round", "first"], "--round must be a round or 'last'; got 'first'"),
         (["--name", "one"], "names must be one per run (2); got 1"),
@@ -119,16 +118,18 @@ def test_what_cannot_be_done_is_said_in_one_line(runs: list[str], extra: list[st
     assert len(text.splitlines()) == 1
 
 
-def test_one_run_or_other_items_are_refused(runs: list[str], tmp_path: Path) -> None:
+def test_one_run_or_too_few_common_items_are_refused(runs: list[str], tmp_path: Path) -> None:
     assert run(runs[0])[0] == 1
     short = tmp_path / "short.csv"
     pd.read_csv(runs[1]).iloc[:80].to_csv(short, index=False)
     code, text = run(runs[0], str(short))
-    assert code == 1
-    assert "10 only in a ('80'" in text
-    code, text = run(runs[0], str(short), "--items", "intersection")
     assert code == 0
     assert "80 items" in " ".join(text.split())
+    assert "paired by item: 80 are in both runs; left out are 10 of a ('80'" in " ".join(text.split())
+    pd.read_csv(runs[1]).assign(item=[f"x{k}" for k in range(90)]).to_csv(short, index=False)
+    code, text = run(runs[0], str(short))
+    assert code == 1
+    assert "got none of 90" in text
 
 
 def written(path: Path, correct: list[int | None]) -> str:
@@ -203,10 +204,10 @@ def test_one_of_anything_is_in_the_singular(tmp_path: Path) -> None:
 
 def test_messages_name_options_of_the_command(runs: list[str], tmp_path: Path) -> None:
     short = tmp_path / "short.csv"
-    pd.read_csv(runs[1]).iloc[:80].to_csv(short, index=False)
+    pd.read_csv(runs[1]).assign(item="x").iloc[:1].to_csv(short, index=False)
     code, text = run(runs[0], str(short))
     assert code == 1
-    assert "(--items intersection)" in text
+    assert "(--columns item=NAME" in text
     code, text = run(*runs[:2], "--name", "x", "--name", "x")
     assert (code, "(pass names=, --name)" in text) == (1, True)
 

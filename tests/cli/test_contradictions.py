@@ -105,7 +105,6 @@ ONE_LOG = {
 TWO_LOGS = {
     "compare": "compare {one} {two}",
     "compare --by debate": "compare {one} {two} --by debate",
-    "compare --items": "compare {one} {two} --items intersection",
     "report": "report {one} {two} -o {page} --n-boot 20 --transcripts 0",
     "escalate": "escalate {one} {two} --n-boot 20 --max-loss 0.5",
     "rationales": "rationales {one} {two} --name one --name two",
@@ -116,15 +115,19 @@ ABOUT = {
     # Thresholds of gaps use no category, and the array view that escalate reads has none.
     ("escalate", "other categories"): "Play the second protocol always",
     ("rationales", "questions in one log"): "paired by question: 38 are in both logs; left out are 2 of one",
-    ("escalate", "questions in one log"): "4 debates of the first protocol left out",
-    ("report", "questions in one log"): "items that are not in all runs were left out: 2 of one",
-    ("compare", "questions in one log"): "runs must have the same items; got 2 only in one ('q00', 'q03')",
-    ("compare --by debate", "questions in one log"): "runs must have the same items; got 4 only in one",
-    ("compare --items", "questions in one log"): "items that are not in all runs were left out: 2 of one",
+    ("escalate", "questions in one log"): "paired by debate: 76 are in both logs; left out are 4 of first",
+    ("report", "questions in one log"): "paired by item: 38 are in both runs; left out are 2 of one",
+    (
+        "compare",
+        "questions in one log",
+    ): "paired by item: 38 are in both runs; left out are 2 of one ('q00', 'q03')",
+    (
+        "compare --by debate",
+        "questions in one log",
+    ): "paired by item: 76 are in both runs; left out are 4 of one",
     ("compare", "no labels in one log"): "a run must have labels, which tell the right verdicts; got none in",
     ("compare", "some labels in one log"): "2 of 40 items left out as not scored: 2 by two",
     ("compare --by debate", "some labels in one log"): "4 of 80 items left out as not scored: 4 by two",
-    ("compare --items", "some labels in one log"): "2 of 40 items left out as not scored: 2 by two",
     **{
         (command, f"{many} labels in one log"): f"two has no label on {n} of 40 questions"
         for command in ("report", "escalate", "rationales")
@@ -134,13 +137,9 @@ ABOUT = {
 """What is said in a command's own words."""
 
 MUST_REFUSE = {
-    *(
-        (command, "other labels")
-        for command in ("compare", "compare --by debate", "compare --items", "escalate")
-    ),
+    *((command, "other labels") for command in ("compare", "compare --by debate", "escalate")),
     *((command, "debates of other questions") for command in ("compare --by debate", "escalate")),
-    *((command, "questions in one log") for command in ("compare", "compare --by debate")),
-    *((command, "no labels in one log") for command in ("compare", "compare --by debate", "compare --items")),
+    *((command, "no labels in one log") for command in ("compare", "compare --by debate")),
 }
 """Where numbers would mean nothing: an error, and no table."""
 

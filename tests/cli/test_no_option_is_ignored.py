@@ -27,7 +27,7 @@ MODES: dict[str, list[str]] = {
         "compare log.csv other.csv",
         "compare log.csv other.csv --kind percentile --n-boot 50 --margin 0.1 --strata kind",
         "compare run_one.csv run_two.csv run_three.csv",
-        "compare short.csv run_two.csv --items intersection",
+        "compare short.csv run_two.csv",
     ],
     "agreement": [
         "agreement log.csv",
@@ -51,7 +51,7 @@ MODES: dict[str, list[str]] = {
         "power --n 300 --goal equivalence --margin 0.1 --discordance 0.2",
         "power --pilot log.csv,other.csv --effect 0.1",
         "power --pilot run_one.csv,run_two.csv --n 100",
-        "power --pilot short.csv,run_two.csv --n 100 --items intersection",
+        "power --pilot short.csv,run_two.csv --n 100",
     ],
     "calibrate": ["calibrate log.csv --world voter"],
 }
@@ -80,7 +80,6 @@ CHANGES: dict[str, list[str]] = {
     ],
     "compare": [
         *(
-            "--items same",
             "--by debate",
             "--value votes",
             "--round 1",
@@ -185,7 +184,6 @@ CHANGES: dict[str, list[str]] = {
             "--alpha 0.01",
             "--one-sided",
             "--level 0.5",
-            "--items same",
         ),
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
         "--encoding utf-16",
@@ -198,6 +196,7 @@ ELSEWHERE = {
     "--json", "--latex", "--figure", "--output", "--overwrite", "--csv", "--table",  # where and how results are written
     "--workers", "--scheduler",  # where a study is computed; the numbers must not change
     "--lenient", "--role", "--missing-values", "--columns", "--encoding",  # how every mode reads: test_reading_options
+    "--sheet",  # of workbooks: test_reading_options
     "--read",  # tests/sources/test_stated_answers.py
     "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
 }  # fmt: skip
@@ -209,10 +208,9 @@ NOTHING_TO_CHANGE = {
                "agreement ratings", "bias", "rationales"],
     # A row of a table is an item; the help says "in a log".
     "--by": ["compare run_one", "compare short", "power --pilot short", "agreement ratings", "power --pilot run_one"],
-    # These inputs have nothing missing, or the same items.
+    # These inputs have nothing missing.
     "--missing": ["compare run_one", "power --pilot run_one"],
     "--missing-values": ["power --pilot run_one", "power --pilot short"],
-    "--items": ["compare log.csv", "compare run_one", "power --pilot log.csv", "power --pilot run_one"],
     # One pair has nothing to adjust for.
     "--family": ["compare log.csv other.csv", "compare short", "rationales said"],
     # Too few questions changed to decide anything about a margin, as a note says.

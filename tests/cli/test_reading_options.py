@@ -11,8 +11,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import d3stats
 from d3stats.cli import app
 from d3stats.cli.options import reading
+from d3stats.inference import as_run
 
 READS = (
     *("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show", "calibrate"),
@@ -82,6 +84,51 @@ def test_tables_with_own_names_in_another_encoding_give_the_same_comparison(runs
     assert "encoding" in refused.output
     missing = run("compare", *runs, "--columns", "item=qidd", "--encoding", "latin-1")
     assert "did you mean 'qid'?" in " ".join(missing.output.split())
+
+
+def test_the_chosen_sheet_of_a_workbook_is_read(tmp_path: Path) -> None:
+    """Every command that reads votes as --read says takes --sheet; without it the first sheet is read, and said."""
+    right = np.arange(20) % 3 > 0
+    item = [f"q{k}" for k in range(20)]
+    table = pd.DataFrame({"item": item, "correct": right.astype(int)})
+    with pd.ExcelWriter(tmp_path / "runs.xlsx") as book:
+        table.to_excel(book, sheet_name="old", index=False)
+        table.assign(correct=1 - table["correct"]).to_excel(book, sheet_name="new", index=False)
+    old, new = (as_run(tmp_path / "runs.xlsx", sheet=sheet).value for sheet in ("old", "new"))
+    assert (old.tolist(), new.tolist()) == (right.astype(float).tolist(), (1.0 - right).tolist())
+    assert as_run(tmp_path / "runs.xlsx").value.tolist() == old.tolist()
+    table.to_csv(tmp_path / "run.csv", index=False)
+    done = run("compare", str(tmp_path / "run.csv"), str(tmp_path / "runs.xlsx"), "--sheet", "new", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["differences"][0]["difference"]["value"] == pytest.approx(
+        np.mean(new - old)
+    )
+    for words, said in (
+        (
+            ("runs.xlsx", "run.csv", "--sheet", "neu"),
+            "sheet must be one of 'old', 'new'; got 'neu'; did you mean 'new'?",
+        ),
+        (("run.csv", "run.csv", "--sheet", "new"), "sheet must be left out for files"),
+    ):
+        paths = [str(tmp_path / word) if "." in word else word for word in words]
+        assert said in " ".join(run("compare", *paths).output.split())
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    takes = {name: {o for p in command.params for o in p.opts} for name, command in commands.items()}
+    assert {
+        name for name, options in takes.items() if "--read" in options and "--sheet" not in options
+    } == set()
+
+
+def test_the_doctor_examines_the_chosen_sheet(tmp_path: Path) -> None:
+    table = pd.DataFrame({"debate": ["d", "d"], "round": 1, "agent": ["a", "b"], "vote": "A", "label": "A"})
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        table.to_excel(book, sheet_name="one", index=False)
+        pd.concat([table, table]).to_excel(book, sheet_name="twice", index=False)
+    path = str(tmp_path / "t.xlsx")
+    assert [
+        run("doctor", path, *more).exit_code for more in ((), ("--sheet", "one"), ("--sheet", "twice"))
+    ] == [0, 0, 2]
+    assert len(d3stats.open(path, sheet="one").trajectories()) == 1
 
 
 def test_a_pilot_is_two_files_with_a_space_or_a_comma(runs: list[str]) -> None:

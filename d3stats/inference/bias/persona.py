@@ -39,12 +39,12 @@ from d3stats.inference.bias.audit import Audit, by_kind, clustered_rate
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import ONE_JUDGE, Judgments, Votes, one_judge
-from d3stats.log.arrays import RIGHT, WRONG
 from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import as_judgments
 from d3stats.trajectories import MISSING, Missing
+from d3stats.values import RIGHT, WRONG
 
 __all__ = [
     "AGREEMENT",

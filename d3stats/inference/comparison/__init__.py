@@ -18,8 +18,9 @@ from d3stats.inference.comparison.power import (
     sample_size,
 )
 from d3stats.inference.comparison.strata import EqualityTest, Strata, by_stratum, strata_tables, stratify
+from d3stats.inputs.items import ItemMismatch
 from d3stats.inputs.labels import Labels
-from d3stats.inputs.runs import ItemMismatch, PairedRuns, Run, pair
+from d3stats.inputs.runs import PairedRuns, Run, pair
 from d3stats.sources.runs import as_run, as_runs
 
 __all__ = [

@@ -5,11 +5,9 @@ The unit is the item, the unit of resampling the cluster (the question).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
@@ -25,13 +23,11 @@ from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
-from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
-from d3stats.inputs.runs import Items, PairedRuns, Run, pair
+from d3stats.inputs.labels import Labels, StrataOf, strata_of_runs
+from d3stats.inputs.runs import PairedRuns, pair
 from d3stats.result import Result, json_value
-from d3stats.sources import Reading, open_all
-from d3stats.sources.run_tables import fields_of
-from d3stats.sources.runs import UNNAMED, as_runs
-from d3stats.sources.strata import strata_or_none
+from d3stats.sources import Reading
+from d3stats.sources.runs import named_runs
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
@@ -266,7 +262,6 @@ def compare(
     b: Any,
     *more: Any,
     names: Sequence[str] | None = None,
-    items: Items = "same",
     value: str | None = None,
     by: Literal["question", "debate"] = "question",
     round_number: int | Sequence[int | None] | None = None,
@@ -293,8 +288,6 @@ def compare(
         Runs, as :func:`~d3stats.inference.as_run` reads them. The first is the reference.
     names : sequence of str, optional
         One per run; by default the runs' own, or letters.
-    items : {"same", "intersection"}
-        Refuse runs over different items, or compare on the items that all have.
     value, by, missing
         How runs are read, as for :func:`~d3stats.inference.as_run`: `value` names a table's column of
         values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
@@ -334,7 +327,8 @@ def compare(
     Raises
     ------
     ItemMismatch
-        When runs have different items and `items` is "same"; it names them.
+        When runs share less than half of the items of the smallest; it names the others. Else items that not all runs
+        have are left out, and a warning counts and names them.
     ValueError
         When no item is scored by all runs, or a setting is none of those above.
 
@@ -360,22 +354,18 @@ def compare(
     choice("family", family, FAMILIES)
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
-    sources = (a, b, *more)
-    opened = open_all(sources, **reading)
-    kinds: list[ItemStrata | NoSuchStrata] = []
-    if strata is not None:
-        kinds = [strata_or_none(one, strata, fields_of(value)) for one in opened]
-        opened = [
-            one.aside(strata) if isinstance(kind_of, ItemStrata) else one
-            for one, kind_of in zip(opened, kinds, strict=True)
-        ]
-    each_round = _rounds(round_number, len(sources))
-    runs = as_runs(opened, each_round, value=value, by=by, missing=missing)
-    # A file is called what it is called, also "run".
-    files = [one.stem is not None for one in opened]
-    runs = _named(runs, names, files)
+    runs, kinds = named_runs(
+        (a, b, *more),
+        names=names,
+        round_number=round_number,
+        strata=strata,
+        value=value,
+        by=by,
+        missing=missing,
+        **reading,
+    )
     choice("weights", weights, get_args(Weights))
-    paired = pair(runs, items=items)
+    paired = pair(runs)
     labels = None
     if kinds:
         level_of: Any = "cluster" if by == "question" else "debate"
@@ -507,30 +497,3 @@ def _pairs(names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]
         return list(combinations(range(len(names)), 2))
     at = names.index(choice("baseline", baseline, names))
     return [(at, k) for k in range(len(names)) if k != at]
-
-
-def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None]:
-    if given is None or isinstance(given, int):
-        return [given] * n
-    rounds = list(given)
-    if len(rounds) != n:
-        raise ValueError(f"round_number must be one round, or one per run ({n}); got {len(rounds)}")
-    return rounds
-
-
-def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
-    """Name runs as asked; by default unnamed ones and those of one name get letters."""
-    if names is not None:
-        if len(names) != len(runs):
-            raise ValueError(f"names must be one per run ({len(runs)}); got {len(names)}")
-        return [replace(run, name=str(name)) for run, name in zip(runs, names, strict=True)]
-    times = Counter(run.name for run in runs)
-    letters = [ascii_uppercase[k] if k < 26 else f"run {k + 1}" for k in range(len(runs))]
-    return [
-        replace(run, name=letter)
-        if run.name == UNNAMED and not file
-        else replace(run, name=f"{run.name} ({letter})")
-        if times[run.name] > 1
-        else run
-        for run, letter, file in zip(runs, letters, files, strict=True)
-    ]

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
-from d3stats._check import RngLike, as_rng, choice, integer, meant
+from d3stats._check import RngLike, as_rng, choice, meant
 from d3stats._words import counted
 from d3stats.agent import RESPONSE
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.judges.correlation import CorrelationKind, Method, correlation
-from d3stats.log.doctor import scales_beside
-from d3stats.log.reader import DebateLog
-from d3stats.log.scores import scored_turns
+from d3stats.inputs.scores import SingleScores
 from d3stats.note import with_words
 from d3stats.result import EstimatesResult
-from d3stats.sources import Reading, open
+from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.scores import single_scores
 from d3stats.values import canonical
 
 __all__ = ["AspectCorrelations", "aspect_correlations", "direct_scores"]
@@ -87,86 +85,49 @@ def direct_scores(
     >>> direct_scores(path).columns.tolist()
     ['debate', 'question', 'cluster', 'agents', 'coherence', 'naturalness']
     """
-    single = _SingleScores.of(open(log, **reading).log(), side, round)
-    return single.averaged(checked=single.check(scale))
+    single = single_scores(open(log, **reading), side, round)
+    return _averaged(single, checked=_checked(single, scale))
 
 
-@dataclass(frozen=True)
-class _SingleScores:
-    """The scores that each agent gave in one round: a row per turn, a column per aspect."""
+def _checked(single: SingleScores, scale: Scale | None) -> bool:
+    """Refuse a score that does not lie on the scale: the given one, or each role's own where it is known.
 
-    log: DebateLog
-    side: str
-    scores: pd.DataFrame
-    debate: pd.Series[Any]
-    role: pd.Series[Any]
-    scales: Mapping[str, tuple[float, float]]
-    notes: tuple[str, ...] = ()
+    Returns whether all scores were checked.
+    """
+    if scale is not None:
+        _on_scale("scores", single.scores, scale, single.debate)
+        return True
+    for role in single.role.dropna().unique():
+        if role in single.scales:
+            of_role = single.role == role
+            _on_scale("scores", single.scores[of_role], single.scales[role], single.debate[of_role])
+    return bool(single.role.isin(list(single.scales)).all())
 
-    @classmethod
-    def of(cls, log: DebateLog, side: str, round: int | None) -> _SingleScores:
-        scales = scales_beside(log.files)
-        if round is not None:
-            round = integer("round", round, minimum=1)
-        turns = log.turns
-        asked = turns[[isinstance(given, Mapping) and side in given for given in turns["scores"]]]
-        if asked.empty:
-            raise ValueError(f"log must hold scores of {side!r}; got none in {counted(len(turns), 'turn')}")
-        notes: tuple[str, ...] = ()
-        if len(asked["role"].unique()) > 1:
-            checked = log.to_checked()
-            found = scored_turns(checked.items, checked.turns)
-            asked, notes = asked[asked.index.isin(turns.index[found.places[found.of_role]])], found.role_notes
-            if asked.empty:
-                raise ValueError(
-                    f"log must hold scores of {side!r} by a role that counts; got none ({notes[0]})"
-                )
-        last = asked.groupby("debate")["round"].transform("max") if round is None else round
-        asked = asked[asked["round"] == last]
-        if asked.empty:
-            raise ValueError(f"round must be one in which {side!r} was scored; got round={round}")
-        scores = pd.DataFrame([given[side] for given in asked["scores"]], index=asked.index, dtype=float)
-        return cls(log, side, scores, asked["debate"], asked["role"], scales, notes)
 
-    def check(self, scale: Scale | None) -> bool:
-        """Refuse a score that does not lie on the scale: the given one, or each role's own where it is known.
-
-        Returns whether all scores were checked.
-        """
-        if scale is not None:
-            _on_scale("scores", self.scores, scale, self.debate)
-            return True
-        for role in self.role.dropna().unique():
-            if role in self.scales:
-                of_role = self.role == role
-                _on_scale("scores", self.scores[of_role], self.scales[role], self.debate[of_role])
-        return bool(self.role.isin(list(self.scales)).all())
-
-    def averaged(self, *, checked: bool) -> pd.DataFrame:
-        """Return the mean over agents by debate, with notes on what is missing and on what was not checked."""
-        rows, every = self.scores, self.log.items
-        found = rows.groupby(self.debate).mean()
-        found.insert(0, "agents", self.debate.groupby(self.debate).size())
-        items = every.set_index("debate")[["question", "cluster"]]
-        table = items.join(found, how="inner").rename_axis("debate").reset_index()
-        table["cluster"] = table["cluster"].fillna(table["question"])
-        notes = list(self.notes)
-        if lost := len(every) - len(table):
-            notes.append(f"{lost} of {counted(len(every), 'debate')} left out: no scores of {self.side!r}")
-        absent = {name: n for name, n in rows.isna().sum().items() if n}
-        if absent:
-            notes.append(
-                f"{sum(absent.values())} of {counted(rows.size, 'score')} of single agents missing, and the means are "
-                f"those of the others: {', '.join(f'{name} {n}' for name, n in absent.items())}"
-            )
-        if not checked and rows.notna().to_numpy().any():
-            low, high = (float(edge(rows.to_numpy())) for edge in (np.nanmin, np.nanmax))
-            notes.append(
-                "no single score was checked, because no scale was given (scale=); they go from "
-                f"{low:g} to {high:g}"
-            )
-        table.attrs["notes"] = tuple(notes)
-        return table
+def _averaged(single: SingleScores, *, checked: bool) -> pd.DataFrame:
+    """Return the mean over agents by debate, with notes on what is missing and on what was not checked."""
+    rows, every = single.scores, single.debates
+    found = rows.groupby(single.debate).mean()
+    found.insert(0, "agents", single.debate.groupby(single.debate).size())
+    table = every.set_index("debate").join(found, how="inner").rename_axis("debate").reset_index()
+    table["cluster"] = table["cluster"].fillna(table["question"])
+    notes = list(single.notes)
+    if lost := len(every) - len(table):
+        notes.append(f"{lost} of {counted(len(every), 'debate')} left out: no scores of {single.side!r}")
+    absent = {name: n for name, n in rows.isna().sum().items() if n}
+    if absent:
+        notes.append(
+            f"{sum(absent.values())} of {counted(rows.size, 'score')} of single agents missing, and the means are "
+            f"those of the others: {', '.join(f'{name} {n}' for name, n in absent.items())}"
+        )
+    if not checked and rows.notna().to_numpy().any():
+        low, high = (float(edge(rows.to_numpy())) for edge in (np.nanmin, np.nanmax))
+        notes.append(
+            "no single score was checked, because no scale was given (scale=); they go from "
+            f"{low:g} to {high:g}"
+        )
+    table.attrs["notes"] = tuple(notes)
+    return table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +183,7 @@ class AspectCorrelations(EstimatesResult):
 
 
 def aspect_correlations(
-    scores: pd.DataFrame | str | Path | DebateLog,
+    scores: pd.DataFrame | LogSource,
     human: pd.DataFrame,
     *,
     aspects: Sequence[str] | None = None,
@@ -242,7 +203,7 @@ def aspect_correlations(
 
     Parameters
     ----------
-    scores : DataFrame, path or DebateLog
+    scores : DataFrame, or what :func:`d3stats.open` takes
         A table as :func:`direct_scores` returns it, or a log of which it is made.
     human : DataFrame
         One row per response: the column `on` and a column per aspect, the mean of the people's scores.
@@ -279,12 +240,12 @@ def aspect_correlations(
     ...
     ValueError: scores must lie on the scale from 1 to 3; got 9 for coherence of 'f'
     """
-    single: _SingleScores | None = None
+    single: SingleScores | None = None
     if isinstance(scores, pd.DataFrame):
         table = scores
     else:
-        single = _SingleScores.of(open(scores).log(), RESPONSE, None)
-        table = single.averaged(checked=single.check(scale) if scale is None else True)
+        single = single_scores(open(scores), RESPONSE)
+        table = _averaged(single, checked=_checked(single, scale) if scale is None else True)
     of_table = tuple(table.attrs.get("notes", ()))
     wanted: list[Method] = list(methods)
     for method in wanted:

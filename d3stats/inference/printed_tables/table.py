@@ -46,10 +46,9 @@ from d3stats.inference.printed_tables.significance import (
     implied_df,
     t_range,
 )
-from d3stats.log.column_names import Columns, resolve, to_choose
 from d3stats.result import Result
-from d3stats.sources import open
-from d3stats.sources.tables import cells_of
+from d3stats.sources import Columns, open
+from d3stats.sources.tables import cells_of, chosen_columns, to_choose
 
 __all__ = [
     "CHECKS",
@@ -894,18 +893,11 @@ def audit_table(
 
 def _own_names(heads: Iterable[object], columns: Columns) -> dict[object, str]:
     """Return the heads by which the columns that the user chose are read; a percent sign of a head stays."""
-    if columns is None:
-        return {}
     heads = list(heads)
-    found = resolve(heads, ("system", *COLUMNS), columns=columns, aliases=False)
     names: dict[object, str] = {}
-    for role in found.chosen:
-        if len(several := found.columns[role]) > 1:
-            raise ValueError(
-                f"columns must choose one column for {role}; got {' and '.join(map(repr, several))}"
-            )
+    for role, column in chosen_columns(heads, ("system", *COLUMNS), columns).items():
         for head in heads:
-            if str(head) == several[0]:
+            if str(head) == column:
                 names[head] = f"{role} (%)" if _PERCENT.search(str(head).strip().lower()) else role
             elif _head(head)[0] == role:  # hidden by the choice
                 names.setdefault(head, f"{head} (not read)")

@@ -47,7 +47,7 @@ from d3stats.inference.reasons.evidence import (
     repeats,
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
-from d3stats.inputs.items import shared
+from d3stats.inputs.items import mostly_left_out, shared
 from d3stats.inputs.texts import Texts
 from d3stats.inputs.told import contradictions, renamed, warned
 from d3stats.resampling import (
@@ -507,7 +507,8 @@ def compare_rationales(
     """Compare the rationales of two logs, measure by measure, paired by question where they share questions.
 
     The weights of TF-IDF come from both logs together, so that both are measured alike. Where some questions are in one
-    log only, those that both have are compared, and a note says so; where none is shared, the logs are independent.
+    log only, those that both have are compared, and a warning counts and names the others; where none is shared, the
+    logs are independent.
 
     Parameters
     ----------
@@ -529,7 +530,8 @@ def compare_rationales(
     Raises
     ------
     ValueError
-        As for :func:`rationales`; or when arrays are not two.
+        As for :func:`rationales`; or when arrays are not two, or the logs share some questions and less than half of
+        those of the smaller log.
 
     Examples
     --------
@@ -897,11 +899,12 @@ def _on_shared_questions(
 ) -> tuple[list[Texts], list[Vectors], list[str]]:
     """Keep the questions that both logs have, where they share some."""
     found = shared({name: each.clusters for name, each in zip(names, both, strict=True)})
-    common = set(found.common)
-    if not common:
+    if not found.common:
         return list(both), vectors, ["no question is in both logs, so the logs are compared as independent"]
-    if not any(found.only.values()):
-        return list(both), vectors, [f"paired by question: {len(common):,} are in both logs"]
+    found.refuse_few("question", "log", "name the question of each debate alike in both logs, or in none")
+    notes, common = found.notes("question", "log"), set(found.common)
+    if not found.left_out:
+        return list(both), vectors, notes
     kept: list[Texts] = []
     own: list[Vectors] = []
     for each, vector in zip(both, vectors, strict=True):
@@ -916,8 +919,7 @@ def _on_shared_questions(
             )
         )
         own.append(None if vector is None else (vector[0][of_rationales], vector[1][of_rationales]))
-    lost = f"left out are {found.left_out()}"
-    return kept, own, [f"paired by question: {len(common):,} are in both logs; {lost}"]
+    return kept, own, [*notes, *mostly_left_out(len(common), found.total, "question")]
 
 
 def _differences(

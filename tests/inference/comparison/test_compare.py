@@ -114,13 +114,14 @@ def test_the_same_seed_gives_the_same_bits_and_another_pair_changes_none() -> No
     assert compare(a, b, kind="studentised", n_boot=300, rng=6).difference != one.difference
 
 
-def test_runs_over_different_items_are_refused_and_their_intersection_is_explicit() -> None:
+def test_runs_over_different_items_are_compared_on_the_common_ones() -> None:
     a, b = table(0.5, 1), table(0.6, 2).iloc[:100]
-    with pytest.raises(ItemMismatch, match=r"20 only in A \('q100'"):
-        compare(a, b)
-    found = compare(a, b, items="intersection")
+    found = compare(a, b)
     assert (found.n_items, len(found.left_out["A"])) == (100, 20)
-    assert any("left out: 20 of A" in note for note in found.notes)
+    assert any(note.startswith("WARNING") and "left out are 20 of A ('q100'" in note for note in found.notes)
+    assert found.difference.value == pytest.approx(compare(a.iloc[:100], b).difference.value)
+    with pytest.raises(ItemMismatch, match=r"got 40 of 100: left out would be 80 of A \('q0'.* 60 of B"):
+        compare(a, b.assign(item=[f"q{k}" for k in range(80, 180)]))
 
 
 def test_repeats_count_with_their_mean_and_mcnemar_is_refused_in_words() -> None:
@@ -208,7 +209,6 @@ def test_tables_json_and_latex_hold_every_pair(three: Comparison) -> None:
     [
         ({"names": ("a",)}, r"names must be one per run \(2\); got 1"),
         ({"names": ("a", "a")}, "different names"),
-        ({"items": "union"}, "items must be one of"),
         ({"round_number": (1,)}, r"round_number must be one round, or one per run \(2\); got 1"),
         ({"family": "none"}, "family must be one of"),
         ({"kind": "exact"}, "kind must be one of"),

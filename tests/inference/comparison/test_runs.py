@@ -312,23 +312,22 @@ def named(values: dict[str, float | None], name: str, clusters: dict[str, str] |
     return as_run(frame, name=name)
 
 
-def test_runs_over_different_items_are_refused_by_name_and_the_intersection_is_offered() -> None:
+def test_items_that_only_some_runs_have_are_counted_and_named_and_too_few_in_common_are_refused() -> None:
     a = named(dict.fromkeys([f"q{k}" for k in range(9)], 1), "A")
     b = named(dict.fromkeys(["q0", "x"], 0), "B")
-    with pytest.raises(ItemMismatch) as caught:
-        pair([a, b])
-    assert caught.value.only == {"A": tuple(f"q{k}" for k in range(1, 9)), "B": ("x",)}
-    said = str(caught.value)
-    assert "8 only in A ('q1', 'q2', 'q3', 'q4', 'q5' and 3 more); 1 only in B ('x')" in said
-    assert 'on the 1 common item, ask for it: items="intersection"' in said
-    both = pair([a, b], items="intersection")
+    both = pair([a, b])
     assert (both.items, both.left_out["B"]) == (("q0",), ("x",))
-    assert any("left out: 8 of A (" in note and ", 1 of B (" in note for note in both.notes)
+    (said,) = (note for note in both.notes if "paired by item" in note)
+    assert said == (
+        "WARNING: paired by item: 1 is in both runs; left out are "
+        "8 of A ('q1', 'q2', 'q3', 'q4', 'q5' and 3 more), 1 of B ('x')"
+    )
     assert any(note.startswith("WARNING: more than half") and "9 of 10" in note for note in both.notes)
-    with pytest.raises(ItemMismatch, match="no item in common"):
+    with pytest.raises(ItemMismatch, match="got 1 of 3") as caught:
+        pair([a, named(dict.fromkeys(["q0", "x", "y"], 0), "B")])
+    assert caught.value.only == {"A": tuple(f"q{k}" for k in range(1, 9)), "B": ("x", "y")}
+    with pytest.raises(ItemMismatch, match="got none of 1"):
         pair([a, named({"z": 1}, "C")])
-    with pytest.raises(ValueError, match="items in common; got none"):
-        pair([a, named({"z": 1}, "C")], items="intersection")
 
 
 def test_the_order_of_items_does_not_matter() -> None:

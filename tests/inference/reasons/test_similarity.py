@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_rationales import COMMON, JURORS, LENGTH, SHARED, true_cosines, worded_log
 from scipy import sparse
 
-from d3stats.inference import compare_rationales, rationale_texts, rationales
+from d3stats.inference import ItemMismatch, compare_rationales, rationale_texts, rationales
 from d3stats.inference.reasons.rationales import ACROSS, RATIO, SIMILARITY
 from d3stats.inference.reasons.similarity import across, cosines, tfidf, unit_rows
 from d3stats.resampling import jackknife
@@ -207,12 +207,19 @@ def test_logs_over_the_same_questions_are_paired_and_others_are_not() -> None:
     assert apart_.se == pytest.approx(np.hypot(*alone), rel=0.02)
 
 
+def test_logs_that_share_few_questions_are_no_pair() -> None:
+    one = worded_log(np.random.default_rng(1), 12)
+    other = one.assign(question=[q if q > "q0007" else "x" + q for q in one["question"]])
+    with pytest.raises(ItemMismatch, match="got 4 of 12"):
+        compare_rationales(one, other, repeated_words=None)
+
+
 def test_questions_of_one_log_only_are_left_out_and_counted() -> None:
     one = worded_log(np.random.default_rng(1), 12)
     found = compare_rationales(
         one, one[one["question"] > "q0003"], names=("all", "some"), repeated_words=None
     )
     left = "4 of all ('q0000', 'q0001', 'q0002', 'q0003')"
-    assert f"paired by question: 8 are in both logs; left out are {left}" in found.notes
+    assert f"WARNING: paired by question: 8 are in both logs; left out are {left}" in found.notes
     assert set(found.first.marks["question"]) == set(found.second.marks["question"])
     assert found.first[SIMILARITY].value == pytest.approx(found.second[SIMILARITY].value)
