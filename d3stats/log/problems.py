@@ -260,7 +260,7 @@ class Problem:
 
     @property
     def step(self) -> str:
-        """What the message says is to be done, "" where it says nothing."""
+        """The advice of the message, "" where it has none."""
         return self.message.step if isinstance(self.message, Advised) else ""
 
     @property

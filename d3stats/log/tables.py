@@ -275,11 +275,18 @@ def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> 
     title = _header_line(sheet, missing)
     if title is not None:
         advice, hint = f"the column names seem to be in line {title}; delete the lines above it", ""
-    advice = "; ".join(filter(None, [advice, *(n for n in sheet.notes if kind_of(n) == FIRST_SHEET)]))
+    advice = "; ".join(filter(None, [advice, *_other_sheets(sheet)]))
     start = f"a table must have a column for {listed}; got "
     known = ", ".join(name for name in sheet.names if name) or "none"
     known = shortened(known, max(80, LONGEST - len(start) - len(hint) - len(advice)))
     return missing[0], Advised(f"{start}{known}{hint}", advice)
+
+
+def _other_sheets(sheet: Sheet) -> list[str]:
+    """Say which sheets were not read, and what to type for one of them."""
+    return [
+        f"{note} (sheet=, --sheet, reads another)" for note in sheet.notes if kind_of(note) == FIRST_SHEET
+    ]
 
 
 def _chosen_with(columns: Columns, open_fields: Sequence[str]) -> dict[str, str | list[str]]:
@@ -353,7 +360,7 @@ def _misspelled(found: Resolved, table: str) -> list[Problem]:
             table,
             1,
             name,
-            Advised(f"{known}; got {name!r}", f"did you mean {meant}?", ": "),
+            f"{known}; got {name!r}: did you mean {meant}?",
             "unknown column",
             (),
             "nothing",
