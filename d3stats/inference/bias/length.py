@@ -31,7 +31,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, Audits, by_kind, clustered_rate, contrast_of_rates, each_judge
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
-from d3stats.resampling import student_limits
+from d3stats.resampling import degrees_of_freedom, student_limits, too_unequal
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import as_judgments
@@ -90,7 +90,7 @@ class LengthBias(Audit):
     >>> found.terms, [round(each, 2) for each in found.coefficients]
     (('intercept', 'label', 'length'), [-0.31, 2.13, 0.92])
     >>> print(found.effect)
-    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife t, n = 300 in 300 clusters)
+    log-odds per doubling of the length ratio: 0.924 [0.622, 1.226] (95 % jackknife t, n = 300 in 300 clusters)
     """
 
     terms: tuple[str, ...]
@@ -157,7 +157,7 @@ def length_bias(
     >>> vote = np.where(rng.random(300) < chance, "A", "B")
     >>> columns = {"item": range(300), "vote": vote, "label": label, "length_a": long[0], "length_b": long[1]}
     >>> print(length_bias(pd.DataFrame(columns)).effect)
-    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife t, n = 300 in 300 clusters)
+    log-odds per doubling of the length ratio: 0.924 [0.622, 1.226] (95 % jackknife t, n = 300 in 300 clusters)
     """
     level = probability("level", level, open_interval=True)
     if strata is not None:
@@ -233,6 +233,8 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
     equal_slope = (equal * (1 - equal)) @ level_design / len(p)
     controlled = fit.mean_changes(equal, equal_slope)
     won = fit.mean_changes(outcome, np.zeros(design.shape[1]))
+    sizes = np.bincount(fit.cluster, minlength=fit.n_clusters).astype(np.float64)
+    unequal = too_unequal(sizes)
     marginal = fit.mean_changes(beta[-1] * steep, curve)
     anywhere = (-np.inf, np.inf)
     quantities = (
@@ -244,16 +246,30 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
     )
     rows = []
     for name, value, changes, (least, most) in quantities:
+        if name == WON:
+            rows.append(clustered_rate(WON, outcome, fit.cluster, level))
+            continue
         se = fit.jackknife_se(changes)
         low = high = p_value = None
-        if se > 0:
-            low, high, p_value = student_limits(value, se, fit.n_clusters - 1, level)
+        if se > 0 and not unequal:
+            low, high, p_value = student_limits(value, se, _degrees(changes, sizes), level)
             low, high = max(low, least), min(high, most)
         p_value = p_value if name in (LENGTH, MARGINAL, WORTH) else None
         rows.append(Estimate(name=name, value=value, se=se, low=low, high=high, kind="jackknife t", n=len(outcome),
                              n_clusters=fit.n_clusters, level=level, p_value=p_value,
-                             note="" if se > 0 else ALIKE))  # fmt: skip
+                             note=(unequal if se > 0 else ALIKE)))  # fmt: skip
     return rows
+
+
+def _degrees(changes: Floats, sizes: Floats) -> float:
+    """Return the degrees of freedom of a jackknife: Kish's, and fewer where few clusters make up most of the error.
+
+    Then Satterthwaite's 2 / CV^2 of the squared changes, at least 2, as for a share over clusters.
+    """
+    square = changes**2
+    variation = float(square @ square) / float(square.sum()) ** 2 - 1 / len(changes)
+    most = degrees_of_freedom(sizes)
+    return min(most, max(2.0, 2 / variation)) if variation > 0 else most
 
 
 def _model_free(data: Judgments, doubling: Floats, level: float) -> tuple[Estimate, ...]:

@@ -6,8 +6,18 @@ many laws with different limits fit equally well. No law is assumed here: the li
 value of the quantity over all laws G whose likelihood is not far below the largest (profile likelihood). They are
 found by linear programs over G on a grid, with cuts that approach the likelihood from outside.
 
+The distance depends on the law. Inside the set of laws, twice the distance is a chi-square with one degree of freedom.
+A law of one chance for all items lies on its boundary. The laws near it differ in that chance and in a spread that
+cannot be negative, and one chance often makes the quantity the largest that there is. The distance of such a law from
+the best fit is a mixture of chi-squares, and its .95 quantile lay between 2.0 and 3.7 in 48 cells (3 to 9 jurors, 30 to
+400 items, chances .55 to .97). So a law of one chance belongs to the limits up to the quantile with two degrees, 3.0 in
+place of 1.9. With one degree, 5 jurors and 100 items of chance .7, the gain of two jurors was held in .91 of 400 sets,
+with this rule in .97.
+
 References
 ----------
+Self and Liang (1987), JASA 82, 605 (likelihood ratios at a boundary). Böhning, Dietz, Schaub, Schlattmann and Lindsay
+(1994), Annals of the Institute of Statistical Mathematics 46, 373 (the same, of mixtures against one kind).
 Lindsay (1995), Mixture Models: Theory, Geometry and Applications (nonparametric mixing laws). Ignatiadis and Wager
 (2022), JASA 117, 1149 (limits over all laws within a neighbourhood). Veinott (1967), Operations Research 15, 147
 (supporting cuts). Rao and Scott (1981), JASA 76, 221 (correction for clusters).
@@ -55,7 +65,7 @@ def large_panel(
     rows[np.arange(len(right)), at.ravel()] = 1.0
     totals = cluster_totals(rows, cluster)
     fit = MixingLaws.of(cells[:, 0], cells[:, 1], totals.sum(axis=0))
-    away = _drop(totals, level)
+    away = _drops(totals, level)
     below, above = (GRID > 0.5 + 1e-9).astype(float), (GRID > 0.5 - 1e-9).astype(float)
     larger, now = (_accuracy(n) for n in (size + 2, size))
     gain = (larger - now) / 2
@@ -84,8 +94,8 @@ def large_panel(
     if away is None:
         return estimate(names[0], limit, None, ONE_CLUSTER), estimate(names[1], more, None, ONE_CLUSTER)
     return (
-        estimate(names[0], limit, fit.ends(below, above, away), fits),
-        estimate(names[1], more, fit.ends(gain, gain, away), remark),
+        estimate(names[0], limit, fit.limits(below, above, *away), fits),
+        estimate(names[1], more, fit.limits(gain, gain, *away), remark),
     )
 
 
@@ -102,13 +112,13 @@ def _binomial(s: Ints, n: Ints) -> Floats:
     return np.asarray(binom.pmf(s[:, None], n[:, None], GRID[None]))
 
 
-def _drop(totals: Floats, level: float) -> float | None:
-    """Return how far the log likelihood may lie below its maximum; None of one cluster.
+def _drops(totals: Floats, level: float) -> tuple[float, float] | None:
+    """Return how far the log likelihood may lie below its maximum, for any law and for one chance; None of one cluster.
 
-    Half the squared t quantile, times how much larger the variance of the cells is than that of independent items
-    (Rao and Scott's first-order correction), at least 1.
+    Half the quantile of F times its degrees of freedom, 1 and 2, times how much larger the variance of the cells is
+    than that of independent items (Rao and Scott's first-order correction), at least 1.
     """
-    from scipy.special import stdtrit
+    from scipy.special import fdtri
 
     clusters = len(totals)
     if clusters < 2:
@@ -118,7 +128,8 @@ def _drop(totals: Floats, level: float) -> float | None:
     away = totals - totals.sum(axis=1, keepdims=True) * share
     seen = clusters / (clusters - 1) * (away**2).sum(axis=0) / n / share
     effect = max(seen.sum() / max((1 - share).sum(), 1e-12), 1.0) if len(share) > 1 else 1.0
-    return float(stdtrit(clusters - 1, (1 + level) / 2) ** 2 / 2 * effect)
+    any_law, one_chance = (float(k * fdtri(k, clusters - 1, level) / 2 * effect) for k in (1, 2))
+    return any_law, one_chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +162,16 @@ class MixingLaws:
             float(low.min()) if least <= low.min() + _SOLVED else least,
             float(high.max()) if most >= high.max() - _SOLVED else most,
         )
+
+    def limits(self, low: Floats, high: Floats, drop: float, alone: float) -> tuple[float, float]:
+        """Return the :meth:`ends`, with the laws of one chance that are at most `alone` below the best law."""
+        least, most = self.ends(low, high, drop)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_one = np.where(
+                self.weights[:, None] > 0, self.weights[:, None] * np.log(self.chances), 0.0
+            ).sum(0)
+        held = of_one >= float(self.weights @ np.log(self.fitted)) - alone
+        return min([least, *low[held].tolist()]), max([most, *high[held].tolist()])
 
     def _most(self, value: Floats, drop: float) -> float:
         """Return the largest mean of `value`, by linear programs and cuts where the likelihood falls too low."""

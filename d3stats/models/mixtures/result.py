@@ -14,6 +14,7 @@ from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import METHODS, Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
+from d3stats.models.mixtures.profile import profile_limits
 from d3stats.resampling.clusters import resampled_totals
 from d3stats.result import Result
 
@@ -378,12 +379,32 @@ class MixtureFit(Result):
         return refit(self, cells, sets), question_kind(n_boot)
 
     def conf_int(
-        self, level: float = 0.95, kind: IntervalKind = "auto", *, n_boot: int = 1000, rng: RngLike = None
+        self,
+        level: float = 0.95,
+        kind: IntervalKind | Literal["profile"] = "auto",
+        *,
+        n_boot: int = 1000,
+        rng: RngLike = None,
     ) -> pd.DataFrame:
         """Return intervals for ``params``: ``low, high, level, kind``, by the kinds of :meth:`functionals`.
 
-        Read them after ``functionals``, because components are not identifiable.
+        For one component there is also "profile", the profile likelihood, which holds its level near 0 and 1. "auto"
+        takes it where debates are independent. Read the limits of several components after ``functionals``,
+        because components are not identifiable.
         """
+        choice("kind", kind, ("auto", "questions", "profile", "wald", "bootstrap"))
+        used = self.settings
+        one = used.n_components == 1 and not used.n_binomial and used.penalty == 0
+        if kind == "profile" and not one:
+            got = f"{used.n_components} components, {used.n_binomial} Binomial, penalty {used.penalty:g}"
+            raise ValueError(f"kind must not be 'profile' unless one Beta-Binomial is fitted; got {got}")
+        if kind == "profile" or (kind == "auto" and one and self.questions is None):
+            level = probability("level", level, open_interval=True)
+            ends = profile_limits(
+                self.counts, float(self.params["mean_1"]), float(self.params["rho_1"]), level
+            )
+            frame = pd.DataFrame(ends, columns=["low", "high"], index=self.params.index)
+            return frame.assign(level=level, kind="profile likelihood")
         chosen = self._interval_kind(level, kind)
         if chosen == "wald":
             from scipy.special import ndtri

@@ -85,7 +85,9 @@ def one_step(design: np.ndarray, outcome: np.ndarray, cluster: np.ndarray, beta:
     return np.array(found)
 
 
-def test_the_slope_has_the_jackknife_error_and_students_t_with_one_degree_less_than_clusters() -> None:
+def test_the_slope_has_the_jackknife_error_and_students_t_with_fewer_degrees_where_few_clusters_make_it() -> (
+    None
+):
     table = verdicts(0.4, n=48)
     design, outcome = design_of(table)
     cluster = table["cluster"].to_numpy()
@@ -94,10 +96,30 @@ def test_the_slope_has_the_jackknife_error_and_students_t_with_one_degree_less_t
     g = len(np.unique(cluster))
     without = one_step(design, outcome, cluster, np.array(audit.coefficients))[:, -1]
     assert slope.se == pytest.approx(np.sqrt((g - 1) / g * ((without - slope.value) ** 2).sum()), rel=1e-7)
-    for e in (slope, audit[MARGINAL]):
-        assert e.p_value == pytest.approx(2 * stats.t.sf(abs(e.value) / e.se, g - 1), rel=1e-9)
-        half = stats.t.ppf(0.975, g - 1) * e.se
-        assert (e.low, e.high) == pytest.approx((e.value - half, e.value + half), rel=1e-9)
+    square = (without - slope.value) ** 2
+    df = 2 / (np.square(square).sum() / square.sum() ** 2 - 1 / g)
+    assert 2 < df < g - 1
+    assert slope.p_value == pytest.approx(2 * stats.t.sf(abs(slope.value) / slope.se, df), rel=1e-6)
+    half = stats.t.ppf(0.975, df) * slope.se
+    assert (slope.low, slope.high) == pytest.approx((slope.value - half, slope.value + half), rel=1e-6)
+
+
+def test_one_cluster_with_most_items_gives_no_slope_limits_and_unequal_ones_give_wider() -> None:
+    table = verdicts(0.4, n=240)
+    alone, equal, few = (
+        length_bias(table.assign(cluster=at))
+        for at in (
+            np.maximum(np.arange(240) - 200, 0),
+            np.arange(240) // 6,
+            np.r_[np.repeat([0, 1], 100), 2 + np.arange(40)],
+        )
+    )
+    for name in (LENGTH, WON, CONTROLLED):
+        assert alone[name].low is None
+        assert "count as 1.4 equal clusters" in alone[name].note
+    for name in (LENGTH, CONTROLLED):
+        quantile = [(e.high - e.low) / e.se for e in (equal[name], few[name])]
+        assert quantile[1] > 1.5 * quantile[0]
 
 
 @pytest.mark.parametrize("name", [MARGINAL, CONTROLLED, WON, WORTH])

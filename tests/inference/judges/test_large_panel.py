@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, f
 
 from d3stats.inference.judges.large_panel import GRID, MixingLaws, large_panel
 from d3stats.models.beliefs.condorcet import majority_is_right
@@ -107,6 +107,41 @@ def test_repeated_items_of_a_cluster_add_nothing() -> None:
     assert four.value == pytest.approx(once.value, abs=0.02)  # type: ignore[attr-defined]
     ends = lambda e: (e.low, e.high)  # noqa: E731
     assert ends(four) == pytest.approx(ends(once), abs=0.02)
+
+
+@pytest.mark.parametrize("jurors", [3, 5, 7])
+def test_a_law_of_one_chance_belongs_to_the_limits_up_to_two_degrees_of_freedom(jurors: int) -> None:
+    # At the boundary of the laws the distance from the best one is a mixture of chi-squares, not one with one degree.
+    larger, now = (
+        (binom.pmf(np.arange(n + 1)[:, None], n, GRID[None]).T @ majority_is_right(n))
+        for n in (jurors + 2, jurors)
+    )
+    gain, rng, beyond = (larger - now) / 2, np.random.default_rng(jurors), 0
+    for _ in range(6):
+        right = rng.binomial(jurors, 0.7, 100)
+        _, more = panel(right, jurors)
+        cells, weights = np.unique(right, return_counts=True)
+        best = MixingLaws.of(cells, np.full(len(cells), jurors), weights.astype(float))
+        away = weights @ np.log(best.fitted) - weights @ binom.logpmf(cells[:, None], jurors, GRID)
+        held = away <= f.ppf(0.95, 2, 99)
+        assert more.low <= gain[held].min()  # type: ignore[attr-defined]
+        assert more.high >= gain[held].max()  # type: ignore[attr-defined]
+        beyond += held.sum() > (away <= f.ppf(0.95, 1, 99) / 2).sum()
+    assert beyond
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jurors", [3, 5, 7])
+@pytest.mark.parametrize("items", [30, 100])
+def test_the_gain_of_two_jurors_is_held_where_all_items_are_of_one_kind(jurors: int, items: int) -> None:
+    rng, draws = np.random.default_rng(10), 600
+    _, goal = truth("one kind", jurors)
+    held = sum(
+        not panel(rng.binomial(jurors, 0.7, items), jurors)[1].excludes(goal)  # type: ignore[attr-defined]
+        for _ in range(draws)
+    )
+    print(jurors, items, held / draws)
+    assert held / draws >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / draws)
 
 
 @pytest.mark.slow
