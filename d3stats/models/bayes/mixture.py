@@ -309,7 +309,7 @@ def fit_mixture(
     k = integer("n_components", n_components, minimum=1)
     counts = counts_of(successes, trials, weights)
     believed, laws = read_priors(priors, MixturePriors(), ("weight", "gap", "rho"))
-    # With 1,000 draws R-hat was up to 1.013 in one of three data sets of two well separated kinds, with 2,000 in none of 4.
+    # With 1,000 draws R-hat missed its limit in one of three data sets of two well separated kinds, with 2,000 in none.
     asked, generator, panel = Sampling._of(sampling, options, draws=2000), as_rng(rng), counts.panel
     build = partial(mixture_model, counts, n_components=k, priors=asdict(believed) | laws)
 
