@@ -24,7 +24,9 @@ from d3stats.log.arrays import (
     seat_names,
     tally_rounds,
 )
+from d3stats.log.deciding import decided, tie_rule
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
+from d3stats.polling import Polling
 from d3stats.values import missing_words, shared_spelling
 
 if TYPE_CHECKING:
@@ -36,16 +38,13 @@ __all__ = ["MISSING", "Missing", "Trajectories", "tally_rounds"]
 Missing = Literal["exclude", "wrong"]
 """The ways to count a missing vote: leave it out (trials vary) or count it as not correct."""
 
-TIE = "tie"
-"""The answer that neither side is better, where that may be voted for."""
-
 IntArray = NDArray[np.int64]
 
 _POLLS = ("poll_tokens", "poll_tokens_in", "poll_tokens_out")
 
 _PER_DEBATE = (
     *("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in", "tokens_out"),
-    *("speakers", "stopped_by_rule", "polled", *_POLLS, "decided_by_scores"),
+    *("speakers", "stopped_by_rule", "polled", *_POLLS, "polling", "ended_itself"),
 )
 """Arrays with a row for each debate; so has ``spoke``."""
 
@@ -103,10 +102,14 @@ class Trajectories:
         ``tokens``. None where every vote is part of what an agent says to the others.
     poll_tokens, poll_tokens_in, poll_tokens_out : ndarray of float or None, shape (debates, rounds)
         The cost of asking them after a round, NaN where it is not known; with ``polled`` alone.
-    decided_by_scores : ndarray of int8 or None, shape (debates,)
-        How a tie of votes is decided: k >= 1, by the sum of the scores from round k on; 0, not at all, unless both
-        sides lead where "tie" is an answer; -1, the protocol is not known, and the lowest seat decides. None is -1
-        everywhere.
+    polling : ndarray of int16 or None, shape (debates,)
+        Which of ``pollings`` says how the protocol of the debate decides; -1 where that is not known, so that the
+        plurality decides, and the lowest seat where votes are tied. None is -1 everywhere.
+    pollings : tuple of Polling
+        How the protocols of the log decide, with their settings; see ``d3stats.polling``.
+    ended_itself : ndarray of bool or None, shape (debates,)
+        Which debates their protocol ended, as it does under any stopping rule: their last round is their full depth.
+        None where no protocol does so.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -129,6 +132,8 @@ class Trajectories:
     ([[1.0, 1.0, 2.0, 1.0], [1.0, 2.0, 2.0, 1.0]], 0.0)
     >>> debates.confusion(1).to_frame().values.tolist()
     [[2.0]]
+    >>> debates.tie_rule()
+    'goes to the tied answer in the lowest seat (agents in the order of their names)'
     >>> debates.select([0]).debates, debates.remarks()
     (('d1',), ())
     """
@@ -158,7 +163,9 @@ class Trajectories:
     poll_tokens: NDArray[np.float64] | None = None
     poll_tokens_in: NDArray[np.float64] | None = None
     poll_tokens_out: NDArray[np.float64] | None = None
-    decided_by_scores: NDArray[np.int8] | None = None
+    polling: NDArray[np.int16] | None = None
+    pollings: tuple[Polling, ...] = ()
+    ended_itself: NDArray[np.bool_] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -400,10 +407,11 @@ class Trajectories:
     def ended_early(self) -> NDArray[np.bool_]:
         """Which debates ended before the log's last round, or in it by a stopping rule, shape (debates,).
 
-        The decisions and costs of their later rounds are unknown.
+        The decisions and costs of their later rounds are unknown. A debate that its protocol ended has none.
         """
         short: NDArray[np.bool_] = self.depth < self.n_rounds
-        return short if self.stopped_by_rule is None else short | self.stopped_by_rule
+        short = short if self.stopped_by_rule is None else short | self.stopped_by_rule
+        return short if self.ended_itself is None else short & ~self.ended_itself
 
     def without_polls(self) -> Trajectories:
         """Return the debates with the tokens of runs without polls.
@@ -469,22 +477,42 @@ class Trajectories:
         return result
 
     def verdicts(self) -> NDArray[np.int32]:
-        """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
+        """Decision of a debate that stops after each round, shape (debates, rounds); ``MISSING`` for none.
 
-        A tie is decided as the protocol that the log names decides it (``decided_by_scores``): by the judge's
-        scores, or not at all, which is ``MISSING`` too. Where no protocol is known, it goes to the tied answer in the
-        lowest seat; :meth:`tied` returns where votes were tied. Seats are the agents of a debate in the order of their
-        names (``agent 10`` after ``agent 9``), also those of a wide table; an array keeps its order.
+        The plurality of the round's votes decides, or what the protocol of the log decides by (``pollings``). A tie is
+        decided as there: by the judge's scores, or not at all, which is ``MISSING`` too. Where no protocol is known, a
+        tie goes to the tied answer in the lowest seat; :meth:`tied` returns where votes were tied. Seats are the agents
+        of a debate in the order of their names (``agent 10`` after ``agent 9``), also those of a wide table; an array
+        keeps its order.
         """
-        if "verdicts" not in self._cache:
-            self._cache["verdicts"] = _frozen(_with_ties_decided(self, *self._tally()[:3]))[0]
-        result: NDArray[np.int32] = self._cache["verdicts"]
-        return result
+        return self._decided()[0]
 
     def tied(self) -> NDArray[np.bool_]:
         """Which rounds had two or more answers in the lead, shape (debates, rounds)."""
-        tied: NDArray[np.bool_] = self._tally()[1]
-        return tied
+        return self._decided()[1]
+
+    def _decided(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the decisions and the ties, as the protocols decide."""
+        if "decided" not in self._cache:
+            winner, tied = self._tally()[:2]
+            if self.polling is not None:
+                winner, tied = winner.copy(), tied.copy()
+                for code, polling in enumerate(self.pollings):
+                    of_it = self.polling == code
+                    # What a seat says by its place needs panels without empty seats.
+                    for panel in np.unique(self.panel[of_it]).tolist():
+                        rows = np.flatnonzero(of_it & (self.panel == panel))
+                        scores = None if self.scores is None else self.scores[rows]
+                        votes = self.votes[rows, :, :panel]
+                        winner[rows], tied[rows] = decided(polling, votes, self.answers, self.sides, scores)
+            reached = self.reached()
+            self._cache["decided"] = _frozen(np.where(reached, winner, MISSING), tied & reached)
+        result: tuple[NDArray[np.int32], NDArray[np.bool_]] = self._cache["decided"]
+        return result
+
+    def tie_rule(self) -> str:
+        """Return what a tie means in these debates, in words that follow "a tie"."""
+        return tie_rule(self.polling, self.pollings)
 
     def camps(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Count the largest camp, the second largest and all votes cast, each of shape (debates, rounds).
@@ -582,43 +610,6 @@ class Trajectories:
         return ConfusionCounts.from_texts(names[self.label[known]], names[verdict[known]])
 
 
-def _with_ties_decided(
-    t: Trajectories, winner: NDArray[Any], tied: NDArray[Any], lead: NDArray[Any]
-) -> NDArray[np.int32]:
-    """Return the winners with ties as the protocols decide them."""
-    if t.decided_by_scores is None:
-        return winner.copy()
-    at, r = np.nonzero(tied & (t.decided_by_scores >= 0)[:, None])
-    result = winner.copy()
-    result[at, r] = MISSING
-    if not len(at):
-        return result
-    code = {answer: i for i, answer in enumerate(t.answers)}
-    size = np.stack([(t.votes[at, r] == i).sum(axis=1) for i in range(len(t.answers))], axis=1)
-    leads = size == lead[at, r][:, None]
-    sides = [code.get(side, MISSING) for side in t.sides]
-    if len(sides) != 2:
-        sides = [code[answer] for answer in t.answers if answer != TIE]
-    if TIE in code and len(sides) == 2 and MISSING not in sides:
-        both = leads[:, sides[0]] & leads[:, sides[1]]
-        result[at[both], r[both]] = code[TIE]
-    if t.scores is None or len(t.sides) != 2:
-        return result
-    first = t.decided_by_scores[at].astype(np.int64)
-    unscored: NDArray[np.bool_] = np.any(np.isnan(t.scores), axis=2)
-    scored = np.where(unscored[:, :, None], 0.0, t.scores)
-    total = np.cumsum(scored, axis=1)
-    # Scores of rounds before the first that counts are left out once it is reached.
-    skipped = np.where(((first > 1) & (r + 1 >= first))[:, None], total[at, np.maximum(first - 2, 0)], 0.0)
-    a, b = (total[at, r] - skipped).T
-    level = np.isclose(a, b, rtol=1e-12, atol=1e-12)
-    better = np.where(a > b, sides[0], sides[1])
-    heard = (first > 0) & ~level & (better != MISSING)
-    heard &= leads[np.arange(len(at)), np.maximum(better, 0)]
-    result[at[heard], r[heard]] = better[heard]
-    return result
-
-
 def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Make cached results read-only: a caller's change would come back in the next answer."""
     for array in arrays:
@@ -633,9 +624,9 @@ def _refuse_contradictions(t: Trajectories) -> None:
     """Raise where shapes, codes, depths or tokens of a view contradict each other."""
     n, rounds, seats = t.votes.shape
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
-        ("label", "depth", "panel", "cluster", "stopped_by_rule"), (n,)
+        ("label", "depth", "panel", "cluster", "stopped_by_rule", "polling", "ended_itself"), (n,)
     )
-    shapes |= {"scores": (n, rounds, len(t.sides)), "decided_by_scores": (n,)} | dict.fromkeys(
+    shapes |= {"scores": (n, rounds, len(t.sides))} | dict.fromkeys(
         ("tokens", "tokens_in", "tokens_out", "polled", *_POLLS), (n, rounds)
     )
     for name, shape in shapes.items():
@@ -717,6 +708,7 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     answers = _union(spelt)
     clusters = _union(p.cluster_names for p in parts)
     sides = _union(p.sides for p in parts)
+    pollings = _union(p.pollings for p in parts)
     n_rounds = max(p.n_rounds for p in parts)
     n_seats = max(len(p.seats) for p in parts)
     seats = {p.seats for p in parts if len(p.seats) == n_seats}
@@ -730,8 +722,12 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         """Stack what some parts may not say, None where none does."""
         if all(getattr(p, name) is None for p in parts):
             return None
-        each = (instead(p) if getattr(p, name) is None else getattr(p, name) for p in parts)
+        each = (instead(p) if getattr(p, name) is None else given(p, name) for p in parts)
         return np.concatenate([_padded(one, shape, fill) for one in each])
+
+    def given(part: Trajectories, name: str) -> Any:
+        found = getattr(part, name)
+        return _recoded(found, part.pollings, pollings) if name == "polling" else found
 
     def unknown(part: Trajectories) -> NDArray[np.float64]:
         return np.full(part.votes.shape[:2], np.nan)
@@ -761,7 +757,9 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
             for kind in ("tokens", "tokens_in", "tokens_out", *_POLLS)
         },
         "polled": stacked("polled", (n_rounds,), False, Trajectories.reached),
-        "decided_by_scores": stacked("decided_by_scores", (), 0, lambda p: np.full(len(p), -1, np.int8)),
+        "polling": stacked("polling", (), -1, lambda p: np.full(len(p), -1, np.int16)),
+        "pollings": pollings,
+        "ended_itself": stacked("ended_itself", (), False, lambda p: np.zeros(len(p), np.bool_)),
         "spoke": stacked("spoke", (n_rounds, n_seats), False, Trajectories.had_turns),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
         if any(p.groups for p in parts)
@@ -777,11 +775,11 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     }
 
 
-def _union(tuples: Any) -> tuple[str, ...]:
+def _union(tuples: Any) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(name for names in tuples for name in names))
 
 
-def _recoded(codes: NDArray[Any], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[Any]:
+def _recoded(codes: NDArray[Any], old: tuple[Any, ...], new: tuple[Any, ...]) -> NDArray[Any]:
     place = {name: i for i, name in enumerate(new)}
     table = np.array([*[place[name] for name in old], MISSING], dtype=codes.dtype)
     recoded: NDArray[Any] = table[codes]

@@ -37,6 +37,7 @@ from d3stats.inference import pair as pair_runs
 from d3stats.inference.bias import position_frame
 from d3stats.plotting import plot_position_bias, use_style
 
+
 # %matplotlib inline
 def show(frame, digits=3):
     """Show a data frame without its row numbers; a blank cell is a value that does not exist."""
@@ -61,7 +62,9 @@ def play(judges, questions=100, pairs=5, rng=None):
     rng = np.random.default_rng(rng)
     question = np.repeat(np.arange(questions), pairs)
     n = len(question)
-    better, once = rng.integers(0, 2, (2, n))  # the better answer; the order in which the pair is shown at first
+    better, once = rng.integers(
+        0, 2, (2, n)
+    )  # the better answer; the order in which the pair is shown at first
     ease = 0.5 * rng.normal(size=questions)[question] + 0.5 * rng.normal(size=n)
     tables = []
     for judge, (accuracy, pull) in judges.items():
@@ -170,7 +173,15 @@ audits = {name: d3stats.position_bias(verdicts, judge=name, rng=1) for name in J
 rows = []
 for name, audit in audits.items():
     effect, consistency = audit.effect, audit["swap consistency"].value
-    rows.append({"judge": name, effect.name: effect.value, "low": effect.low, "high": effect.high, "consistency": consistency})
+    rows.append(
+        {
+            "judge": name,
+            effect.name: effect.value,
+            "low": effect.low,
+            "high": effect.high,
+            "consistency": consistency,
+        }
+    )
 show(pd.DataFrame(rows))
 
 # %%
@@ -213,7 +224,7 @@ for kind in ("classical", "cluster t"):
 # %% [markdown]
 # ## Number of questions for the next comparison
 #
-# The noise of this comparison is a pilot. It is an estimate too, so the number of questions has limits. The effect to
+# The noise of this comparison is a pilot. It is an estimate too, so plan for more questions than it says. The effect to
 # plan for is the smallest one that matters, say .04; not the one just found.
 
 # %%
@@ -230,13 +241,15 @@ rows = []
 for pairs in (1, 5, 20):
     icc = planned.icc if pairs > 1 else None
     made = d3stats.sample_size(0.04, discordance=planned.discordance, cluster_size=pairs, icc=icc)
-    rows.append({"pairs to a question": pairs, "questions": made.n_questions, "pairs": made.n_questions * pairs})
+    rows.append(
+        {"pairs to a question": pairs, "questions": made.n_questions, "pairs": made.n_questions * pairs}
+    )
 show(pd.DataFrame(rows))
 
 # %% [markdown]
 # Twenty pairs to a question in place of five take a third fewer questions and nearly three times as many pairs. The row
 # with five says 480 questions and the plan above 457: the plan takes the variance that the pilot shows, the table a formula for right
-# and wrong answers with the same discordance and correlation. Both lie well within the limits of the pilot.
+# and wrong answers with the same discordance and correlation.
 
 # %% [markdown]
 # ## Probability of a gain

@@ -35,7 +35,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 folder = Path(tempfile.mkdtemp())
-right = {f"What is {a} + {b}?": f"It is {a + b}." for a, b in zip(range(17, 57), range(25, 145, 3), strict=True)}
+right = {
+    f"What is {a} + {b}?": f"It is {a + b}." for a, b in zip(range(17, 57), range(25, 145, 3), strict=True)
+}
 
 
 def find_answers(prompt):
@@ -57,7 +59,9 @@ def fill(schema, place, hard, rng):
         elif name == "scores":
             made[name] = {
                 side: {
-                    criterion: max(1, min(20, round(rng.gauss(13 - 2 * hard if side.endswith(str(place)) else 11, 1.5))))
+                    criterion: max(
+                        1, min(20, round(rng.gauss(13 - 2 * hard if side.endswith(str(place)) else 11, 1.5)))
+                    )
                     for criterion in inner["properties"]
                 }
                 for side, inner in part["properties"].items()
@@ -115,6 +119,7 @@ from IPython.display import HTML
 from d3stats.run.items import read_items
 
 # %matplotlib inline
+
 
 def show(frame, digits=3):
     """Show a data frame without its row numbers; a blank cell is a value that does not exist."""

@@ -110,7 +110,9 @@ for missing, meaning in (("exclude", "left out"), ("wrong", "counted as wrong"))
     for r in counts.rounds:
         cells = counts[r]
         share = (cells.successes * cells.weights).sum() / (cells.trials * cells.weights).sum()
-        rows.append({"missing votes are": meaning, "round": r, "debates": int(cells.n_obs), "share correct": share})
+        rows.append(
+            {"missing votes are": meaning, "round": r, "debates": int(cells.n_obs), "share correct": share}
+        )
 votes = pd.DataFrame(rows)
 show(votes)
 

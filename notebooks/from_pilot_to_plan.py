@@ -91,7 +91,22 @@ show(played.to_frame()[[*columns, "saved_tokens_vs_unanimity"]])
 made = plan(pilot, max_loss=0.01, confidence=0.9, debates=1000, price=1.0, rng=1)
 print("Run", made.rule)
 frame = made.to_frame()
-show(frame[["rule", "role", "rounds", "saved", "saved_low", "saved_high", "loss", "loss_low", "loss_high", "p_within"]])
+show(
+    frame[
+        [
+            "rule",
+            "role",
+            "rounds",
+            "saved",
+            "saved_low",
+            "saved_high",
+            "loss",
+            "loss_low",
+            "loss_high",
+            "p_within",
+        ]
+    ]
+)
 
 # %% [markdown]
 # A *ladder* is a threshold for each round: `7-7-6-5-5-1` stops in rounds 1 and 2 when all seven agents agree, in round 3
@@ -238,7 +253,7 @@ rows = []
 for limit in (0.15, 0.1, 0.05, 0.01):
     row = {"at most this share may differ": limit}
     for size in (50, 500, 5000):
-        found = risk_controlled(fresh.select(range(size)), family, max_loss=limit, delta=0.1)
+        found = risk_controlled(fresh.select(range(size)), family, max_loss_vs_full=limit, delta=0.1)
         row[f"{size} debates"] = str(found.rule) if found.certified else "nothing certified"
     rows.append(row)
 show(pd.DataFrame(rows), digits=2)

@@ -120,7 +120,11 @@ for theirs, mine in names.items():
     rows[-1] |= {"posterior mean": b["mean"], "low": b["low"], "high": b["high"]}
 for k in (1, 2):
     a = em.components.loc[k]
-    for mine, value in ((f"weight[{k - 1}]", a["weight"]), (f"mean[{k - 1}]", a["mean"]), (f"rho[{k - 1}]", a["rho"])):
+    for mine, value in (
+        (f"weight[{k - 1}]", a["weight"]),
+        (f"mean[{k - 1}]", a["mean"]),
+        (f"rho[{k - 1}]", a["rho"]),
+    ):
         b = twin.loc[mine]
         rows.append({"quantity": mine, "ML": value, "ML low": np.nan, "ML high": np.nan})
         rows[-1] |= {"posterior mean": b["mean"], "low": b["low"], "high": b["high"]}
@@ -173,7 +177,12 @@ for ours, theirs, true in (
     ("rho_1", "rho[0]", 0.05),
     ("rho_2", "rho[1]", 0.1),
 ):
-    row = {"parameter": theirs, "truth": true, "ML": many_em.params[ours], "standard error": many_em.bse[ours]}
+    row = {
+        "parameter": theirs,
+        "truth": true,
+        "ML": many_em.params[ours],
+        "standard error": many_em.bse[ours],
+    }
     rows.append(row | {"posterior mean": found.loc[theirs, "mean"], "posterior sd": found.loc[theirs, "sd"]})
 many = pd.DataFrame(rows)
 show(many, digits=4)
@@ -201,7 +210,10 @@ twin = pair.only.bayes(rng=1)
 estimates = [("cluster t", pair.only.difference), ("posterior, exact", twin.difference)]
 show(
     pd.DataFrame(
-        [{"method": name, "difference": e.value, "low": e.low, "high": e.high, "items": e.n} for name, e in estimates]
+        [
+            {"method": name, "difference": e.value, "low": e.low, "high": e.high, "items": e.n}
+            for name, e in estimates
+        ]
     )
 )
 

@@ -140,7 +140,11 @@ signed = signed_gap_posterior(pair, scale=20)
 found = {"P(the gap grows), mean": gap_posterior(pair).mean[:, -1]}
 found |= {"P(answer 1 is better)": signed.prob_better[:, -1]}
 found |= {"P(it leads in the next round)": signed.predictive().prob_positive[:, -1]}
-show(pd.DataFrame([(name, *each) for name, each in found.items()], columns=["", "answer 1 leads", "the lead changes"]))
+show(
+    pd.DataFrame(
+        [(name, *each) for name, each in found.items()], columns=["", "answer 1 leads", "the lead changes"]
+    )
+)
 
 # %% [markdown]
 # A lead that lasts and one that changes hands look the same to the posterior of the growing gap, and not to the
@@ -207,7 +211,10 @@ def conditions(better, other, k):
         ("A", "excess wealth", excess_wealth_order(better, other)),
     ]
     rows += [("B", "(i) best of k spreads more", b.spread), ("B", "(ii) gap of the means grows", b.mean_gap)]
-    rows += [("B", "(iii) ahead half of the time", b.ahead), ("", f"so: the gap grows at k = {k}", b.conclusion)]
+    rows += [
+        ("B", "(iii) ahead half of the time", b.ahead),
+        ("", f"so: the gap grows at k = {k}", b.conclusion),
+    ]
     return pd.DataFrame(
         [(who, what, check.holds, round(check.margin, 4) + 0.0) for who, what, check in rows],
         columns=["of", "condition", "holds", "margin"],
@@ -259,7 +266,9 @@ rows = []
 for name, (one, two) in pairs.items():
     found = separation(one, two, ks)
     for quantity, values in (("gap", found.expected_gap), ("ranked right", found.ranking)):
-        rows.append({"scores": name, "quantity": quantity} | {f"k = {k}": v for k, v in zip(ks, values, strict=True)})
+        rows.append(
+            {"scores": name, "quantity": quantity} | {f"k = {k}": v for k, v in zip(ks, values, strict=True)}
+        )
 show(pd.DataFrame(rows))
 
 # %% [markdown]

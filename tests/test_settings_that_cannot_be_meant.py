@@ -41,12 +41,11 @@ def test_shares_are_kept_as_they_are(value: float) -> None:
 
 @pytest.mark.parametrize("value", [1, 1.0, 2, 50, 100, np.int64(5)])
 def test_a_loss_of_one_or_more_is_refused(value: float) -> None:
-    words = (
-        rf"max_loss must lie below 1, because it is a share of the verdicts; got .* \({value:g} % is written"
-    )
+    wanted = "must lie below 1, because it is a share of the verdicts"
+    words = rf"max_loss(_vs_full)? {wanted}; got .* \({value:g} % is written"
     for call in (
         lambda: plan(LOG, max_loss=value),
-        lambda: risk_controlled(LOG, ["fixed:1"], max_loss=value),
+        lambda: risk_controlled(LOG, ["fixed:1"], max_loss_vs_full=value),
         lambda: needed_debates(value, 0.1),
     ):
         with pytest.raises(ValueError, match=words):
@@ -56,7 +55,7 @@ def test_a_loss_of_one_or_more_is_refused(value: float) -> None:
 CALLS = {
     "plan level": lambda: plan(LOG, level=95),
     "plan confidence": lambda: plan(LOG, confidence=90),
-    "risk delta": lambda: risk_controlled(LOG, ["fixed:1"], max_loss=0.1, delta=5),
+    "risk delta": lambda: risk_controlled(LOG, ["fixed:1"], max_loss_vs_full=0.1, delta=5),
     "replay": lambda: replay(LOG, "fixed:1", level=95),
     "compare": lambda: d3stats.compare([1, 0, 1, 1], [0, 0, 1, 1], level=95),
     "supermajority": lambda: from_text("supermajority:80"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import print_json, print_notes, print_text, working
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def checked_page(path: Path) -> Path:
@@ -128,7 +131,14 @@ def report(
         found.to_html(out)
     size = out.stat().st_size / 1e6
     sections = counted(len(found.sections), "section")
-    if any(part.frames for section in found.sections if section.key == "rules" for part in section.parts):
+    replayed = [
+        part.frames["rules"]
+        for section in found.sections
+        if section.key == "rules"
+        for part in section.parts
+        if part.frames
+    ]
+    if any(map(_plannable, replayed)):
         more = [*read_as(context), *(word for role in roles or () for word in ("--role", role))]
         titles = {
             title for section in found.sections for part in section.parts for (title, *_), _ in part.tables
@@ -155,6 +165,17 @@ def report(
     print_text(f"Open {out} in a browser; it needs no network.")
     if planned is not None:
         print_text(f"Next: {planned} names a rule for the next debates.")
+    elif replayed:
+        print_text(
+            "Next: run debates with poll=every_round, which have the votes after every round that d3stats plan needs; "
+            "rules that read scores are priced here."
+        )
+
+
+def _plannable(rules: pd.DataFrame) -> bool:
+    """Return whether unanimity, which a plan starts from, could be replayed, or would go on after debates ended."""
+    usual = rules[rules["rule"].str.startswith("unanimity")]
+    return bool(((usual["undecided"] > 0) | usual["saved_rounds_vs_unanimity"].notna()).any())
 
 
 def command_of(context: typer.Context) -> str:

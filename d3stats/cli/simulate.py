@@ -163,6 +163,12 @@ def simulate(
             "--max-loss",
             "--confidence",
         )
+    assumed = log is not None and bool((log.label < 0).all())
+    if assumed:
+        notes.append(
+            "the pilot has no right answers (labels): which answers are right is assumed, and so is every accuracy and "
+            "loss here"
+        )
     done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
     notes += done.notes()
     picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
@@ -173,10 +179,9 @@ def simulate(
         stops = done.stops(by)  # type: ignore[arg-type]  # checked above
         print_json(
             {"study": done.study.key(), "rules": records(table), "stops": records(stops)}
-            | {"recommended": records(picked), "notes": notes}
+            | {"recommended": records(picked), "accuracy_assumed": assumed, "notes": notes}
         )
         return
-    assumed = log is not None and bool((log.label < 0).all())
     tables = sweep_tables(done, by, assumed=assumed)
     if as_latex:
         print_latex(tables)

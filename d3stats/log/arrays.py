@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from d3stats._check import whole_numbers
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 from d3stats.log.scores import side_scores
-from d3stats.polling import OF_PROTOCOL
+from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.values import RIGHT, WRONG, canonical
 
 MISSING = -1
@@ -100,6 +101,14 @@ def arrays_of(
     cluster, cluster_names, notes = _clusters(items)
     scores, sides, left_out = side_scores(items, turns, row, played, (n, n_rounds))
     log, question = items.coded("log"), items.coded("question")
+    ties = _may_tie(items, voted="tie" in answers)
+    polls = _polls(checked, items, turns, row, played, depth, n_rounds, notes, ties, chosen=roles is not None)
+    known = polls.get("pollings", ())
+    if "tie" not in answers and any(one.tie for one in known):
+        # That two sides are tied is then an answer, for which no agent need have voted.
+        counted = all(one.decides == "plurality" for one in known)
+        if not counted or tally_rounds(cube, len(answers))[1].any():
+            answers = (*answers, "tie")
     return {
         "votes": cube,
         "label": label_codes,
@@ -122,31 +131,63 @@ def arrays_of(
         if (question.codes >= 0).any()
         else (),
         "coding": checked.coding,
-        "notes": (*checked.notes, *notes, *left_out),
         "stopped_by_rule": by_rule,
-        **_polls(checked, items, turns, row, played, depth, n_rounds),
+        **polls,
+        "notes": (*checked.notes, *notes, *left_out),
     }
 
 
 def _polls(
-    checked: Checked, items: Any, turns: Any, row: Ints, played: Ints, depth: Ints, n_rounds: int
+    checked: Checked,
+    items: Any,
+    turns: Any,
+    row: Ints,
+    played: Ints,
+    depth: Ints,
+    n_rounds: int,
+    notes: list[str],
+    ties: NDArray[np.bool_],
+    *,
+    chosen: bool,
 ) -> dict[str, Any]:
-    """Return the rounds in which somebody was asked only for a vote, at which cost, and how ties are decided.
+    """Return the rounds in which somebody was asked only for a vote, at which cost, and how rounds are decided.
 
-    Only the protocols that a debate's record names say so: in other logs all who vote are taken to be heard.
+    A debate's record says so, or the protocol that it names with its usual settings. In other logs all who vote are
+    taken to be heard.
     """
-    protocol = items.coded("protocol")
-    known = [*(OF_PROTOCOL.get(name) for name in protocol.values), None]
-    if not any(known):
+    stated, protocol = items.coded("polling"), items.coded("protocol")
+    own = [_polling(text, notes) for text in stated.values]
+    usual = [OF_PROTOCOL.get(name) for name in protocol.values]
+    if chosen:
+        # Whose votes count is chosen, so their number decides.
+        own, usual = ([one and replace(one, decides="plurality") for one in ones] for ones in (own, usual))
+    every = tuple(dict.fromkeys(one for one in (*own, *usual) if one is not None))
+    place: dict[Polling | None, int] = {one: i for i, one in enumerate(every)}
+    by_protocol, by_record = (
+        np.array([*(place.get(one, -1) for one in ones), -1], dtype=np.int16)[codes]
+        for ones, codes in ((usual, protocol.codes), (own, stated.codes))
+    )
+    which = np.where(by_record >= 0, by_record, by_protocol)
+    # Each protocol comes twice, with and without a tie among the answers.
+    which = np.where(which >= 0, 2 * which + ties, which)
+    used = np.unique(which[which >= 0])
+    if not len(used):
         return {}
-    ties = np.array([-1 if one is None else one.decided_by_scores for one in known], dtype=np.int8)
-    found: dict[str, Any] = {"decided_by_scores": ties[protocol.codes]}
+    codes = np.full(2 * len(every) + 1, -1, dtype=np.int16)
+    codes[used] = np.arange(len(used))
+    which = codes[which]
+    known = tuple(replace(every[i // 2], tie=bool(i % 2)) for i in used.tolist())
+    found: dict[str, Any] = {
+        "polling": which,
+        "pollings": known,
+        "ended_itself": _ended_itself(checked, items, which, known),
+    }
     role = turns.coded("role")
     polls = np.zeros(len(row), dtype=np.bool_)
     for code, polling in enumerate(known):
-        if polling is not None and polling.voters:
+        if polling.voters:
             only_votes = np.array([*(name == polling.voters for name in role.values), False])[role.codes]
-            of_it = protocol.codes[row] == code
+            of_it = which[row] == code
             polls |= of_it & only_votes & ~np.isin(played + 1, polling.always)
     if not polls.any():
         return found
@@ -155,8 +196,10 @@ def _polls(
     asked[row[polls], played[polls]] = True
     # Other protocols, and rounds in which all are always asked, have nothing that another run would leave out.
     rounds = np.arange(1, n_rounds + 1)
-    always = np.array([np.isin(rounds, one.always if one and one.voters else rounds) for one in known])
-    without = always[protocol.codes] & (rounds <= depth[:, None])
+    always = np.array(
+        [np.isin(rounds, one.always if one and one.voters else rounds) for one in (*known, None)]
+    )
+    without = always[which] & (rounds <= depth[:, None])
     asked |= without
     costs = _tokens(checked, turns[polls], (row * n_rounds + played)[polls], depth, n_rounds)
     for kind, cost in costs.items():
@@ -165,6 +208,41 @@ def _polls(
             cost[without] = 0.0
         found[f"poll_{kind}"] = cost
     return found | {"polled": asked}
+
+
+def _may_tie(items: Any, *, voted: bool) -> NDArray[np.bool_]:
+    """Return the debates that list "tie" among their answers; those that list none take it where it occurs."""
+    listed = items.coded("answers")
+    found: NDArray[np.bool_] = np.array([*("tie" in one for one in listed.values), voted])[listed.codes]
+    return found
+
+
+def _polling(text: str, notes: list[str]) -> Polling | None:
+    try:
+        return Polling.from_text(text)
+    except (ValueError, TypeError) as error:
+        notes.append(f"polling {text!r} is not read, because {error}")
+        return None
+
+
+def _ended_itself(
+    checked: Checked, items: Any, which: NDArray[np.int16], known: tuple[Polling, ...]
+) -> NDArray[np.bool_] | None:
+    """Return the debates that their protocol ended, as it does under any stopping rule; None where none may."""
+    if not any(one.ends for one in known):
+        return None
+    given = checked.verdicts.coded("stop_reason")
+    names = items.coded("debate")
+    row = np.full(len(names.values) + 1, -1, dtype=np.int64)
+    row[names.codes] = np.arange(len(items))
+    reason = np.full(len(items), -1, dtype=np.int32)
+    at = row[checked.verdicts.coded("debate").codes]
+    reason[at[at >= 0]] = given.codes[at >= 0]
+    found = np.zeros(len(items), dtype=np.bool_)
+    for code, polling in enumerate(known):
+        own = np.array([*(str(word).strip() in polling.ends for word in given.values), False])[reason]
+        found |= own & (which == code)
+    return found
 
 
 def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:

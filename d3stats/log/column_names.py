@@ -24,9 +24,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 TABLE_COLUMNS = _words(
-    "debate question cluster category log protocol label answers first round agent role persona vote correct scores "
-    "tokens tokens_in tokens_out tokens_cached tokens_source model temperature error closed decision stop_round "
-    "stop_reason"
+    "debate question cluster category log protocol polling label answers first round agent role persona vote correct "
+    "scores tokens tokens_in tokens_out tokens_cached tokens_source model temperature error closed decision "
+    "stop_round stop_reason"
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 

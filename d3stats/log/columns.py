@@ -20,7 +20,9 @@ from d3stats.log.problems import Problem
 Coding = Literal["answers", "correctness"]
 Ints = NDArray[np.int64]
 
-ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first", "category")
+ITEM = (
+    *("debate", "question", "cluster", "label", "answers", "log", "protocol", "polling", "first", "category"),
+)
 """Columns of the items, all coded; the values of ``answers`` are tuples of texts."""
 TURN = {
     "coded": ("debate", "agent", "role", "vote", "scores", "tokens_source", "model", "error", "persona"),

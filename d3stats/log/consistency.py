@@ -607,7 +607,9 @@ class _Rules:
 
 
 _VERDICT_FIELDS = ("decision", "stop_reason", "round")
-_ITEM_FIELDS = ("question", "cluster", "label", "answers", "log", "protocol", "first", "category")
+_ITEM_FIELDS = (
+    *("question", "cluster", "label", "answers", "log", "protocol", "polling", "first", "category"),
+)
 
 
 def _value(part: Part, name: str, i: int) -> Any:

@@ -43,11 +43,11 @@ __all__ = [
     "parse_json",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
 Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_cached``,
-``tokens_source``, ``temperature`` and ``error``.
+``tokens_source``, ``temperature`` and ``error``. Version 3 added an item's ``polling``.
 """
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -88,7 +88,7 @@ class Header(Record, tag="log", frozen=True):
     Examples
     --------
     >>> Header(source="example").to_dict()
-    {'type': 'log', 'schema_version': 2, 'writer': 'd3stats', 'source': 'example'}
+    {'type': 'log', 'schema_version': 3, 'writer': 'd3stats', 'source': 'example'}
     """
 
     type: ClassVar[Literal["log"]] = "log"
@@ -117,6 +117,9 @@ class Item(Record, tag="item", frozen=True):
         The run, condition or file that the debate came from: what an analysis groups by.
     protocol : str or None
         The debate protocol's name.
+    polling : str or None
+        Who only votes in the protocol and how it decides, with its settings: the text of a ``d3stats.polling.Polling``,
+        as ``"scores:scored_from=1,scored=last"``. None where it is not known, or the usual of the protocol.
     text : str or None
         The question as asked; optional.
     candidates : tuple of str or None
@@ -141,6 +144,7 @@ class Item(Record, tag="item", frozen=True):
     answers: tuple[Name, ...] | None = None
     log: Name | None = None
     protocol: Name | None = None
+    polling: Name | None = None
     text: str | None = None
     candidates: tuple[str, ...] | None = None
     first: Name | None = None

@@ -143,7 +143,7 @@ def parquet_blocks(
 # ------------------------------------------------------------------------------------------------ which column is what
 
 
-_ITEM = ("question", "cluster", "label", "answers", "log", "protocol", "first", "category")
+_ITEM = ("question", "cluster", "label", "answers", "log", "protocol", "polling", "first", "category")
 _MOST_ROUND = 999_999_999
 _NEAR = ("label", "cluster", "question", "answers", "round", "tokens_in", "tokens_out", "correct")
 """Columns without which a log says less, so that a misspelled one must not be passed over."""

@@ -536,14 +536,16 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
     return cluster_totals(columns, cluster)
 
 
-def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
+def ratio(
+    above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float, *, symmetric: bool = False
+) -> Measured:
     """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
     totals = _totals(above, below, cluster)
     totals = totals[totals[:, 1] > 0]
     value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
     if len(totals) < 2:
         return Measured(value)
-    found = cluster_t(totals, ratios((0, 1)), level=level)
+    found = cluster_t(totals, ratios((0, 1)), level=level, symmetric=symmetric)
     df = float(found.df[0])
     if found.reasons[0] == ALIKE:
         return Measured(value, value, value, 0.0, df)
@@ -566,10 +568,8 @@ def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: floa
     found = ratio(above, below, cluster, level)
     if not found.value > 0:
         return Measured(1 - found.value)
-    factor = np.exp((found.high - found.value) / found.value)
-    return Measured(
-        1 - found.value, float(1 - found.value * factor), float(1 - found.value / factor), found.se, found.df
-    )
+    more, less = (float(np.exp((end - found.value) / found.value)) for end in (found.high, found.low))
+    return Measured(1 - found.value, 1 - found.value * more, 1 - found.value * less, found.se, found.df)
 
 
 def measure_columns(
@@ -802,8 +802,9 @@ def early_notes(
     """
     notes = absent_note(without, trajectories)
     n, last = trajectories.n_debates, trajectories.n_rounds
-    short = trajectories.depth < last
-    stopped = int((trajectories.ended_early() & ~short).sum())
+    ended = trajectories.ended_early()
+    short = ended & (trajectories.depth < last)
+    stopped = int((ended & ~short).sum())
     if short.any() or stopped:
         before = f"{int(short.sum())} of {n} debates ended before round {last}, the last round of the log"
         at = f"a stopping rule ended {stopped} of {n} debates in round {last}, the last round of the log"
@@ -848,21 +849,6 @@ def _at_the_end(t: Trajectories, voted: BoolArray) -> bool:
     last = np.arange(t.n_rounds) == t.depth[:, None] - 1
     several = (t.depth > 1)[:, None]
     return bool((voted & last & several).any() and not (voted & ~last).any())
-
-
-def _ties(trajectories: Trajectories) -> str:
-    """Say how ties of votes were decided."""
-    seat = "goes to the tied answer in the lowest seat (agents in the order of their names)"
-    if trajectories.decided_by_scores is None:
-        return seat
-    kinds = {
-        1: "goes to the answer that the judge's scores prefer, and is no decision without them",
-        0: 'is no decision, or "tie" where that may be voted for',
-        -1: f"{seat}, where the log names no protocol of d3stats",
-    }
-    return ", or ".join(
-        kinds[k] for k in sorted({*np.sign(trajectories.decided_by_scores).tolist()}, reverse=True)
-    )
 
 
 def _polls_paid(
@@ -995,7 +981,7 @@ def notes_on(
     if any(tied.values()):
         worst = max(tied, key=lambda name: tied[name])
         notes.append(
-            f"A tied plurality {_ties(trajectories)}; most ties under {worst}: {tied[worst]} of {n} debates."
+            f"A tied plurality {trajectories.tie_rule()}; most ties under {worst}: {tied[worst]} of {n} debates."
         )
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
     notes += dict.fromkeys(remark for each in remarks for remark in each)

@@ -139,7 +139,7 @@ def _said(recorded: RecordedLog, which: str) -> list[str]:
         tied = int(t.tied()[np.arange(len(t)), t.depth - 1][t.depth > 0].sum()) if t.n_rounds else 0
         return [
             f"Verdicts of the {which} protocol are the pluralities of its votes; {tied} of "
-            f"{counted(len(t), 'debate')} end in a tie, which goes to the tied answer in the lowest seat."
+            f"{counted(len(t), 'debate')} end in a tie, which {t.tie_rule()}."
         ] * bool(tied)
     none, other = int((~recorded.known).sum()), int(recorded.differs.sum())
     if not none and not other:
@@ -545,7 +545,9 @@ def plan_escalation(
     rng = as_rng(rng)
     rules = [WideGap(float(t)) for t in tried]
     played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=n_boot, rng=rng)
-    risk = risk_controlled(pilot, rules, max_loss=max_loss, delta=1 - confidence, target="accuracy", rng=rng)
+    risk = risk_controlled(
+        pilot, rules, max_loss_vs_full=max_loss, delta=1 - confidence, target="accuracy", rng=rng
+    )
     # What the two logs show is said of them, and not of their join.
     remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}
     passed = risk.to_frame().set_index("rule")["certified"]

@@ -253,17 +253,17 @@ def lowest_loss(target: Target) -> float:
 
 
 def p_values(
-    sums: FloatArray, max_loss: float, method: Method, target: Target, sizes: FloatArray | None = None
+    sums: FloatArray, max_loss_vs_full: float, method: Method, target: Target, sizes: FloatArray | None = None
 ) -> FloatArray:
-    """Return the p-value of "the mean loss is above `max_loss`" for every column of (units, rules) sums of losses.
+    """Return the p-value of "the mean loss is above `max_loss_vs_full`" for each column of (units, rules) sums of it.
 
     `sizes` are the debates of each unit, by default 1; the binomial test takes units of one debate alone.
     """
     if method == "binomial":
-        return binomial_p(sums, max_loss)
+        return binomial_p(sums, max_loss_vs_full)
     if method == "betting":
-        return betting_p(sums, max_loss, sizes)
-    return hoeffding_bentkus_p(sums, max_loss, lowest_loss(target), sizes)
+        return betting_p(sums, max_loss_vs_full, sizes)
+    return hoeffding_bentkus_p(sums, max_loss_vs_full, lowest_loss(target), sizes)
 
 
 def certified_rules(
@@ -323,7 +323,7 @@ class RiskControlled:
         Whether any rule was certified. Full depth loses nothing by definition.
     guarantee : str
         The guarantee, as a sentence.
-    max_loss, delta : float
+    max_loss_vs_full, delta : float
         The limit (alpha), and the largest probability that a rule with a loss above the limit is certified.
     target, method, order, unit, mean_over : str
         As asked for; `method` is the one that was used.
@@ -336,7 +336,7 @@ class RiskControlled:
     --------
     >>> from d3stats.worlds import Voter, simulate
     >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
-    >>> found = risk_controlled(pilot, ["supermajority:1.0", "supermajority:0.85"], max_loss=0.15)
+    >>> found = risk_controlled(pilot, ["supermajority:1.0", "supermajority:0.85"], max_loss_vs_full=0.15)
     >>> str(found.rule), found.certified, found.n_units
     ('supermajority:0.85', True, 200)
     >>> found.to_frame()[["rule", "certified"]].values.tolist()
@@ -348,7 +348,7 @@ class RiskControlled:
     rule: StoppingRule
     certified: bool
     guarantee: str
-    max_loss: float
+    max_loss_vs_full: float
     delta: float
     target: Target
     method: Method
@@ -361,7 +361,7 @@ class RiskControlled:
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else "none certified"
-        return f"RiskControlled({self.rule}, {state}, max_loss={self.max_loss:g}, delta={self.delta:g})"
+        return f"RiskControlled({self.rule}, {state}, max_loss_vs_full={self.max_loss_vs_full:g}, delta={self.delta:g})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per rule, in the order of the tests.
@@ -371,8 +371,8 @@ class RiskControlled:
         DataFrame
             ``rule``; ``rounds``, the mean on the pilot; ``risk``, the mean loss on the tested units, over debates or,
             with ``mean_over="units"``, over units (the guarantee limits this mean); ``p_value``; ``tested`` (the
-            sequence ends at the first rule that fails), ``certified``, ``chosen``; then ``n_units, max_loss, delta,
-            target, method``.
+            sequence ends at the first rule that fails), ``certified``, ``chosen``; then ``n_units, max_loss_vs_full,
+            delta, target, method``.
         """
         return self._table.copy()
 
@@ -390,7 +390,7 @@ class RiskControlled:
 
 
 def needed_debates(
-    max_loss: float,
+    max_loss_vs_full: float,
     delta: float,
     *,
     method: Literal["binomial", "hoeffding_bentkus", "betting"] = "binomial",
@@ -400,10 +400,10 @@ def needed_debates(
 
     Parameters
     ----------
-    max_loss, delta : float
+    max_loss_vs_full, delta : float
         In (0, 1).
     method : {"binomial", "hoeffding_bentkus", "betting"}
-        With "binomial", the smallest n with (1 - max_loss)^n <= delta.
+        With "binomial", the smallest n with (1 - max_loss_vs_full)^n <= delta.
     target : {"agreement", "accuracy"}
         Matters to "hoeffding_bentkus" alone, which puts losses from -1 to 1 on [0, 1].
 
@@ -418,18 +418,18 @@ def needed_debates(
     >>> needed_debates(0.05, 0.1, method="betting")
     59
     """
-    loss("max_loss", max_loss, positive=True)
+    loss("max_loss_vs_full", max_loss_vs_full, positive=True)
     probability("delta", delta, open_interval=True)
     choice("method", method, METHODS)
     choice("target", target, ("agreement", "accuracy"))
-    return smallest_certifying(max_loss, delta, method, lowest_loss(target))
+    return smallest_certifying(max_loss_vs_full, delta, method, lowest_loss(target))
 
 
 def risk_controlled(
     trajectories: LogSource,
     rules: Sequence[StoppingRule | str],
     *,
-    max_loss: float,
+    max_loss_vs_full: float,
     delta: float = 0.1,
     target: Target = "agreement",
     method: Method = "auto",
@@ -439,7 +439,7 @@ def risk_controlled(
     rng: RngLike = None,
     **reading: Unpack[Reading],
 ) -> RiskControlled:
-    """Choose the cheapest rule of a family whose loss against full depth is at most `max_loss`.
+    """Choose the cheapest rule of a family whose loss against full depth is at most `max_loss_vs_full`.
 
     Parameters
     ----------
@@ -448,11 +448,12 @@ def risk_controlled(
     rules : sequence of StoppingRule or text
         A family, from late to early stopping: shares of a supermajority from 1 down, say. It must be fixed
         before the pilot is looked at.
-    max_loss : float
+    max_loss_vs_full : float
         The limit alpha, in (0, 1), of the loss against full depth (:func:`~d3stats.planning.plan` has its limit against
         unanimity).
     delta : float
-        In (0, 1): P(the chosen rule's true loss is above `max_loss`) <= `delta`, over pilots of independent questions.
+        In (0, 1): P(the chosen rule's true loss is above `max_loss_vs_full`) <= `delta`, over pilots of independent
+        questions.
     target : {"agreement", "accuracy"}
         The loss of a debate. With "agreement" it is 1 when the verdict at the stop is not that of full depth, else 0.
         With "accuracy" it is (right at full depth) - (right at the stop), which is 1, 0 or -1, so that gains from
@@ -503,13 +504,13 @@ def risk_controlled(
     >>> from d3stats.worlds import Voter
     >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
     >>> family = ["supermajority:1.0", "supermajority:0.85", "supermajority:0.7", "supermajority:0.5"]
-    >>> result = risk_controlled(pilot, family, max_loss=0.15)
+    >>> result = risk_controlled(pilot, family, max_loss_vs_full=0.15)
     >>> str(result.rule)
     'supermajority:0.85'
     >>> print(result.guarantee.split(", ")[-1])
     the verdict at the stop differs from that of full depth in at most 15% of debates.
     """
-    loss("max_loss", max_loss, positive=True)
+    loss("max_loss_vs_full", max_loss_vs_full, positive=True)
     probability("delta", delta, open_interval=True)
     choice("target", target, ("agreement", "accuracy"))
     choice("method", method, ("auto", *METHODS))
@@ -526,10 +527,10 @@ def risk_controlled(
         shuffled = random.permutation(units.n)
         cut = int(np.ceil(units.n * _LEARNING_SHARE))
         part = shuffled[:cut]
-        learned = p_values(units.sums[part], max_loss, used, target, units.sizes[part])
+        learned = p_values(units.sums[part], max_loss_vs_full, used, target, units.sizes[part])
         ranks, tested = np.argsort(learned, kind="stable"), np.sort(shuffled[cut:])
     sums, sizes = units.sums[tested][:, ranks], units.sizes[tested]
-    p = p_values(sums, max_loss, used, target, sizes)
+    p = p_values(sums, max_loss_vs_full, used, target, sizes)
     asked, passed = certified_rules(p, delta, order)
     rounds = units.rounds[ranks]
     chosen = int(np.where(passed, rounds, np.inf).argmin()) if passed.any() else None
@@ -544,7 +545,7 @@ def risk_controlled(
             "certified": passed,
             "chosen": np.arange(len(every)) == (-1 if chosen is None else chosen),
             "n_units": len(tested),
-            "max_loss": max_loss,
+            "max_loss_vs_full": max_loss_vs_full,
             "delta": delta,
             "target": target,
             "method": used,
@@ -553,8 +554,10 @@ def risk_controlled(
     return RiskControlled(
         rule=rule,
         certified=chosen is not None,
-        guarantee=_promise(rule, chosen is not None, max_loss, delta, target, unit, _equal(mean_over, units)),
-        max_loss=max_loss,
+        guarantee=_promise(
+            rule, chosen is not None, max_loss_vs_full, delta, target, unit, _equal(mean_over, units)
+        ),
+        max_loss_vs_full=max_loss_vs_full,
         delta=delta,
         target=target,
         method=used,
@@ -564,7 +567,7 @@ def risk_controlled(
         n_units=len(tested),
         notes=(
             *trajectories.remarks(),
-            *_notes(sizes, max_loss, delta, used, target, order, unit, rounds),
+            *_notes(sizes, max_loss_vs_full, delta, used, target, order, unit, rounds),
             *units.notes,
             *absent_note(absent, trajectories),
             *repeated,
@@ -592,7 +595,7 @@ def _equal(mean_over: MeanOver, units: UnitLosses) -> bool:
 def _promise(
     rule: StoppingRule,
     certified: bool,
-    max_loss: float,
+    max_loss_vs_full: float,
     delta: float,
     target: Target,
     unit: Unit,
@@ -600,10 +603,10 @@ def _promise(
 ) -> str:
     if not certified:
         return (
-            f"No rule is certified at a loss of {max_loss:.3g} with delta={delta:.3g}, so play every "
+            f"No rule is certified at a loss of {max_loss_vs_full:.3g} with delta={delta:.3g}, so play every "
             "debate to full depth."
         )
-    share = f"{100 * max_loss:.3g}"
+    share = f"{100 * max_loss_vs_full:.3g}"
     loses = (
         f"the verdict at the stop differs from that of full depth in at most {share}% of debates"
         if target == "agreement"
@@ -633,7 +636,7 @@ def _refuse_what_ended_early(log: Trajectories) -> None:
 
 def _notes(
     sizes: FloatArray,
-    max_loss: float,
+    max_loss_vs_full: float,
     delta: float,
     method: Method,
     target: Target,
@@ -642,16 +645,16 @@ def _notes(
     rounds: FloatArray,
 ) -> list[str]:
     notes = []
-    lossless = p_values(np.zeros((len(sizes), 1)), max_loss, method, target, sizes)[0]
+    lossless = p_values(np.zeros((len(sizes), 1)), max_loss_vs_full, method, target, sizes)[0]
     if lossless > delta:
-        needed = smallest_certifying(max_loss, delta, method, lowest_loss(target))
+        needed = smallest_certifying(max_loss_vs_full, delta, method, lowest_loss(target))
         worth, most = float(sizes.sum() / sizes.max()), float(sizes.max() / sizes.sum())
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
             count += f", because the largest has {most:z.0%} of the debates and all count as {worth:.3g} equal ones"
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "
-            f"certified at max_loss={max_loss:g}, delta={delta:g}."
+            f"certified at max_loss_vs_full={max_loss_vs_full:g}, delta={delta:g}."
         )
     if order == "given" and (np.diff(rounds) > 1e-12).any():
         notes.append(

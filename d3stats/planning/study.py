@@ -390,7 +390,7 @@ class Study:
 
     def runs(self, world: World, rule: StoppingRule) -> bool:
         """Return whether the protocol that a world draws can be run with a rule."""
-        return self.n_rounds == 1 or not world.polling.refuses(rule)
+        return self.n_rounds == 1 or world.polling is None or not world.polling.refuses(rule)
 
     @property
     def step(self) -> int:
@@ -427,6 +427,7 @@ class Study:
 _DECIDES = (
     *("worlds", "stopping", "models", "resampling", "agent.py"),
     *(
+        "log/deciding.py",
         "polling.py",
         "trajectories.py",
         "counts.py",
@@ -435,6 +436,7 @@ _DECIDES = (
         "_named.py",
         "log/arrays.py",
         "log/columns.py",
+        "log/deciding.py",
     ),
     *("planning/study.py", "planning/costs.py"),
 )

@@ -45,7 +45,7 @@ from d3stats.planning.study import (
     read_study,
 )
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["Bar", "Journal", "Sweep", "run_sweep", "sweep"]
 
@@ -336,6 +336,8 @@ class Sweep:
     def notes(self) -> list[str]:
         """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
 
+        A note also says where debates have one round and so no rule to choose.
+
         Examples
         --------
         >>> from d3stats.worlds import Courtroom
@@ -346,6 +348,10 @@ class Sweep:
         'court cannot be run with unanimity, because the jurors are asked once, when a debate is over'
         """
         notes = []
+        if self.study.n_rounds == 1:
+            notes.append(
+                "debates have one round, so there is no stopping rule to choose and all cost the same"
+            )
         for world, _, sums in self._groups("world"):
             of = self.study.worlds[world]
             refused = [
@@ -353,7 +359,7 @@ class Sweep:
                 for rule, total in zip(self.study.rules, sums, strict=True)
                 if not self.study.runs(of, rule)
             ]
-            if not refused:
+            if not refused or of.polling is None:
                 continue
             prices = [_ratio(total, *RATIOS["tokens"])[0] for _, total in refused]
             cost = ", ".join(f"{price:z,.0f}" for price in prices)
@@ -410,8 +416,10 @@ class Sweep:
         -------
         DataFrame
             The row of :meth:`to_frame` that is recommended in each world; ``loss`` of accuracy against unanimity with
-            ``loss_se``; ``p_within``, the probability that the loss is at most `max_loss`; ``reason``. Cost is tokens
-            where the world records them, else rounds.
+            ``loss_se``; ``loss_vs``, which is "unanimity", or "full" in a world whose protocol cannot be run with it;
+            ``p_within``, the probability that the loss is at most `max_loss`; ``reason``. Cost is tokens where the
+            world records them, else rounds. In a world that was fitted to a `pilot` without labels it is an assumption
+            which answers are right, and so is every accuracy: the reason says so.
         """
         most = allowed_loss("max_loss", max_loss)
         sure = probability("confidence", confidence, open_interval=True)
@@ -425,6 +433,9 @@ class Sweep:
         z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] > 0, 1e-12)
         table["p_within"] = special.ndtr(z)
         cost = table["tokens"].where(table["tokens"].notna(), table["rounds"])
+        table["loss_vs"] = np.where(table["accuracy_minus_unanimity"].notna(), "unanimity", "full")
+        assumed = pilot is not None and bool((pilot.label == MISSING).all())
+        accuracy = "accuracy, with right answers that are assumed," if assumed else "accuracy"
         picked: list[Any] = []
         reasons: list[str] = []
         for _, rows in table.groupby("world", sort=False):
@@ -435,9 +446,9 @@ class Sweep:
             than = "unanimity" if usual is Unanimity else "full depth"
             promise = f"at most {most:g} below {than}'s with probability {sure:g} or more"
             reasons.append(
-                f"none of the {len(rows)} rules is cheaper than {than} and has an accuracy {promise}"
+                f"none of the {len(rows)} rules is cheaper than {than} and has an {accuracy} {promise}"
                 if picked[-1] == baseline
-                else f"the cheapest of {len(rows)} rules whose accuracy is {promise}; here "
+                else f"the cheapest of {len(rows)} rules whose {accuracy} is {promise}; here "
                 f"{table['p_within'][picked[-1]]:z.2f}"
             )
         return table.loc[picked].reset_index(drop=True).assign(reason=reasons)
@@ -665,7 +676,10 @@ def _dollars(sums: Sums, asked: float, answered: float) -> tuple[float, float]:
 
 
 def _ratio(sums: Sums, above: str, below: str) -> tuple[float, float]:
-    """Return A / B and its standard error; the sums are exact, and rounded once, at the end."""
+    """Return A / B and its standard error; the sums are exact, and rounded once, at the end.
+
+    Units are debates that a world draws independently, thousands of one size, so that units - 1 is what they are worth.
+    """
     a, b = sums.totals[_AT[above]], sums.totals[_AT[below]]
     if b == 0:
         return math.nan, math.nan

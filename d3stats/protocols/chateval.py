@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from d3stats._check import PositiveInt, choice, integer
 from d3stats.agent import RESPONSE, Case, Message, Reply, Request, Rubric, Slot
+from d3stats.polling import Polling
 from d3stats.protocols.jury import as_list
 from d3stats.protocols.play import (
     DebateProtocol,
@@ -219,6 +220,14 @@ class ChatEval(DebateProtocol):
             raise ValueError(
                 f"lowest must be below highest; got lowest={self.lowest}, highest={self.highest}"
             )
+
+    @property
+    def polling(self) -> Polling:
+        """The extraction of the last turn's decision."""
+        usual = super().polling
+        if self.extraction == "mean":
+            return replace(usual, decides="scores", scored_from=1, scored="last")
+        return replace(usual, decides="sides" if self.extraction == "borda" else "plurality")
 
     def rule(self) -> StoppingRule:
         """Return the fixed number of turns."""

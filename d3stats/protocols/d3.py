@@ -141,7 +141,10 @@ class Rounds(Court):
     @property
     def polling(self) -> Polling:
         """The jury's polls; a judge who decides alone votes in every round."""
-        return replace(super().polling, at_end=self.poll == "end" and self.jurors > 0)
+        usual = super().polling
+        if not self.jurors:
+            return replace(usual, decides="scores", voters="")
+        return replace(usual, at_end=self.poll == "end")
 
     def _hear(self, case: Case) -> Generator[Speak | RoundOver, Any, Hearing]:
         """Play rounds until the stopping rule has had enough."""
@@ -258,6 +261,12 @@ class More(OneRound, Court):
         super().__post_init__()
         object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
+    @property
+    def polling(self) -> Polling:
+        """The jury's majority, or the judge's points where there is no jury."""
+        usual = super().polling
+        return usual if self.jurors else replace(usual, decides="scores")
+
     def play(self, case: Case) -> Play:
         """Play one debate."""
         self.check(case)
@@ -345,6 +354,11 @@ class Samre(Rounds):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.rule()
+
+    @property
+    def polling(self) -> Polling:
+        """The jury's polls, and the scores that break a tie."""
+        return replace(super().polling, scored="sum" if self.tie_break == "cumulative" else "last")
 
     def rule(self) -> StoppingRule:
         """Return D3's budgeted stopping."""
@@ -444,7 +458,8 @@ class MoreThenSamre(DebateProtocol):
     @property
     def polling(self) -> Polling:
         """The polls of SAMRE's jury; that of MORE is always asked."""
-        return replace(super().polling, at_end=self._samre().polling.at_end)
+        usual, samre = super().polling, self._samre().polling
+        return replace(samre, always=usual.always if samre.voters else (), scored_from=usual.scored_from)
 
     def rule(self) -> StoppingRule:
         """Return the choice after round 1, then D3's budgeted stopping, whose first gap is SAMRE's."""

@@ -696,6 +696,8 @@ class DebateProtocol(Value, ABC):
     'judge'
     >>> protocol.polling.at_end, protocol.max_rounds, str(protocol.rule())
     (False, 1, 'full')
+    >>> protocol.recorded(), protocol_from_text("chateval:extraction=mean").recorded()
+    ('plurality', 'scores:scored_from=1,scored=last')
     """
 
     max_rounds: int = 1
@@ -773,8 +775,13 @@ class DebateProtocol(Value, ABC):
 
     @property
     def polling(self) -> Polling:
-        """Polls of the agents that only vote, under a stopping rule, and the meaning of a tie."""
+        """Polls of the agents that only vote, under a stopping rule, and how a round is decided."""
         return OF_PROTOCOL.get(self.name, Polling())
+
+    def recorded(self) -> str | None:
+        """Return the text of `polling` for the log; None where it is not known how a round would be decided."""
+        polling = self.polling
+        return str(polling) if self.name in OF_PROTOCOL or polling != Polling() else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import PositiveInt, choice, integer, nonnegative, number
 from d3stats.agent import Case, Message, Request, Slot
+from d3stats.polling import Polling
 from d3stats.protocols.play import DebateProtocol, Outcome, Play, plurality, round_over, said, settled, speak
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.values import numbers_of
@@ -63,6 +64,12 @@ class PeerDiscussion(DebateProtocol):
 
     name: ClassVar[str] = "peer_discussion"
     citation: ClassVar[str] = "Li et al. (2023), arXiv 2307.02762 (PRD), peer discussion"
+
+    @property
+    def polling(self) -> Polling:
+        """The agreement of both, or what the last speaker votes for."""
+        last = self.undecided == "last_speaker"
+        return replace(super().polling, undecided="last_seat" if last else "none")
 
     def rule(self) -> StoppingRule:
         """Return agreement of both."""
@@ -155,6 +162,12 @@ class PeerRank(DebateProtocol):
                 f"weights must be one per reviewer ({self.reviewers}) and not all 0; got weights={weights!r}"
             )
         object.__setattr__(self, "weights", weights)
+
+    @property
+    def polling(self) -> Polling:
+        """The weights of the reviewers, each of whom has one vote or two."""
+        usual = replace(super().polling, weights=self.weights)
+        return usual if self.orders == "agree" else replace(usual, decides="plurality")
 
     def play(self, case: Case) -> Play:
         """Play one debate."""

@@ -222,7 +222,10 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     """Return what warns; agreement and bias look for the signs again that the whole log was searched for."""
     few = few_questions(source.trajectories)
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
+    none = "No debate has a vote, so nothing on this page says how well or how much the agents agree."
+    silent = not (source.trajectories.votes != MISSING).any()
     return (
+        *([none] if silent else []),
         *(warning for part in parts.values() for warning in part.warnings),
         *plain_warnings(note for part in others for note in part.notes),
         *([few] if few else []),

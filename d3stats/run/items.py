@@ -235,6 +235,7 @@ class DebateItem:
         *,
         log: str | None = None,
         protocol: str | None = None,
+        polling: str | None = None,
     ) -> Item:
         """Return the record that opens a debate of this item in a log."""
         from d3stats.log.schema import Item
@@ -247,6 +248,7 @@ class DebateItem:
             answers=self.answers,
             log=log,
             protocol=protocol,
+            polling=polling,
             text=self.text,
             candidates=self.candidates or None,
             first=self.case(debate, first).first,

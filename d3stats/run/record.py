@@ -27,6 +27,7 @@ from d3stats.run.report import RunReport
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict
+    from d3stats.protocols.play import DebateProtocol
 
 __all__ = [
     "FIXED",
@@ -319,7 +320,7 @@ class Past:
 
         for record in iter_records(log):
             if isinstance(record, Item):
-                _compare(record, planned.get(record.debate), asked.protocol.name, log)
+                _compare(record, planned.get(record.debate), asked.protocol, log)
                 self.items[record.debate] = record
                 self.turns[record.debate] = {}
             elif isinstance(record, Turn):
@@ -386,11 +387,15 @@ def resume(journal: Journal, asked: Asked) -> Past:
     return past
 
 
-def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) -> None:
+def _compare(record: Item, planned: Planned | None, protocol: DebateProtocol, log: Path) -> None:
     """Refuse to go on with a debate that is about something else now."""
     if planned is None:
         return
-    now = planned.item.item(record.debate, planned.first, log=record.log, protocol=protocol)
+    # A log of an older version does not say it.
+    polling = None if record.polling is None else protocol.recorded()
+    now = planned.item.item(
+        record.debate, planned.first, log=record.log, protocol=protocol.name, polling=polling
+    )
     if now == record:
         return
     name = next(name for name in record.__struct_fields__ if getattr(now, name) != getattr(record, name))

@@ -600,8 +600,13 @@ class Stage:
                 raise Halted
             course = await self._fund(planned, purse, begun)
             if not begun:
+                protocol = self.asked.protocol
                 item = planned.item.item(
-                    planned.debate, planned.first, log=self.name, protocol=self.asked.protocol.name
+                    planned.debate,
+                    planned.first,
+                    log=self.name,
+                    protocol=protocol.name,
+                    polling=protocol.recorded(),
                 )
                 self.writer.write(item)
                 past.items[planned.debate] = item

@@ -344,12 +344,12 @@ def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[
         raise ValueError(
             f"{DECISION} must be known in some debate; got no decision and no vote in {n} debates"
         )
-    tied = int((t.tied()[np.arange(len(t)), at] & cast).sum())
+    tied = int(t.tied()[np.arange(len(t)), at].sum())
     which = "the last round" if round_number is None else f"round {round_number}"
     said = f"{DECISION} is the plurality of the votes of {which} in {int(cast.sum())} of {n} debates"
     said += "" if log.usable else ", because no decision is recorded"
-    said += f"; ties, {tied}, go to the tied answer in the lowest seat" if tied else ""
-    said += "; debates without a vote are left out" if cast.sum() < n else ""
+    said += f"; a tie, of which there are {tied}, {t.tie_rule()}" if tied else ""
+    said += f"; {n - int(cast.sum())} debates without a decision are left out" if cast.sum() < n else ""
     notes.append(said)
     words: NDArray[np.object_] = np.array([*t.answers, None], dtype=object)
     return np.asarray(words[verdict], dtype=object)

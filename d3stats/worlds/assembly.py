@@ -9,11 +9,28 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from d3stats._check import NonNegativeFloat, PositiveFloat, Probability
 from d3stats.agent import Message, Refused, Reply, Request, Rubric, Size
+from d3stats.polling import OF_PROTOCOL, Polling
+from d3stats.trajectories import MISSING
 from d3stats.worlds.base import World
-from d3stats.worlds.courtroom import BenchAgent, Courtroom, Heard, juror_error
+from d3stats.worlds.courtroom import (
+    BenchAgent,
+    Courtroom,
+    Heard,
+    Items,
+    case_words,
+    draw_items,
+    juror_error,
+    reading_bias,
+    standing_error,
+)
+from d3stats.worlds.draw import Drawn, sample
 from d3stats.worlds.streams import (
+    TOKENS_PER_WORD,
     Scores,
     Stream,
     SyntheticItem,
@@ -24,6 +41,8 @@ from d3stats.worlds.streams import (
 )
 
 __all__ = ["Assembly", "AssemblyAgent"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +90,14 @@ class Assembly(World):
     is seen, each as long as it was when written. Messages have between (1 - slack) and 1 times their longest
     length.
 
-    The court's `panel`, `protocol`, `first`, `advocates`, `poll` and `memory` are not used, because the
-    protocol says them.
+    The agents take the court's `panel`, `protocol`, `first`, `advocates`, `poll` and `memory` from the protocol that
+    they play. :func:`~d3stats.simulate` draws the debates of one `protocol`; `panel` are then the reviewers of peer
+    rank. In Multi-Persona the moderator ends a debate, at the latest in its last round.
 
     Parameters
     ----------
+    protocol : {"multi_persona", "peer_discussion", "peer_rank"}
+        The protocol that is simulated. Peer rank has one round, so there is no stopping rule to choose.
     court : Courtroom
         Items, biases, advocates, marks, lengths, and the reading errors ``juror_shared, juror_persona,
         juror_noise``, which here apply to all agents.
@@ -106,6 +128,7 @@ class Assembly(World):
     (0.5, 0.85)
     """
 
+    protocol: Literal["multi_persona", "peer_discussion", "peer_rank"] = "multi_persona"
     court: Courtroom = field(default_factory=Courtroom)
     reveals: Literal["argument", "talk"] = "argument"
     diversity: Probability = 1.0
@@ -135,6 +158,11 @@ class Assembly(World):
         super().__post_init__()
 
     @property
+    def polling(self) -> Polling:
+        """The decisions of the protocol that is simulated."""
+        return OF_PROTOCOL[self.protocol]
+
+    @property
     def run(self) -> int:
         """Number of the repeat: the same items, with new calls."""
         return self.court.run
@@ -142,6 +170,145 @@ class Assembly(World):
     def shown(self, rounds: int) -> float:
         """Return the share of the quality gap that so many rounds of argument show."""
         return 1 - self.court.hidden * self.court.decay**rounds
+
+
+@sample.register
+def sample_assembly(world: Assembly, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
+    """Draw debates of the protocol of an assembly.
+
+    Parameters
+    ----------
+    world : Assembly
+        The parameters.
+    n_debates, n_rounds : int
+        How many debates of how many rounds.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Drawn
+        Votes, labels and tokens as arrays; :func:`~d3stats.simulate` names them.
+
+    Raises
+    ------
+    ValueError
+        When peer rank, which has one round, is asked for more.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import simulate
+    >>> debates = simulate(Assembly(), n_debates=100, n_rounds=3, rng=1)
+    >>> debates.seats, bool((debates.depth < 3).any()), bool(debates.ended_early().any())
+    (('debater, affirmative', 'debater, negative', 'moderator'), True, False)
+    """
+    if world.protocol == "peer_rank" and n_rounds != 1:
+        raise ValueError(f"n_rounds must be 1 for protocol='peer_rank'; got n_rounds={n_rounds}")
+    items = draw_items(world.court, n_debates, rng)
+    standing = np.random.default_rng([items.seed, 0])
+    reading, writing = np.random.default_rng([items.seed, 1 + world.run]).spawn(2)
+    agents = _AGENTS.get(world.protocol, ()) or tuple(f"reviewer {j + 1}" for j in range(world.court.panel))
+    shared, own = standing.standard_normal((n_debates, 1)), standing.standard_normal((n_debates, len(agents)))
+    if world.diversity < 1:
+        own = standing_error(world.diversity, standing.standard_normal((n_debates, 1)), own)
+    readers = _Readers(world, items, shared, own, reading)
+    case = case_words(world.court, items.log_length_ratio)[:, None]
+    longest = np.full((n_rounds, len(agents)), world.reply_words)
+    depth = None
+    if world.protocol == "peer_rank":
+        both = [readers.lean(j, first=first) for j in range(len(agents)) for first in ("A", "B")]
+        votes = np.where(np.stack(both, axis=1) > 0, 0, 1).astype(np.int32)[:, None]
+        agents = tuple(f"{agent}, {first} first" for agent in agents for first in "AB")
+        longest = np.full((1, len(agents)), world.court.rationale_words)
+        seen = np.zeros((1, len(agents), 1, len(agents)))
+    elif world.protocol == "peer_discussion":
+        longest[0] = world.court.rationale_words
+        votes = _discussion(world, readers, n_rounds)
+        seen = _heard_before(n_rounds, len(agents), apart=1)
+    else:
+        votes, depth = _multi_persona(world, readers, n_rounds)
+        seen = _heard_before(n_rounds, len(agents))
+    said = longest * (1 - world.court.slack * writing.random((n_debates, *longest.shape)))
+    read = np.einsum("rsqt,nqt->nr", seen, said)
+    sent = TOKENS_PER_WORD * (len(agents) * case + read)
+    written = TOKENS_PER_WORD * said.sum(axis=2)
+    if depth is not None:
+        over = np.arange(n_rounds) >= depth[:, None]
+        sent, written, votes = np.where(over, np.nan, sent), np.where(over, np.nan, written), votes.copy()
+        votes[over] = MISSING
+    drawn = Drawn(votes, items.label, ("A", "B"), seats=agents, depth=depth)
+    return drawn._replace(tokens=sent + written, tokens_in=sent, tokens_out=written)
+
+
+_AGENTS = {
+    "multi_persona": ("debater, affirmative", "debater, negative", "moderator"),
+    "peer_discussion": ("reviewer 1", "reviewer 2"),
+}
+
+
+class _Readers:
+    """Agents who read the bare answers of many items, each with its own standing error."""
+
+    def __init__(
+        self, world: Assembly, items: Items, shared: Floats, own: Floats, rng: np.random.Generator
+    ) -> None:
+        self.world, self.items, self.shared, self.own, self.rng = world, items, shared[:, 0], own, rng
+
+    def lean(self, agent: int, talked: int = 0, first: str | None = None) -> Floats:
+        """Return how much better A looks to an agent in a new call, after so many rounds of talk."""
+        court, items = self.world.court, self.items
+        bias = reading_bias(court, items.log_length_ratio, items.own_family, first or court.first)
+        noise = self.rng.standard_normal(len(self.shared))
+        error = juror_error(court, self.shared, self.own[:, agent], noise)
+        shown = self.world.shown(talked if self.world.reveals == "talk" else 0)
+        found: Floats = items.quality_gap * shown + bias + error
+        return found
+
+
+def _after(world: Assembly, lean: Floats, heard: list[Floats]) -> Floats:
+    """Return what an agent says that hears the latest leans of others."""
+    w = world.conformity
+    found: Floats = (1 - w) * lean + w * np.mean(heard, axis=0) if heard else lean
+    return found
+
+
+def _discussion(world: Assembly, readers: _Readers, n_rounds: int) -> NDArray[np.int32]:
+    """Return the votes of two reviewers, who talk from round 2 on; shape (debates, rounds, 2)."""
+    said = [readers.lean(0), readers.lean(1)]
+    votes = [np.stack(said, axis=1)]
+    for r in range(1, n_rounds):
+        for me, other in ((0, 1), (1, 0)):
+            said[me] = _after(world, readers.lean(me, r + me), [said[other]])
+        votes.append(np.stack(said, axis=1))
+    return np.where(np.stack(votes, axis=1) > 0, 0, 1).astype(np.int32)
+
+
+def _multi_persona(
+    world: Assembly, readers: _Readers, n_rounds: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the votes of both debaters and the moderator, and the rounds until the moderator decides."""
+    said: dict[int, Floats] = {}
+    votes, n = [], len(readers.shared)
+    depth = np.full(n, n_rounds, dtype=np.int64)
+    for r in range(n_rounds):
+        for me in range(3):
+            heard = [lean for who, lean in said.items() if who != me]
+            lean = _after(world, readers.lean(me, r if me == 0 else r + 1), heard)
+            said[me] = lean - np.copysign(world.contrariness, said[0]) if me == 1 else lean
+        cast = np.where(np.stack([said[me] for me in range(3)], axis=1) > 0, 0, 1).astype(np.int32)
+        passed = (np.abs(said[2]) < world.decide_at) & (r + 1 < n_rounds)
+        cast[passed, 2] = MISSING
+        depth = np.where(passed, depth, np.minimum(depth, r + 1))
+        votes.append(cast)
+    return np.stack(votes, axis=1), depth
+
+
+def _heard_before(n_rounds: int, agents: int, apart: int = 0) -> Floats:
+    """Return who reads which message: 1 for all that was said before; the first `apart` rounds are said at once."""
+    place = np.arange(n_rounds * agents).reshape(n_rounds, agents)
+    reads = (place[:, :, None, None] > place).astype(np.float64)
+    reads[:apart] = 0.0
+    return reads
 
 
 COURT = ("argue", "aggregate")

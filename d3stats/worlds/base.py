@@ -152,9 +152,9 @@ class World(Value):
         return ("A", "B")
 
     @property
-    def polling(self) -> Polling:
-        """Polls of the agents that only vote in the protocol that is drawn."""
-        return Polling()
+    def polling(self) -> Polling | None:
+        """Polls and decisions of the protocol that is drawn; None where no protocol is meant."""
+        return None
 
     @property
     def points(self) -> tuple[int, int] | None:

@@ -181,7 +181,9 @@ def jury_law(world: Courtroom, round_number: int = 1) -> JuryLaw:
     >>> [round(law.majority(), 3) for law in (plain, apart)]
     [0.841, 0.851]
     """
-    rounds = integer("round_number", round_number, minimum=1, maximum=1 if world.protocol == "more" else None)
+    rounds = integer(
+        "round_number", round_number, minimum=1, maximum=None if world.protocol == "samre" else 1
+    )
     diversity = world.persona_diversity if world.personas else world.plain_diversity
     own = math.hypot(math.sqrt(diversity) * world.juror_persona, world.juror_noise)
     if own == 0:

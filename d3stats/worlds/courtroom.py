@@ -218,8 +218,9 @@ class Courtroom(World):
     ----------
     panel : int
         Jurors.
-    protocol : {"samre", "more"}
-        Rounds of feedback and rebuttal, or one round.
+    protocol : {"samre", "more", "d3"}
+        Rounds of feedback and rebuttal (SAMRE), one round (MORE), or MORE's round and then SAMRE's (the protocol
+        ``d3``). In the last, no agent of SAMRE reads MORE's round, and `advocates` are those of MORE.
     categories : sequence of Category
         Also given as (name, share, gap, spread) or as a mapping with these keys.
     first : {"A", "B"}
@@ -303,7 +304,7 @@ class Courtroom(World):
     """
 
     panel: PositiveInt = 5
-    protocol: Literal["samre", "more"] = "samre"
+    protocol: Literal["samre", "more", "d3"] = "samre"
     categories: Annotated[Sequence[Category], _checked] = CATEGORIES
     first: Literal["A", "B"] = "A"
     run: NonNegativeInt = 0
@@ -523,22 +524,39 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     """
     if world.protocol == "more" and n_rounds != 1:
         raise ValueError(f"n_rounds must be 1 for protocol='more'; got n_rounds={n_rounds}")
+    if world.protocol == "d3" and n_rounds < 2:
+        raise ValueError(f"n_rounds must be at least 2 for protocol='d3'; got n_rounds={n_rounds}")
     items = draw_items(world, n_debates, rng)
     standing, arguing, judging, voting, writing = _streams(world, items)
     bias = reading_bias(world, items.log_length_ratio, items.own_family, world.first)
-    shown = items.quality_gap[:, None] * shown_share(world, np.arange(n_rounds))
     side = standing.standard_normal((n_debates, 2))
     # Of two equal answers the sign of zero says which one the item was drawn to favour.
     a_is_better = ~np.signbit(items.quality_gap)
-    strength = _arguments(world, side, a_is_better, n_rounds, arguing, _wordings(world, items))
-    scores = _judge(world, shown + bias[:, None], strength, judging)
-    seen = shown + strength[:, :, 0] - strength[:, :, 1]
     lift = world.persona_effects().T[items.category] * np.where(a_is_better, 1.0, -1.0)[:, None]
-    votes = _jury(world, seen, bias, standing, voting, lift)
+    error = _standing_errors(world, n_debates, standing)
+    parts = [(world, n_rounds)]
+    if world.protocol == "d3":
+        more, samre = replace(world, protocol="more"), replace(world, protocol="samre", advocates=1)
+        parts = [(more, 1), (samre, n_rounds - 1)]
+    votes, scores, tokens = [], [], []
+    for part, rounds in parts:
+        shown = items.quality_gap[:, None] * shown_share(part, np.arange(rounds))
+        strength = _arguments(part, side, a_is_better, rounds, arguing, _wordings(part, items))
+        scores.append(_judge(part, shown + bias[:, None], strength, judging))
+        seen = shown + strength[:, :, 0] - strength[:, :, 1]
+        votes.append(_jury(part, seen, bias, error, voting, lift))
+        tokens.append(court_tokens(part, rounds, items.log_length_ratio, writing))
     seats = tuple(f"juror {j + 1}" for j in range(world.panel))
-    sent, written, to_jury, by_jury = court_tokens(world, n_rounds, items.log_length_ratio, writing)
-    drawn = Drawn(votes, items.label, ("A", "B"), scores=scores, sides=("A", "B"), seats=seats)
+    drawn = Drawn(
+        _rounds(votes), items.label, ("A", "B"), scores=_rounds(scores), sides=("A", "B"), seats=seats
+    )
+    sent, written, to_jury, by_jury = map(_rounds, zip(*tokens, strict=True))
     return drawn.with_tokens(sent, written, to_jury, by_jury, world.polling)
+
+
+def _rounds(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Put the rounds of one protocol after those of another."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:
@@ -735,7 +753,7 @@ def _jury(
     world: Courtroom,
     seen: Floats,
     bias: Floats,
-    standing: np.random.Generator,
+    standing: tuple[Floats, Floats],
     rng: np.random.Generator,
     lift: Floats | None = None,
 ) -> NDArray[np.int32]:
@@ -745,15 +763,20 @@ def _jury(
     """
     n, n_rounds = seen.shape
     read = np.cumsum(seen, axis=1) / np.arange(1, n_rounds + 1) + bias[:, None]
-    shared, own = standing.standard_normal((n, 1, 1)), standing.standard_normal((n, 1, world.panel))
-    diversity = world.persona_diversity if world.personas else world.plain_diversity
-    if diversity < 1:
-        own = standing_error(diversity, standing.standard_normal((n, 1, 1)), own)
-    error = juror_error(world, shared, own, rng.standard_normal((n, n_rounds, world.panel)))
+    error = juror_error(world, *standing, rng.standard_normal((n, n_rounds, world.panel)))
     toward_a = read[:, :, None] + error
     if lift is not None:
         toward_a = toward_a + lift[:, None, :]
     return np.where(toward_a > 0, 0, 1).astype(np.int32)
+
+
+def _standing_errors(world: Courtroom, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the errors of the jurors that belong to the item: of all alike, and of each."""
+    shared, own = rng.standard_normal((n, 1, 1)), rng.standard_normal((n, 1, world.panel))
+    diversity = world.persona_diversity if world.personas else world.plain_diversity
+    if diversity < 1:
+        own = standing_error(diversity, rng.standard_normal((n, 1, 1)), own)
+    return shared, own
 
 
 def standing_error(diversity: float, alike: Any, own: Any) -> Any:

@@ -60,6 +60,8 @@ class Drawn(NamedTuple):
         Names of the seats; numbers by default.
     tokens_in, tokens_out : ndarray of float, shape (debates, rounds)
         Prompt and completion tokens; given wherever `tokens` is.
+    depth : ndarray of int, shape (debates,), optional
+        Rounds of each debate, where the protocol ends debates itself.
     polled, poll_tokens, poll_tokens_in, poll_tokens_out : ndarray, shape (debates, rounds), optional
         As in :class:`~d3stats.trajectories.Trajectories`, where some agents only vote.
     """
@@ -73,6 +75,7 @@ class Drawn(NamedTuple):
     seats: tuple[str, ...] = ()
     tokens_in: NDArray[np.float64] | None = None
     tokens_out: NDArray[np.float64] | None = None
+    depth: NDArray[np.int64] | None = None
     polled: NDArray[np.bool_] | None = None
     poll_tokens: NDArray[np.float64] | None = None
     poll_tokens_in: NDArray[np.float64] | None = None
@@ -83,8 +86,14 @@ class Drawn(NamedTuple):
     ) -> Drawn:
         """Add the tokens of debates that are played to their full depth, and those of polls after each round."""
         n_rounds = sent.shape[1]
-        last = np.arange(1, n_rounds + 1) == n_rounds
-        polled = np.broadcast_to(np.full(n_rounds, True) if not polling.at_end else last, sent.shape)
+        numbers = np.arange(1, n_rounds + 1)
+        always = np.isin(numbers, polling.always)
+        if always.any():
+            # What is asked under every rule is no poll that another run would leave out.
+            sent, written = sent + always * to_voters, written + always * by_voters
+            to_voters, by_voters = np.where(always, 0.0, to_voters), np.where(always, 0.0, by_voters)
+        asked = always | (numbers == n_rounds) if polling.at_end else np.full(n_rounds, True)
+        polled = np.broadcast_to(asked, sent.shape)
         sent, written = (
             talk + np.where(polled, polls, 0.0) for talk, polls in ((sent, to_voters), (written, by_voters))
         )
@@ -179,11 +188,12 @@ def simulate(
         drawn = drawn._replace(tokens=sent + written, tokens_in=sent, tokens_out=written)
     seats = drawn.votes.shape[2]
     names = tuple(map(str, range(first + 1, first + n_debates + 1)))
-    scored_from = world.polling.decided_by_scores
+    polling = world.polling
+    depth = np.full(n_debates, n_rounds, dtype=np.int64) if drawn.depth is None else drawn.depth
     return Trajectories(
         votes=drawn.votes.astype(np.int32, copy=False),
         label=drawn.label.astype(np.int32, copy=False),
-        depth=np.full(n_debates, n_rounds, dtype=np.int64),
+        depth=depth,
         panel=np.full(n_debates, seats, dtype=np.int64),
         cluster=np.arange(n_debates, dtype=np.int64),
         answers=drawn.answers,
@@ -199,7 +209,9 @@ def simulate(
         poll_tokens=drawn.poll_tokens,
         poll_tokens_in=drawn.poll_tokens_in,
         poll_tokens_out=drawn.poll_tokens_out,
-        decided_by_scores=np.full(n_debates, scored_from, dtype=np.int8) if scored_from else None,
+        polling=None if polling is None else np.zeros(n_debates, dtype=np.int16),
+        pollings=() if polling is None else (polling,),
+        ended_itself=None if drawn.depth is None else np.full(n_debates, True),
     )
 
 

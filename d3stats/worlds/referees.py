@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import Finite, NonNegativeFloat, NonNegativeInt, PositiveInt, Probability, within
 from d3stats.agent import Message, Refused, Reply, Request
+from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.worlds.base import Group, World, scalar, vector
 from d3stats.worlds.draw import Drawn, sample
 from d3stats.worlds.streams import (
@@ -152,6 +153,11 @@ class Referees(World):
     @property
     def answers(self) -> tuple[str, ...]:
         return ("A", "B", "tie")
+
+    @property
+    def polling(self) -> Polling:
+        """The majority of the last turn, as in ChatEval."""
+        return replace(OF_PROTOCOL["chateval"], tie=True)
 
     @property
     def readers(self) -> tuple[int, ...]:

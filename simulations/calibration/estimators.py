@@ -103,7 +103,8 @@ def of(estimate: Any, truth: float, null: float = NAN) -> Outcome:
 
 def columns(row: Mapping[str, Any], name: str, truth: float, level: float = 0.95) -> Outcome:
     """Return the outcome of the columns name_low and name_high of a row of a table."""
-    low, high = (float(row[f"{name}_{end}"]) for end in ("low", "high"))
+    found = (row[f"{name}_{end}"] for end in ("low", "high"))
+    low, high = (NAN if pd.isna(end) else float(end) for end in found)
     return Outcome(truth, low, high, level=level)
 
 
@@ -815,7 +816,7 @@ def _ks_bound(d: Data, rng: Generator) -> Outcomes:
 def _risk(d: Data, rng: Generator) -> Outcomes:
     limit = 0.1
     found = planning.risk_controlled(
-        _trajectories(d), ["fixed:3", "fixed:2", "unanimity", "fixed:1"], max_loss=limit, rng=rng
+        _trajectories(d), ["fixed:3", "fixed:2", "unanimity", "fixed:1"], max_loss_vs_full=limit, rng=rng
     )
     loss = {"unanimity": 1 - d.truth["agreement"]} | {
         f"fixed:{k}": d.truth[f"loss fixed:{k}"] for k in (1, 2, 3)

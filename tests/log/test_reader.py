@@ -32,9 +32,11 @@ SCORES = st.dictionaries(
 )
 TOKENS = st.integers(0, 10**15 - 1)
 FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "log": {"schema_version": st.integers(1, 2), "writer": TEXT, "source": TEXT},
+    "log": {"schema_version": st.integers(1, 3), "writer": TEXT, "source": TEXT},
     "item": {
-        **dict.fromkeys(("debate", "question", "cluster", "label", "log", "protocol", "text", "first"), TEXT),
+        **dict.fromkeys(
+            ("debate", "question", "cluster", "label", "log", "protocol", "polling", "text", "first"), TEXT
+        ),
         "category": TEXT,
         "answers": st.lists(TEXT, max_size=3),
         "candidates": st.lists(st.text(max_size=3), max_size=2),
@@ -87,7 +89,7 @@ def lines(draw: st.DrawFn) -> tuple[str, dict[str, Any] | None]:
             '{"type":"verdict","debate":"d","decision":"\\ud800"}',
             '{"type":"verdict","debate":"d"} {"type":"verdict","debate":"d"}',
             '{"type":"verdict","debate":"d"}{"type":"verdict","debate":"d"}',
-            '{"type":"log","schema_version":3}',
+            '{"type":"log","schema_version":4}',
             '{"type":"item","debate":"d"}',
             "[1]",
             "{",

@@ -158,14 +158,14 @@ def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
     assert log.turns["temperature"].isna().all()
 
 
-def test_a_new_log_says_version_two_and_a_newer_one_is_refused(tmp_path: Path) -> None:
+def test_a_new_log_says_its_version_and_a_newer_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     LogWriter(path).close()
-    assert json.loads(path.read_text())["schema_version"] == SCHEMA_VERSION == 2
+    assert json.loads(path.read_text())["schema_version"] == SCHEMA_VERSION == 3
     newer = write_lines(
-        tmp_path / "newer.jsonl", [{"type": "log", "schema_version": 3, "writer": "x"}, item()]
+        tmp_path / "newer.jsonl", [{"type": "log", "schema_version": 4, "writer": "x"}, item()]
     )
-    with pytest.raises(LogError, match="schema_version must be <= 2; got schema_version=3"):
+    with pytest.raises(LogError, match="schema_version must be <= 3; got schema_version=4"):
         read_log(newer)
 
 

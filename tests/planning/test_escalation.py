@@ -247,7 +247,9 @@ def test_the_loss_of_the_table_is_the_loss_that_is_limited(silent: bool) -> None
     t = Trajectories.from_arrays(votes, [0] * 400, answers=["A", "B"], cluster=cluster.tolist())
     t = replace(t, scores=np.tile([[[60.0, 20.0]] * 2], (400, 1, 1)), sides=("A", "B"))
     plan = plan_escalation(t, max_loss=0.05, thresholds=[50, 10], n_boot=50, rng=1)
-    risk = risk_controlled(t, ["wide_gap:50", "wide_gap:10"], max_loss=0.05, target="accuracy").to_frame()
+    risk = risk_controlled(
+        t, ["wide_gap:50", "wide_gap:10"], max_loss_vs_full=0.05, target="accuracy"
+    ).to_frame()
     assert plan.table["loss"].tolist() == risk["risk"].tolist() == [0.0, 0.55 if silent else 0.5]
     assert not plan.table["certified"].any()
     assert plan.threshold is None

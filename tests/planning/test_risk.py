@@ -68,7 +68,7 @@ def losses_of(world: World, target: Target, n: int, seed: int = 1) -> np.ndarray
 
 
 def p_values_of_pilots(
-    losses: np.ndarray, max_loss: float, method: Method, target: Target, n: int, replicates: int
+    losses: np.ndarray, max_loss_vs_full: float, method: Method, target: Target, n: int, replicates: int
 ) -> np.ndarray:
     """Draw pilots of n rows of a population, with replacement: p-values of shape (pilots, rules).
 
@@ -79,7 +79,7 @@ def p_values_of_pilots(
     lost, gained = drawn @ (patterns == 1), drawn @ (patterns == -1)
     pairs, index = np.unique(np.stack([lost.ravel(), gained.ravel()]), axis=1, return_inverse=True)
     pilots = [np.repeat([1.0, -1.0, 0.0], [i, j, n - i - j]) for i, j in pairs.T.tolist()]
-    p: np.ndarray = p_values(np.column_stack(pilots), max_loss, method, target)[index.ravel()]
+    p: np.ndarray = p_values(np.column_stack(pilots), max_loss_vs_full, method, target)[index.ravel()]
     return p.reshape(lost.shape)
 
 
@@ -237,7 +237,9 @@ def broken_promises(world: World, target: Target, n: int, replicates: int) -> tu
     # Two standard errors below the estimate of a rule's risk: that rule breaks the promise.
     limit = float(population[:, at].mean() - 2 * population[:, at].std() / np.sqrt(len(population)))
     results = [
-        risk_controlled(every.select(np.arange(i * n, (i + 1) * n)), FAMILY, max_loss=limit, target=target)
+        risk_controlled(
+            every.select(np.arange(i * n, (i + 1) * n)), FAMILY, max_loss_vs_full=limit, target=target
+        )
         for i in range(replicates)
     ]
     broken = [result.certified and risks[str(result.rule)] > limit for result in results]
@@ -263,7 +265,7 @@ def test_more_debates_certify_more_rules() -> None:
     certified = []
     for n in (20, 100, 2000):
         t = simulate(WORLDS["conformity"], n, 8, 5)
-        certified.append(int(risk_controlled(t, FAMILY, max_loss=0.08).to_frame()["certified"].sum()))
+        certified.append(int(risk_controlled(t, FAMILY, max_loss_vs_full=0.08).to_frame()["certified"].sum()))
     assert certified[0] == 0
     assert certified[0] < certified[1] < certified[2]
 
@@ -276,7 +278,7 @@ def pilot(n: int = 200, seed: int = 1) -> Trajectories:
 
 
 def test_nothing_certified_is_full_depth_and_says_so() -> None:
-    result = risk_controlled(pilot(20), FAMILY, max_loss=0.05)
+    result = risk_controlled(pilot(20), FAMILY, max_loss_vs_full=0.05)
     assert result.rule == FullDepth()
     assert not result.certified
     assert "play every debate to full depth" in result.guarantee
@@ -285,12 +287,12 @@ def test_nothing_certified_is_full_depth_and_says_so() -> None:
 
 
 def test_full_depth_itself_loses_nothing() -> None:
-    table = risk_controlled(pilot(50), ["full"], max_loss=0.05).to_frame()
+    table = risk_controlled(pilot(50), ["full"], max_loss_vs_full=0.05).to_frame()
     assert table.loc[0, ["risk", "p_value"]].tolist() == [0.0, pytest.approx(0.95**50)]
 
 
 def test_the_table_and_the_summary_say_the_same() -> None:
-    result = risk_controlled(pilot(), FAMILY, max_loss=0.1)
+    result = risk_controlled(pilot(), FAMILY, max_loss_vs_full=0.1)
     table = result.to_frame()
     assert table["rule"].tolist() == [str(rule) for rule in FAMILY]
     chosen = table[table["chosen"]]
@@ -299,7 +301,7 @@ def test_the_table_and_the_summary_say_the_same() -> None:
     assert chosen["rounds"].item() == table.loc[table["certified"], "rounds"].min()
     assert result.guarantee in result.summary()
     assert str(result.rule) in result.summary()
-    assert "certified, max_loss=0.1" in repr(result)
+    assert "certified, max_loss_vs_full=0.1" in repr(result)
 
 
 @pytest.mark.parametrize("unequal", [False, True])
@@ -314,7 +316,7 @@ def test_the_risk_is_that_of_a_replay(unequal: bool) -> None:
         ("agreement", 1 - table["agreement"]),
         ("accuracy", table["lost"] - table["gained"]),
     ):
-        result = risk_controlled(t, FAMILY, max_loss=0.05, target=target)  # type: ignore[arg-type]
+        result = risk_controlled(t, FAMILY, max_loss_vs_full=0.05, target=target)  # type: ignore[arg-type]
         assert result.to_frame()["risk"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-12)
         assert result.to_frame()["rounds"].to_numpy() == pytest.approx(table["rounds"].to_numpy())
 
@@ -327,12 +329,12 @@ def clustered(n: int = 240, per: int = 4) -> Trajectories:
 
 def test_debates_of_one_question_count_as_one() -> None:
     t = clustered()
-    result = risk_controlled(t, FAMILY, max_loss=0.1)
+    result = risk_controlled(t, FAMILY, max_loss_vs_full=0.1)
     assert (result.n_units, result.method) == (60, "betting")
     assert any("the debates of each question are one independent unit" in note for note in result.notes)
     copied = pilot(60).select(np.repeat(np.arange(60), 10))
-    once = risk_controlled(pilot(60), FAMILY, max_loss=0.1, method="hoeffding_bentkus").to_frame()
-    again = risk_controlled(copied, FAMILY, max_loss=0.1, method="hoeffding_bentkus").to_frame()
+    once = risk_controlled(pilot(60), FAMILY, max_loss_vs_full=0.1, method="hoeffding_bentkus").to_frame()
+    again = risk_controlled(copied, FAMILY, max_loss_vs_full=0.1, method="hoeffding_bentkus").to_frame()
     assert again["p_value"].to_numpy() == pytest.approx(once["p_value"].to_numpy())
 
 
@@ -340,7 +342,7 @@ def test_binomial_refuses_questions_of_several_debates() -> None:
     with pytest.raises(
         ValueError, match=r"method must be 'hoeffding_bentkus' or 'betting' if a unit has several"
     ):
-        risk_controlled(clustered(), FAMILY, max_loss=0.1, method="binomial")
+        risk_controlled(clustered(), FAMILY, max_loss_vs_full=0.1, method="binomial")
 
 
 def few_large_questions() -> Trajectories:
@@ -355,13 +357,15 @@ def few_large_questions() -> Trajectories:
 @pytest.mark.parametrize("target", ["agreement", "accuracy"])
 def test_debates_that_are_promised_are_the_debates_that_are_limited(method: Method, target: Target) -> None:
     t = few_large_questions()
-    found = risk_controlled(t, ["fixed:1"], max_loss=0.05, method=method, target=target)
+    found = risk_controlled(t, ["fixed:1"], max_loss_vs_full=0.05, method=method, target=target)
     assert found.to_frame()[["risk", "p_value"]].values.tolist() == [[0.5, 1.0]]
     assert not found.certified
-    lossless = risk_controlled(t, ["full"], max_loss=0.05, method=method, target=target)
+    lossless = risk_controlled(t, ["full"], max_loss_vs_full=0.05, method=method, target=target)
     assert not lossless.certified
     assert any("the largest has 25% of the debates and all count as 4 equal" in n for n in lossless.notes)
-    once = risk_controlled(t, ["fixed:1"], max_loss=0.05, method="betting", target=target, mean_over="units")
+    once = risk_controlled(
+        t, ["fixed:1"], max_loss_vs_full=0.05, method="betting", target=target, mean_over="units"
+    )
     assert once.to_frame()["risk"].item() == pytest.approx(2 / 202)
     assert once.certified
     assert once.guarantee.endswith("(questions with equal weight).")
@@ -388,7 +392,7 @@ def test_the_promise_about_debates_holds_for_questions_of_unequal_sizes(method: 
 def test_questions_of_one_size_give_one_answer_whatever_is_averaged() -> None:
     t = clustered()
     tables = [
-        risk_controlled(t, FAMILY, max_loss=0.1, method=method, mean_over=over).to_frame()
+        risk_controlled(t, FAMILY, max_loss_vs_full=0.1, method=method, mean_over=over).to_frame()
         for method in ("betting", "hoeffding_bentkus")
         for over in ("debates", "units")
     ]
@@ -403,30 +407,30 @@ def test_an_effect_that_a_pilot_shares_breaks_the_promise() -> None:
     for changed in (0, 1):
         votes[:, 1] = changed
         t = Trajectories.from_arrays(votes, answers=["A", "B"])
-        certified.append(risk_controlled(t, ["fixed:1"], max_loss=0.1).certified)
+        certified.append(risk_controlled(t, ["fixed:1"], max_loss_vs_full=0.1).certified)
     assert certified == [True, False]
 
 
 def test_a_split_pilot_orders_on_one_part_and_tests_on_the_other() -> None:
     shuffled = [FAMILY[i] for i in (7, 0, 4, 2, 6, 1, 5, 3)]
-    result = risk_controlled(pilot(600), shuffled, max_loss=0.1, order="split", rng=1)
-    given = risk_controlled(pilot(600), shuffled, max_loss=0.1)
+    result = risk_controlled(pilot(600), shuffled, max_loss_vs_full=0.1, order="split", rng=1)
+    given = risk_controlled(pilot(600), shuffled, max_loss_vs_full=0.1)
     assert (result.certified, given.certified) == (True, False)
     assert result.n_units == 400
     assert sorted(result.to_frame()["rule"]) == sorted(map(str, shuffled))
     assert any("not in order from late to early" in note for note in given.notes)
-    assert risk_controlled(pilot(600), shuffled, max_loss=0.1, order="none").certified
+    assert risk_controlled(pilot(600), shuffled, max_loss_vs_full=0.1, order="none").certified
 
 
 def test_a_batch_rule_needs_batches() -> None:
     family = ["ks:0.01", "ks:0.05", "ks:0.5,patience=1"]
     with pytest.raises(ValueError, match=r"rules must decide each debate by itself.*got 'ks:0.01'"):
-        risk_controlled(pilot(), family, max_loss=0.1)
+        risk_controlled(pilot(), family, max_loss_vs_full=0.1)
     with pytest.raises(ValueError, match="trajectories must have groups"):
-        risk_controlled(pilot(), family, max_loss=0.1, unit="group")
+        risk_controlled(pilot(), family, max_loss_vs_full=0.1, unit="group")
     t = pilot(600)
     batches = replace(t, groups=tuple(f"run {i // 20}" for i in range(600)))
-    result = risk_controlled(batches, family, max_loss=0.3, unit="group")
+    result = risk_controlled(batches, family, max_loss_vs_full=0.3, unit="group")
     assert (result.n_units, result.method) == (30, "betting")
     alone = from_text("ks:0.5,patience=1").stop_rounds(t.select(np.arange(20))).rounds
     verdicts = t.verdicts()[:20]
@@ -446,11 +450,11 @@ def test_missing_verdicts_and_labels_are_neither_guessed_nor_lost_in_silence() -
         [["B", "B"], ["A", "A"]],
     ]
     t = Trajectories.from_arrays(votes, ["A", "A", "A", None])
-    agreement = risk_controlled(t, ["fixed:1"], max_loss=0.5)
+    agreement = risk_controlled(t, ["fixed:1"], max_loss_vs_full=0.5)
     assert (agreement.n_units, agreement.to_frame()["risk"].item()) == (3, pytest.approx(2 / 3))
     assert any("1 of 4 debates have no verdict at full depth" in note for note in agreement.notes)
     assert any("no verdict at a rule's stop" in note for note in agreement.notes)
-    accuracy = risk_controlled(t, ["fixed:1"], max_loss=0.5, target="accuracy")
+    accuracy = risk_controlled(t, ["fixed:1"], max_loss_vs_full=0.5, target="accuracy")
     assert (accuracy.n_units, accuracy.to_frame()["risk"].item()) == (2, 0.5)
     assert any("1 of 4 debates have no label" in note for note in accuracy.notes)
 
@@ -458,21 +462,21 @@ def test_missing_verdicts_and_labels_are_neither_guessed_nor_lost_in_silence() -
 def test_bad_input_gets_one_clear_line() -> None:
     t = pilot(10)
     for arguments, message in (
-        ({"max_loss": 0.0}, r"max_loss must be > 0; got max_loss=0.0"),
-        ({"max_loss": 0.1, "delta": 1.0}, r"delta must lie strictly between 0 and 1"),
-        ({"max_loss": 0.1, "method": "normal"}, r"method must be one of 'auto', 'binomial'"),
-        ({"max_loss": 0.1, "order": "best"}, r"order must be one of"),
-        ({"max_loss": 0.1, "unit": "debate"}, r"unit must be one of"),
-        ({"max_loss": 0.1, "mean_over": "questions"}, r"mean_over must be one of"),
+        ({"max_loss_vs_full": 0.0}, r"max_loss_vs_full must be > 0; got max_loss_vs_full=0.0"),
+        ({"max_loss_vs_full": 0.1, "delta": 1.0}, r"delta must lie strictly between 0 and 1"),
+        ({"max_loss_vs_full": 0.1, "method": "normal"}, r"method must be one of 'auto', 'binomial'"),
+        ({"max_loss_vs_full": 0.1, "order": "best"}, r"order must be one of"),
+        ({"max_loss_vs_full": 0.1, "unit": "debate"}, r"unit must be one of"),
+        ({"max_loss_vs_full": 0.1, "mean_over": "questions"}, r"mean_over must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             risk_controlled(t, FAMILY, **arguments)  # type: ignore[arg-type]
     unlabelled = replace(t, label=np.full(10, -1, np.int32))
     with pytest.raises(ValueError, match="target must be 'agreement' on debates without labels"):
-        risk_controlled(unlabelled, FAMILY, max_loss=0.1, target="accuracy")
+        risk_controlled(unlabelled, FAMILY, max_loss_vs_full=0.1, target="accuracy")
     with pytest.raises(ValueError, match="at least one debate"):
-        risk_controlled(t.select([]), FAMILY, max_loss=0.1)
+        risk_controlled(t.select([]), FAMILY, max_loss_vs_full=0.1)
     with pytest.raises(ValueError, match="at least one rule"):
-        risk_controlled(t, [], max_loss=0.1)
+        risk_controlled(t, [], max_loss_vs_full=0.1)
     with pytest.raises(ValueError, match="delta must lie strictly"):
         needed_debates(0.1, 0.0)

@@ -257,7 +257,7 @@ def test_risk_against_an_unknown_full_depth_is_refused(stopped: Trajectories) ->
     with pytest.raises(
         ValueError, match=r"played to full depth.*got \d+ of 60 debates that ended before round 5"
     ):
-        risk_controlled(stopped, ["unanimity", "fixed:1"], max_loss=0.1)
+        risk_controlled(stopped, ["unanimity", "fixed:1"], max_loss_vs_full=0.1)
 
 
 def test_a_rule_without_numbers_is_nothing_to_compare_with(stopped: Trajectories) -> None:
@@ -421,7 +421,7 @@ def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
     with pytest.raises(
         ValueError, match="30 of 30 that a stopping rule ended in round 2, the last of the log"
     ):
-        risk_controlled(log, ["fixed:1"], max_loss=0.3)
+        risk_controlled(log, ["fixed:1"], max_loss_vs_full=0.3)
 
 
 def test_a_plan_from_a_log_cut_in_one_round_says_what_its_losses_are_against(

@@ -23,7 +23,7 @@ from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, swe
 from d3stats.planning.study import _dot, sums_of_rules
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter, count_process, simulate
+from d3stats.worlds import Courtroom, Voter, count_process, simulate
 
 STUDY = Path(__file__).with_name("study.toml")
 
@@ -357,3 +357,9 @@ def test_a_defect_comes_back_from_a_worker_with_its_file_and_line(tmp_path: Path
     lenient = reduce_logs(*paths, tmp_path / "bad.jsonl", workers=2, strict=False)
     assert lenient.n_debates == 60
     assert any("bad.jsonl" in str(problem) for problem in lenient.problems)
+
+
+def test_a_loss_says_what_it_is_against() -> None:
+    worlds = {"end": Courtroom(), "polled": Courtroom(poll="every_round")}
+    done = run_sweep(Study(worlds=worlds, rules=["d3_paper"], n_rounds=3, debates=200))
+    assert done.recommend().set_index("world")["loss_vs"].to_dict() == {"end": "full", "polled": "unanimity"}

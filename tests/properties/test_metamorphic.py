@@ -444,7 +444,9 @@ def _scan(table: pd.DataFrame) -> Numbers:
 
 
 def _risk(table: pd.DataFrame) -> Numbers:
-    found = risk_controlled(t_of(table), ["fixed:2", "fixed:3", "unanimity"], max_loss=0.45, delta=0.2)
+    found = risk_controlled(
+        t_of(table), ["fixed:2", "fixed:3", "unanimity"], max_loss_vs_full=0.45, delta=0.2
+    )
     return numbers(found.to_frame(), ["rule"])
 
 

@@ -157,7 +157,7 @@ def test_the_default_court_is_near_the_aggregates_of_its_paper() -> None:
     ("settings", "message"),
     [
         ({"panel": 0}, "panel must be >= 1; got panel=0"),
-        ({"protocol": "mor"}, "protocol must be one of 'samre', 'more'; got protocol='mor'"),
+        ({"protocol": "mor"}, "protocol must be one of 'samre', 'more', 'd3'; got protocol='mor'"),
         ({"first": "C"}, "first must be one of 'A', 'B'; got first='C'"),
         ({"run": -1}, "run must be >= 0; got run=-1"),
         ({"advocates": 0}, "advocates must be >= 1; got advocates=0"),

@@ -278,10 +278,11 @@ def test_a_juror_misreads_by_three_errors() -> None:
 def test_jurors_vote_for_what_they_read_as_better_on_the_mean_of_the_rounds() -> None:
     sure = Courtroom(panel=3, juror_shared=0, juror_persona=0, juror_noise=0)
     seen = np.array([[1.0, -3.0, 4.0], [-1.0, 3.0, -4.0]])
-    votes = courtroom._jury(sure, seen, np.zeros(2), rng(), rng())
+    errors = courtroom._standing_errors(sure, 2, rng())
+    votes = courtroom._jury(sure, seen, np.zeros(2), errors, rng())
     # Means so far: 1, -1, 2/3; and the other way round.
     assert votes.tolist() == [[[0] * 3, [1] * 3, [0] * 3], [[1] * 3, [0] * 3, [1] * 3]]
-    tilted = courtroom._jury(sure, np.zeros((2, 1)), np.array([0.5, -0.5]), rng(), rng())
+    tilted = courtroom._jury(sure, np.zeros((2, 1)), np.array([0.5, -0.5]), errors, rng())
     assert tilted[:, 0, 0].tolist() == [0, 1]
 
 

@@ -143,7 +143,7 @@ def twin(world: World, n: int, n_rounds: int, seed: int, *, rule: Rule | None = 
         depth=depth,
         decision=(
             plurality(last, t.answers or ())
-            if t.decided_by_scores is None
+            if t.polling is None
             else t.verdicts()[np.arange(n), depth - 1].astype(np.int64)
         ),
     )
