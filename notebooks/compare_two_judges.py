@@ -224,7 +224,7 @@ for kind in ("classical", "cluster t"):
 # %% [markdown]
 # ## Number of questions for the next comparison
 #
-# The noise of this comparison is a pilot. It is an estimate too, so the number of questions has limits. The effect to
+# The noise of this comparison is a pilot. It is an estimate too, so plan for more questions than it says. The effect to
 # plan for is the smallest one that matters, say .04; not the one just found.
 
 # %%
@@ -249,7 +249,7 @@ show(pd.DataFrame(rows))
 # %% [markdown]
 # Twenty pairs to a question in place of five take a third fewer questions and nearly three times as many pairs. The row
 # with five says 480 questions and the plan above 457: the plan takes the variance that the pilot shows, the table a formula for right
-# and wrong answers with the same discordance and correlation. Both lie well within the limits of the pilot.
+# and wrong answers with the same discordance and correlation.
 
 # %% [markdown]
 # ## Probability of a gain

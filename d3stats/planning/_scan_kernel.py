@@ -100,6 +100,7 @@ def residual_squares(
     code: NDArray[np.uint16],
     paid: Floats,
     ends: Ints,
+    factors: Floats,
     known: Floats,
     usual_rounds: Floats,
     usual_tokens: Floats,
@@ -114,6 +115,8 @@ def residual_squares(
         From :func:`totals`.
     ends : ndarray of int64, shape (questions,)
         One past the last debate of each question.
+    factors : ndarray of float, shape (questions,)
+        What the squared residual of a question counts.
     known : ndarray of float, shape (debates,)
         1 where a debate's tokens are recorded.
     usual_rounds, usual_tokens : ndarray of float, shape (debates,)
@@ -146,14 +149,15 @@ def residual_squares(
             s6 += by_code[code[i], 2]
             s7 += by_code[code[i], 3]
             s8 += by_code[code[i], 4]
-        squares[0] += s0 * s0
-        squares[1] += s1 * s1
-        squares[2] += s2 * s2
-        squares[3] += s3 * s3
-        squares[4] += s4 * s4
-        squares[5] += s5 * s5
-        squares[6] += s6 * s6
-        squares[7] += s7 * s7
-        squares[8] += s8 * s8
+        factor = factors[question]
+        squares[0] += factor * s0 * s0
+        squares[1] += factor * s1 * s1
+        squares[2] += factor * s2 * s2
+        squares[3] += factor * s3 * s3
+        squares[4] += factor * s4 * s4
+        squares[5] += factor * s5 * s5
+        squares[6] += factor * s6 * s6
+        squares[7] += factor * s7 * s7
+        squares[8] += factor * s8 * s8
         begin = ends[question]
     return squares

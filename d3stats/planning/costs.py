@@ -536,14 +536,16 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
     return cluster_totals(columns, cluster)
 
 
-def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
+def ratio(
+    above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float, *, symmetric: bool = False
+) -> Measured:
     """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
     totals = _totals(above, below, cluster)
     totals = totals[totals[:, 1] > 0]
     value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
     if len(totals) < 2:
         return Measured(value)
-    found = cluster_t(totals, ratios((0, 1)), level=level)
+    found = cluster_t(totals, ratios((0, 1)), level=level, symmetric=symmetric)
     df = float(found.df[0])
     if found.reasons[0] == ALIKE:
         return Measured(value, value, value, 0.0, df)
@@ -566,10 +568,8 @@ def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: floa
     found = ratio(above, below, cluster, level)
     if not found.value > 0:
         return Measured(1 - found.value)
-    factor = np.exp((found.high - found.value) / found.value)
-    return Measured(
-        1 - found.value, float(1 - found.value * factor), float(1 - found.value / factor), found.se, found.df
-    )
+    more, less = (float(np.exp((end - found.value) / found.value)) for end in (found.high, found.low))
+    return Measured(1 - found.value, 1 - found.value * more, 1 - found.value * less, found.se, found.df)
 
 
 def measure_columns(

@@ -162,6 +162,13 @@ class RoundsReport:
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
+        bare = {r: why for r, why in zip(self.fit.rounds, self.drift.without_limits, strict=True) if why}
+        if bare:
+            which = ", ".join(map(str, bare))
+            notes.append(
+                f"Round {which}: no intervals of the mean, the spread, the chance of a right majority and KS, because "
+                f"{next(iter(bare.values()))}."
+            )
         edge = [f"round {r}" for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if f.boundary]
         if edge:
             valid = "Means, spreads" if self.fit.panel > 1 else "Means"

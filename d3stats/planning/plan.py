@@ -445,11 +445,10 @@ def _levels(
     spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
     error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
-    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else cost.se
+    times = error / cost.se if cost.se > 0 else cost.se
     total = debates * cost.value
-    row |= _row("saved", saved) | _row(
-        "total", Measured(total, total - half, total + half), pilot.factor, 0.0
-    )
+    ends = (total - (cost.value - cost.low) * times, total + (cost.high - cost.value) * times)
+    row |= _row("saved", saved) | _row("total", Measured(total, *ends), pilot.factor, 0.0)
     return row | {
         "total_unit": pilot.unit,
         "cost_se": cost.se * pilot.factor,
@@ -468,7 +467,7 @@ def _paired(
         return _row("loss", Measured()) | unknown
     (mine, counted), (theirs, also) = (one.of(pilot.target) for one in compared)
     both = counted * also
-    found = ratio((theirs - mine) * both, both, pilot.log.cluster, level)
+    found = ratio((theirs - mine) * both, both, pilot.log.cluster, level, symmetric=True)
     if not found.se > 0:
         # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.
         return _row("loss", Measured(found.value)) | unknown

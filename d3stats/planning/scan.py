@@ -32,6 +32,7 @@ from d3stats.planning.costs import (
     with_turns,
 )
 from d3stats.polling import reads_votes
+from d3stats.resampling import too_unequal
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (
     After,
@@ -282,9 +283,10 @@ def scan(
 
     Notes
     -----
-    A measure is a ratio r = sum x / sum y over debates. Its squared standard error is
-    G / (G - 1) * sum_g (X_g - r Y_g)^2 / Y^2, with X_g, Y_g the sums in question g of G (Cochran 1977,
-    Sampling Techniques, section 2.11 and eq. 6.13). The stop of a batch rule is taken as fixed.
+    A measure is a ratio r = sum x / sum y over debates. Its squared standard error leaves out one question at a time
+    (:func:`~d3stats.resampling.left_out_error`): (G - 1) / G * sum_g ((X_g - r Y_g) / (1 - h_g))^2 / Y^2. Question g of
+    G has the sums X_g and Y_g and the share h_g of the debates. The error is missing where one question has most of
+    the debates (:func:`~d3stats.resampling.too_unequal`). The stop of a batch rule is taken as fixed.
 
     Examples
     --------
@@ -343,12 +345,14 @@ class _Ledger:
     """What every stop of every debate would mean, looked up by (debate, round).
 
     `order` are the rows of the log sorted by question, `ends` where each question ends in that order; all
-    other arrays are in that order. `spent` are the bills of rules that read votes (True) and of the others (False),
-    and `unknown` the stops at which a bill is not known.
+    other arrays are in that order. `factors` leave a question out: 1 / (1 - h)^2 with h its share of the debates, NaN
+    where one question has most of them. `spent` are the bills of rules that read votes (True) and of the others
+    (False), and `unknown` the stops at which a bill is not known.
     """
 
     order: IntArray
     ends: IntArray
+    factors: FloatArray
     codes: NDArray[np.uint16]
     spent: dict[bool, FloatArray]
     unknown: dict[bool, NDArray[np.bool_] | None]
@@ -367,6 +371,7 @@ class _Ledger:
                 f"trajectories must hold at least 2 questions, because errors are between questions; "
                 f"got {len(ends)}"
             )
+        sizes = np.diff(ends, prepend=0).astype(np.float64)
         codes = np.zeros((len(t), t.n_rounds + 1), dtype=np.uint16)
         for r in range(t.n_rounds + 1):
             result = outcomes(t, np.full(len(t), r), missing)
@@ -393,6 +398,7 @@ class _Ledger:
         return cls(
             order=order,
             ends=ends,
+            factors=np.full(len(ends), np.nan) if too_unequal(sizes) else (1 - sizes / sizes.sum()) ** -2.0,
             codes=codes[order],
             spent=spent,
             unknown=unknown,
@@ -429,6 +435,7 @@ class _Ledger:
             code,
             paid,
             self.ends,
+            self.factors,
             self.known,
             self.usual_rounds,
             self.usual_tokens,
@@ -440,7 +447,7 @@ class _Ledger:
             row[name] = float(ratios[name])
             below = float(sums[name][1])
             groups = len(self.ends)
-            row[f"{name}_se"] = float(np.sqrt(groups / (groups - 1) * square)) / below if below else np.nan
+            row[f"{name}_se"] = float(np.sqrt((groups - 1) / groups * square)) / below if below else np.nan
         gone = self.unknown[asks]
         if gone is not None and gone[np.arange(len(self.order)), stops[self.order]].any():
             row |= {name: np.nan for name in row if "tokens" in name}

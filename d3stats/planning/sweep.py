@@ -676,7 +676,10 @@ def _dollars(sums: Sums, asked: float, answered: float) -> tuple[float, float]:
 
 
 def _ratio(sums: Sums, above: str, below: str) -> tuple[float, float]:
-    """Return A / B and its standard error; the sums are exact, and rounded once, at the end."""
+    """Return A / B and its standard error; the sums are exact, and rounded once, at the end.
+
+    Units are debates that a world draws independently, thousands of one size, so that units - 1 is what they are worth.
+    """
     a, b = sums.totals[_AT[above]], sums.totals[_AT[below]]
     if b == 0:
         return math.nan, math.nan

@@ -176,7 +176,7 @@ def clustered_share(
     found = share_limits(totals[:, 0], totals[:, 1], level)
     if kind == WILSON or found.low is None or value in (0.0, 1.0):
         return Estimate(**found._asdict(), **made)
-    robust = cluster_t(totals, ratios((0, 1)), level=level)
+    robust = cluster_t(totals, ratios((0, 1)), level=level, symmetric=True)
     if robust.reasons[0]:
         return Estimate(low=None, high=None, kind=kind, note=robust.reasons[0], **made)
     (low, high), note = robust.interval(), found.note

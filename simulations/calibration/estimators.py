@@ -103,7 +103,8 @@ def of(estimate: Any, truth: float, null: float = NAN) -> Outcome:
 
 def columns(row: Mapping[str, Any], name: str, truth: float, level: float = 0.95) -> Outcome:
     """Return the outcome of the columns name_low and name_high of a row of a table."""
-    low, high = (float(row[f"{name}_{end}"]) for end in ("low", "high"))
+    found = (row[f"{name}_{end}"] for end in ("low", "high"))
+    low, high = (NAN if pd.isna(end) else float(end) for end in found)
     return Outcome(truth, low, high, level=level)
 
 

@@ -74,6 +74,7 @@ ASKED = (
     "Agresti",
     "Bayes uniform",
     "McNemar",
+    "paired t",
     "delta",
 )
 

@@ -124,12 +124,15 @@ def test_a_cached_price_that_cannot_be_is_refused(cached: dict[str, float], mess
 
 
 def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[float, float, float]:
-    """Mean over debates with Student's t over questions, written out plainly."""
+    """Mean over debates with Student's t over questions of one size and its longer side, written out plainly."""
     mean, groups = amount.mean(), np.unique(cluster)
     away = np.array([(amount[cluster == g] - mean).sum() for g in groups]) / (len(amount) / len(groups))
     se = np.sqrt((away**2).sum() / (len(groups) - 1) / len(groups))
-    half = stats.t.ppf((1 + level) / 2, len(groups) - 1) * se
-    return mean, mean - half, mean + half
+    half, n = stats.t.ppf((1 + level) / 2, len(groups) - 1) * se, len(groups)
+    skew = (away**3).sum() / (away**2).sum() ** 1.5
+    usual = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)) / n) / 2
+    longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0)
+    return mean, mean - half * (longer if skew < 0 else 1), mean + half * (longer if skew > 0 else 1)
 
 
 def check(made: Plan, log: Trajectories, paid: np.ndarray, polls: np.ndarray | float = 0.0) -> None:

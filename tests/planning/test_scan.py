@@ -199,7 +199,8 @@ def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
     row = scan(t, "fixed:2").iloc[0]
     for name, (above, below) in ratios.items():
         residual = (above - row[name] * below).groupby(each["question"]).sum()
-        expected = np.sqrt(40 / 39 * (residual**2).sum()) / below.sum()
+        left_out = residual / (1 - each.groupby("question").size() / len(each))
+        expected = np.sqrt(39 / 40 * (left_out**2).sum()) / below.sum()
         assert row[f"{name}_se"] == pytest.approx(expected, rel=1e-10), name
 
 
@@ -228,6 +229,16 @@ def test_a_share_of_early_stops_in_one_question_has_no_standard_error() -> None:
     row = scan(Trajectories.from_arrays(votes, ["A", "A", "B"], cluster=["1", "1", "3"]), "supermajority:0.6")
     assert row["premature"].item() == 0.5
     assert np.isnan(row["premature_se"].item())
+
+
+def test_a_question_with_most_debates_leaves_no_standard_error() -> None:
+    t = simulate(Voter(), 109, 4, 7)
+    t = replace(
+        t, cluster=np.repeat(np.arange(10), [100] + [1] * 9), cluster_names=tuple(map(str, range(10)))
+    )
+    row = scan(t, "fixed:2").iloc[0]
+    assert np.isfinite(row["rounds"])
+    assert all(np.isnan(row[name]) for name in row.index if name.endswith("_se"))
 
 
 def test_questions_asked_often_widen_the_errors() -> None:

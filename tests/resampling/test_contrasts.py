@@ -91,6 +91,25 @@ def test_the_limits_are_those_of_the_definition_and_hold_their_level_exactly(n: 
             assert laws[0][p] @ held @ laws[1][q] >= 0.93, (p, q)
 
 
+def test_two_sides_of_ten_cover_as_their_discrete_law_allows() -> None:
+    """Exact sums over a grid of shares; the least is .927, at .03 and .97."""
+    low, high = all_counts(10, 10)
+    grid = np.linspace(0.01, 0.99, 50)
+    law = stats.binom.pmf(np.arange(11), 10, grid[:, None])
+    covered = np.array(
+        [
+            [
+                law[i] @ ((low <= p - q + 1e-12) & (p - q - 1e-12 <= high)).astype(float) @ law[j]
+                for j, q in enumerate(grid)
+            ]
+            for i, p in enumerate(grid)
+        ]
+    )
+    assert covered.min() == pytest.approx(0.927, abs=5e-4)
+    assert grid[np.argwhere(covered < 0.93)].round(2).tolist() == [[0.03, 0.97], [0.97, 0.03]]
+    assert covered.mean() == pytest.approx(0.963, abs=1e-3)
+
+
 def test_mid_p_limits_are_those_of_the_binomial_law() -> None:
     for n in (1, 3, 10, 400):
         counts = np.arange(1, n + 1)

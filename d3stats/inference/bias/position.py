@@ -328,7 +328,9 @@ def _from_pairs(
     first, second = int((lean == 2).sum()), int((lean == -2).sum())
     through_tie = int((np.abs(lean) == 1).sum())
     totals = cluster_totals(np.stack([lean / 4, np.ones(n)], axis=1), cluster)
-    excess = cluster_estimate(EXCESS, totals, ratios((0, 1)), n, level=level, bounds=(-0.5, 0.5))
+    excess = cluster_estimate(
+        EXCESS, totals, ratios((0, 1)), n, level=level, bounds=(-0.5, 0.5), symmetric=True
+    )
     flipped = sign_flip_p(cluster_totals(lean[:, None].astype(float), cluster)[:, 0], rng=rng)
     if len(totals) > 1:
         excess = replace(_bounded(excess, lean, cluster, len(totals)), p_value=flipped.p_value)

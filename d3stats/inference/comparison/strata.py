@@ -424,6 +424,7 @@ def stratify(
     null: float | None = 0.0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     level: float = 0.95,
+    symmetric: bool = False,
 ) -> Strata:
     """Estimate a mean by stratum with cluster-robust t intervals, shrunken beside raw, and test that strata are alike.
 
@@ -445,6 +446,8 @@ def stratify(
         Where limits are cut; by default at 0 and 1 if every value is 0 or 1.
     level : float
         Level of the intervals, one at a time.
+    symmetric : bool
+        Whether values are differences of two runs, as for :func:`~d3stats.resampling.cluster_t`.
 
     Returns
     -------
@@ -476,9 +479,9 @@ def stratify(
 
     def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
         totals = cluster_totals(np.column_stack([x[rows] - shift, np.ones(int(rows.sum()))]), codes[rows])
-        within = (bounds[0] - shift, bounds[1] - shift)
+        how: dict[str, Any] = {"bounds": (bounds[0] - shift, bounds[1] - shift), "symmetric": symmetric}
         found = cluster_estimate(
-            name, totals, ratios((0, 1)), int(rows.sum()), level=level, bounds=within, tested=null is not None
+            name, totals, ratios((0, 1)), int(rows.sum()), level=level, tested=null is not None, **how
         )
         moved: dict[str, Any] = {
             side: None if at is None else at + shift

@@ -187,7 +187,8 @@ def reasons_table(
     limits = np.full((4, len(names)), np.nan)
     why = np.array([ONE_CLUSTER] * len(names), dtype=object)
     if len(totals) > 1:
-        fit = cluster_t(totals, ratios(*((k, len(names)) for k in range(len(names)))), level=level)
+        shares = ratios(*((k, len(names)) for k in range(len(names))))
+        fit = cluster_t(totals, shares, level=level, symmetric=True)
         limits[:3] = np.clip(fit.low, -1, 1), np.clip(fit.high, -1, 1), fit.p_value
         never = ~named.any(axis=0)
         why = np.where(never, "no rationale names it", np.array(fit.reasons, dtype=object))

@@ -152,10 +152,9 @@ class _Measure:
                 name=self.name, value=value, n=n, level=level, n_clusters=len(self.below), **found._asdict()
             )
         totals = np.column_stack([self.above, self.below])
-        tested = self.shape == "difference"
-        return cluster_estimate(
-            self.name, totals, ratios((0, 1)), n, level=level, bounds=self.bounds, tested=tested
-        )
+        apart = self.shape == "difference"
+        mean: dict[str, Any] = {"bounds": self.bounds, "tested": apart, "symmetric": apart}
+        return cluster_estimate(self.name, totals, ratios((0, 1)), n, level=level, **mean)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

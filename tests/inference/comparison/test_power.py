@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import chdtri, stdtrit
+from scipy.special import stdtrit
 from statsmodels.stats.power import TTestPower
 
 from d3stats.inference.comparison.mcnemar import METHODS, mcnemar
@@ -26,7 +26,6 @@ from d3stats.inference.comparison.power import (
     plan_comparison,
     power,
     sample_size,
-    sd_limits,
 )
 from d3stats.inference.comparison.power_laws import tost_power
 from d3stats.inputs.runs import pair
@@ -311,25 +310,21 @@ def test_a_pilots_clusters_are_in_its_variance() -> None:
     truth = sample_size(0.1, sd=1.0, cluster_size=5, icc=0.3).n_questions
     assert whole.questions is not None
     assert naive.questions is not None
-    assert whole.questions.low is not None
-    assert whole.questions.high is not None
-    assert whole.questions.low <= truth <= whole.questions.high
+    assert whole.questions.value == pytest.approx(truth, rel=0.2)
     assert naive.questions.value / 5 < 0.6 * truth
 
 
-@pytest.mark.parametrize(("psi", "plain_at_most"), [(0.25, 0.91), (0.15, 0.82), (0.06, 0.65)])
-def test_a_pilots_limits_cover_where_the_plain_chi_square_does_not(psi: float, plain_at_most: float) -> None:
-    """80 right-or-wrong items a pilot: few discordant ones have heavy tails, which the plain limits do not know."""
-    drawn = triples(np.random.default_rng(9), 0.0, psi, (3000, 80))
-    drawn = drawn[(drawn != drawn[:, :1]).any(axis=1)]
-    variance = drawn.var(axis=1, ddof=1)
-    pairs = zip(variance.tolist(), drawn - drawn.mean(axis=1, keepdims=True), strict=True)
-    limits = np.array([sd_limits(v, influence, 0.95) for v, influence in pairs])
-    assert plan_comparison(drawn[0]).sd.low == pytest.approx(limits[0, 0])
-    covered = (limits[:, 0] <= math.sqrt(psi)) & (math.sqrt(psi) <= limits[:, 2])
-    assert 0.935 <= covered.mean() <= 0.965
-    low, high = variance * 79 / chdtri(79, 0.025), variance * 79 / chdtri(79, 0.975)
-    assert ((low <= psi) & (psi <= high)).mean() < plain_at_most
+@pytest.mark.parametrize("pilot", [[1.0] * 3 + [0.0] * 77, np.exp(np.linspace(-2, 2, 60)), [1.0, -1.0] * 40])
+def test_no_pilot_prints_limits_that_do_not_hold(pilot: Any) -> None:
+    """Chi-square limits of the standard deviation cover .73 of log-normal and .86 of rare differences."""
+    found = plan_comparison(pilot, 0.1)
+    assert found.questions is not None
+    for estimate in (found.questions, found.detectable, found.sd):
+        assert (estimate.low, estimate.high) == (None, None)
+        assert "spread is itself uncertain" in estimate.note
+    assert found.found.low is not None
+    assert any("spread is itself uncertain" in note for note in found.notes)
+    assert found.sd.value == pytest.approx(np.std(pilot, ddof=1))
 
 
 def test_two_runs_are_a_pilot() -> None:
@@ -341,9 +336,9 @@ def test_two_runs_are_a_pilot() -> None:
     assert found.found.n_clusters == 40
     assert found.items_per_question == 3
     assert found.n_questions == 100
-    assert found.notes == ("planned for B minus A",)
+    assert found.notes[0] == "planned for B minus A"
     assert found.discordance is not None
-    assert json.loads(json.dumps(found.to_dict()))["questions"]["low"] < found.to_frame()["value"][0]
+    assert json.loads(json.dumps(found.to_dict()))["questions"]["value"] == found.to_frame()["value"][0]
     assert found.to_latex().startswith("\\begin{tabular}")
     swapped = plan_comparison(pair(runs[::-1]), 0.1, n_questions=100)
     assert swapped.questions == found.questions
@@ -476,6 +471,7 @@ def test_questions_of_unequal_size_have_the_power_of_their_design_effect_and_eff
     rng, found = np.random.default_rng(6), []
     for _ in range(1500):
         means = 0.45 + np.sqrt(0.3) * rng.normal(size=30) + np.sqrt(0.7 / sizes) * rng.normal(size=30)
-        found.append(cluster_t(np.column_stack([means * sizes, sizes]), ratios((0, 1))).p_value[0] <= 0.05)
+        tested = cluster_t(np.column_stack([means * sizes, sizes]), ratios((0, 1)), symmetric=True)
+        found.append(tested.p_value[0] <= 0.05)
     assert np.mean(found) == pytest.approx(planned, abs=0.06)
     assert planned < equal - 0.2

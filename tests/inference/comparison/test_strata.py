@@ -24,7 +24,7 @@ def sample(sizes: list[int], seed: int = 0, spread: float = 0.5) -> tuple[np.nda
 
 def test_one_stratum_is_the_unstratified_result() -> None:
     values, _ = sample([12])
-    found = stratify(values, ["math"] * 12)
+    found = stratify(values, ["math"] * 12, symmetric=True)
     interval = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     assert (found.raw[0].value, found.raw[0].low, found.raw[0].high) == (
         found.overall.value,
