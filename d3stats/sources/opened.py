@@ -605,7 +605,7 @@ def _refuse_first_sheet(name: str, table: TableFile, fields: Fields) -> None:
     if others is not None and len(names) < 3 and not {*fields.wanted, *fields.choosable} & set(names):
         raise ValueError(
             f"{name} must have a table of items on its first sheet; got {', '.join(map(str, names))}; {others}; "
-            "move the sheet to the front"
+            "choose one with sheet= (--sheet NAME)"
         )
 
 
