@@ -254,9 +254,20 @@ def _show_logs(found: AgreementByLog) -> None:
     print_notes(without_warnings(found.notes))
 
 
+MOST_PAIRS = 28
+"""Pairs of agents, those of 8, that a table lists one by one."""
+
+
 def _show(found: AgreementTable) -> None:
     print_warnings(found.notes)
-    for table in (agreement_table(found), *strata_of(found.strata)):
+    title, head, rows = agreement_table(found)
+    more = []
+    if len(found.pairs) > MOST_PAIRS:
+        values = [(pair.estimate.value, k) for k, pair in enumerate(found.pairs, start=len(found.panel))]
+        ends = [min(values)[1], max(values)[1]]
+        rows = [*rows[: len(found.panel)], *(rows[k] for k in ends)]
+        more = [f"of {len(found.pairs):,} pairs the table has the lowest and the highest; --json has all"]
+    for table in ((title, head, rows), *strata_of(found.strata)):
         print_table(*table)
     refused = [f"{name}: {why}" for name, why in found.refused.items()]
-    print_notes([*refused, *without_warnings(found.notes), *strata_notes(found.strata)])
+    print_notes([*more, *refused, *without_warnings(found.notes), *strata_notes(found.strata)])

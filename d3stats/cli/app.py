@@ -123,9 +123,9 @@ def _refusal(error: Exception, name: str | None, command: Any, read_as: Sequence
     message = by_option(" ".join(str(said).split()))
     if isinstance(error, LogError):
         problem = error.problem
-        if problem.kind in ("empty file", "not a log") and "--encoding" not in message:
+        if problem.kind in ("empty file", "not a log") and not problem.step:
             return f"{message}; {_lowered(KINDS[problem.kind].advice).rstrip('.')}"
-        if not has_next_step(message):
+        if not problem.step:
             lenient = any("--lenient" in each.opts for each in command.params)
             more = (
                 ", and --lenient leaves such records out" if lenient and problem.left_out == "record" else ""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from d3stats.log.problems import Advised
 from d3stats.note import Note
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ counts only where the cells suit it.
 class _OfField(ValueError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
-        self.field = field
+        self.field, self.message = field, message
 
 
 class ColumnError(_OfField):
@@ -400,13 +401,18 @@ def resolve(
         left = [name for name in candidates if name not in claimed]
         if len(set(left)) < len(left):
             raise ColumnError(
-                field, f"a column must occur once in {what}; got {left[0]!r} twice: rename one of them"
+                field,
+                Advised(
+                    f"a column must occur once in {what}; got {left[0]!r} twice", "rename one of them", ": "
+                ),
             )
         if len(left) > 1:
             raise ColumnError(
                 field,
-                f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}; choose one with "
-                f"{to_type(**{field: left[-1]})}",
+                Advised(
+                    f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}",
+                    f"choose one with {to_type(**{field: left[-1]})}",
+                ),
             )
         if left:
             found[field] = (left[0],)

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from d3stats._words import line_of, visible
 
@@ -165,6 +165,43 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[: longest - 5 - tail]} ... {text[-tail:]}"
 
 
+class Advised(str):
+    """A message that ends in what to do.
+
+    Attributes
+    ----------
+    wrong, step : str
+        What is wrong, and what to do about it.
+
+    Examples
+    --------
+    >>> message = Advised("a column must occur once; got 'vote' twice", "rename one of them", ": ")
+    >>> print(message)
+    a column must occur once; got 'vote' twice: rename one of them
+    >>> message.step
+    'rename one of them'
+    """
+
+    wrong: str
+    step: str
+
+    def __new__(cls, wrong: str, step: str = "", joint: str = "; ") -> Advised:
+        """Join the two parts."""
+        made = super().__new__(cls, f"{wrong}{joint}{step}" if step else wrong)
+        made.wrong, made.step = wrong, step
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive copies and the way back from a worker process."""
+        return _advised, (str(self), self.wrong, self.step)
+
+
+def _advised(text: str, wrong: str, step: str) -> Advised:
+    made = str.__new__(Advised, text)
+    made.wrong, made.step = wrong, step
+    return made
+
+
 @dataclass(frozen=True)
 class Problem:
     """One defect of a log and where it is.
@@ -186,6 +223,8 @@ class Problem:
         The record concerned: ``(debate,)`` or ``(debate, round, agent)``; empty when unknown.
     left_out : {"record", "field", "nothing"}
         What a lenient reader leaves out because of this problem.
+    rest_lost : bool
+        Whether nothing of the file could be read after it.
 
     Examples
     --------
@@ -203,12 +242,26 @@ class Problem:
     kind: str
     record_key: tuple[str | int, ...] = ()
     left_out: LeftOut = "record"
+    rest_lost: bool = False
 
     def __post_init__(self) -> None:
         """Write a message in one line, and shorten one that quotes a long value: an answer may be a whole book."""
-        message = visible(shortened(self.message), one_line=True)
-        if message != self.message:
-            object.__setattr__(self, "message", message)
+        given = self.message
+        message = visible(shortened(given), one_line=True)
+        if isinstance(given, Advised):
+            wrong = visible(shortened(given.wrong), one_line=True)
+            message = _advised(message, wrong, visible(given.step, one_line=True))
+        object.__setattr__(self, "message", message)
+
+    @property
+    def wrong(self) -> str:
+        """The message without what to do."""
+        return self.message.wrong if isinstance(self.message, Advised) else self.message
+
+    @property
+    def step(self) -> str:
+        """The advice of the message, "" where it has none."""
+        return self.message.step if isinstance(self.message, Advised) else ""
 
     @property
     def place(self) -> str:
@@ -359,7 +412,7 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
         detail = (
             (problem.file,)
             if problem.kind in ("mixed coding", "unknown column")
-            else (problem.field or "", _pattern(problem.message))
+            else (problem.field or "", _pattern(problem.wrong))
         )
         groups[problem.kind, *detail].append(problem)
     follows = _following(groups)
@@ -425,28 +478,23 @@ _EFFECTS = CONSEQUENCES | {"open debate"}
 _LOST = frozenset({"malformed line", "truncated last line", "wrong field"})
 
 
+_NEEDED = ("debate", "agent", "vote")
+"""Columns without which a table is not read."""
+
+
 def _whole_file(problem: Problem) -> bool:
     """Whether a file, or the rest of one, could not be read."""
-    misspelled = problem.kind == "unknown column" and "did you mean" in problem.message
-    return (
-        problem.left_out == "nothing" and not misspelled
-    ) or "nothing after it was read" in problem.message
+    one_column = problem.kind == "unknown column" and problem.field not in _NEEDED
+    return (problem.left_out == "nothing" and not one_column) or problem.rest_lost
 
 
 # ---------------------------------------------------------------- one cause
 
 
-_TO_DO = re.compile(
-    r"[;:] ((?:say which|choose one with|name the columns with|if that is correct|as other lines|columns=).*)",
-    re.DOTALL,
-)
-"""What a message itself says is to be done."""
-
-
 def _cause(group: list[Problem], more: list[Problem]) -> Cause:
     first = group[0]
     known = KINDS[first.kind]
-    said = [_TO_DO.sub("", p.message).partition("; got ") for p in group]
+    said = [p.wrong.partition("; got ") for p in group]
     requirement = said[0][0]
     if any(each[0] != requirement for each in said):
         # The requirement names its debate or its numbers, so it stands with each place.
@@ -483,8 +531,12 @@ def _span(group: list[Problem]) -> str:
 
 def _advice(problem: Problem) -> str:
     """Say what would mend it, with the command where there is one."""
-    if told := _TO_DO.search(problem.message):
-        return told[1] if told[1].startswith("columns=") else f"{told[1][0].upper()}{told[1][1:]}"
+    if problem.step:
+        return (
+            problem.step
+            if problem.step.startswith("columns=")
+            else f"{problem.step[0].upper()}{problem.step[1:]}"
+        )
     if problem.kind == "wrong field":
         return _ADVICE.get(problem.field or "", KINDS[problem.kind].advice)
     return KINDS[problem.kind].advice

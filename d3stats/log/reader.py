@@ -677,7 +677,7 @@ def json_sheet(file: LogFile) -> Sheet | Problem:
     text, n_nan = _NAN.subn(rb"\1null", text)
     data = _object(file, 1, text, whole=True)
     if isinstance(data, Problem):
-        return data
+        return replace(data, left_out="nothing")
     records = records_in(data)
     strange = next((k for k, row in enumerate(records, start=1) if not isinstance(row, dict)), None)
     if strange is not None:

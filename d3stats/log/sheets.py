@@ -32,7 +32,7 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import Coded, Coder, Ints
 from d3stats.log.files import LogFile, open_bytes, unusable
-from d3stats.log.problems import Problem
+from d3stats.log.problems import Advised, Problem
 from d3stats.note import FIRST_SHEET, Note
 
 if TYPE_CHECKING:
@@ -277,9 +277,9 @@ def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeErro
         )
     message = (
         f"the text must be {name.removesuffix('-sig').upper()}; got the byte 0x{data[error.start]:02x} in line "
-        f"{line}, which reads {around.decode(other)!r} as {other}; {use}"
+        f"{line}, which reads {around.decode(other)!r} as {other}"
     )
-    return Problem(file.name, line, None, message, "not a log", (), "nothing")
+    return Problem(file.name, line, None, Advised(message, use), "not a log", (), "nothing")
 
 
 def _header(text: str) -> tuple[str, int]:
@@ -465,7 +465,9 @@ def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int)
                 message = f"a row must be readable; got {error}; nothing after it was read"
                 kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
                 sheet.problems.append(
-                    Problem(sheet.name, start, None, message, kind, (), "record" if names else "nothing")
+                    Problem(
+                        sheet.name, start, None, message, kind, (), "record" if names else "nothing", True
+                    )
                 )
                 broken = True
                 break
@@ -497,7 +499,7 @@ def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int)
         if short is None and n:  # the last row broke off, however many cells it has
             n -= 1
         message = f"the compressed file must be complete; got {text.torn}; nothing after it was read"
-        cut = Problem(sheet.name, last, None, message, "truncated last line")
+        cut = Problem(sheet.name, last, None, message, "truncated last line", rest_lost=True)
         sheet.problems = [p for p in sheet.problems if p is not short] + [cut]
         sheet.n_records += short is None
     elif short is not None and end not in ("\n", "\r"):

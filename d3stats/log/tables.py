@@ -33,7 +33,7 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
-from d3stats.log.problems import LONGEST, Problem, shortened
+from d3stats.log.problems import LONGEST, Advised, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import (
@@ -161,7 +161,9 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     names = [name for name in sheet.names if name and not name.startswith("Unnamed: ")]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice; rename one of them")
+        raise ColumnError(
+            twice, Advised(f"a column must occur once; got {twice!r} twice", "rename one of them")
+        )
     chosen = {
         _IN_A_LOG.get(name, name): column
         for name, column in one_role(columns, "agent").items()
@@ -199,8 +201,11 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
         else:
             raise ColumnError(
                 "vote",
-                "a table must have one of the columns vote and correct, or a label beside the vote; got "
-                f"{', '.join(sheet.names)}; choose one with {to_type(vote=at['vote'][0])}",
+                Advised(
+                    "a table must have one of the columns vote and correct, or a label beside the vote; got "
+                    f"{', '.join(sheet.names)}",
+                    f"choose one with {to_type(vote=at['vote'][0])}",
+                ),
             )
     if "temperature" in at and "temperature" not in found.chosen and not _are_temperatures(sheet, at):
         drop("temperature")
@@ -251,7 +256,7 @@ def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> 
         votes = left if all_alike else []
         choice, hint = _proposal(sheet, found, columns, missing, advise and not all_alike)
         typed = to_type(**(choice or _chosen_with(columns, missing)))
-        advice = f"{hint}; say which they are with {typed}"
+        advice = f"say which they are with {typed}"
         if choice is not None:
             pass
         elif "vote" in missing and len(sides) > 1:
@@ -266,14 +271,22 @@ def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> 
             typed = to_type(**choice_of(columns), votes=votes if len(votes) > 1 else ["COLUMN", "COLUMN"])
             advice += f", or with {typed} where each column holds one agent's votes"
     else:
-        advice = ""
+        advice, hint = "", ""
     title = _header_line(sheet, missing)
     if title is not None:
-        advice = f"; the column names seem to be in line {title}; delete the lines above it"
-    advice += "".join(f"; {note}" for note in sheet.notes if kind_of(note) == FIRST_SHEET)
+        advice, hint = f"the column names seem to be in line {title}; delete the lines above it", ""
+    advice = "; ".join(filter(None, [advice, *_other_sheets(sheet)]))
     start = f"a table must have a column for {listed}; got "
     known = ", ".join(name for name in sheet.names if name) or "none"
-    return missing[0], start + shortened(known, max(80, LONGEST - len(start) - len(advice))) + advice
+    known = shortened(known, max(80, LONGEST - len(start) - len(hint) - len(advice)))
+    return missing[0], Advised(f"{start}{known}{hint}", advice)
+
+
+def _other_sheets(sheet: Sheet) -> list[str]:
+    """Say which sheets were not read, and what to type for one of them."""
+    return [
+        f"{note} (sheet=, --sheet, reads another)" for note in sheet.notes if kind_of(note) == FIRST_SHEET
+    ]
 
 
 def _chosen_with(columns: Columns, open_fields: Sequence[str]) -> dict[str, str | list[str]]:
@@ -344,7 +357,13 @@ def _misspelled(found: Resolved, table: str) -> list[Problem]:
     known = f"columns must be among {', '.join(TABLE_COLUMNS)}"
     return [
         Problem(
-            table, 1, name, f"{known}; got {name!r}: did you mean {meant}?", "unknown column", (), "nothing"
+            table,
+            1,
+            name,
+            f"{known}; got {name!r}: did you mean {meant}?",
+            "unknown column",
+            (),
+            "nothing",
         )
         for name in found.unread
         for meant in _NEAR
@@ -413,7 +432,7 @@ def records_of_sheet(
                 raise
             message = f"a table must have a column for the vote; got {error.field}"
             raise ColumnError(
-                error.field, f"{message}: say which they are with {to_type(**choice)}"
+                error.field, Advised(message, f"say which they are with {to_type(**choice)}", ": ")
             ) from None
         if len(sheet.line) == whole:
             _refuse_row_numbers(sheet, found)
@@ -422,7 +441,7 @@ def records_of_sheet(
             return _refused(sheet, "unknown column" if found.unread else "wrong field", *wanted)
         opened = None if items is None else _item_records(items, found)
     except ColumnError as error:
-        return _refused(sheet, "wrong field", error.field, str(error))
+        return _refused(sheet, "wrong field", error.field, error.message)
     problems = [*sheet.problems, *_misspelled(found, sheet.name)]
     cells = {
         name: together([sheet.get(column) for column in several]) for name, several in found.columns.items()
@@ -695,11 +714,11 @@ def _doubt(
     if "round" not in cells:
         choice, hint = _proposal(sheet, found, columns, ["round"], advise)
         typed = to_type(**(choice or _chosen_with(columns, ["round"])))
-        message, advice = "a table in which an agent speaks twice in a debate must have a column round", ""
-        advice = f", with {who}{hint}: {typed}"
+        message = "a table in which an agent speaks twice in a debate must have a column round"
+        step, hint = typed, f", with {who}{hint}"
         listed = ", ".join(filter(None, sheet.names))
-        listed = shortened(listed, max(80, LONGEST - len(message) - len(advice) - 6))
-        return "round", f"{message}; got {listed}{advice}", line
+        listed = shortened(listed, max(80, LONGEST - len(message) - len(hint) - len(step) - 6))
+        return "round", Advised(f"{message}; got {listed}{hint}", step, ": "), line
     taken = found.columns["debate"]
     others = [
         *left,
@@ -714,8 +733,8 @@ def _doubt(
             choice, hint = _proposal(sheet, found, columns, [], advise)
             if choice is None:
                 typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})
-                return "debate", f"{message}{hint}: name the columns with {typed}", line
-            return "debate", f"{message}: {to_type(**choice)} has no such row", line
+                return "debate", Advised(f"{message}{hint}", f"name the columns with {typed}", ": "), line
+            return "debate", Advised(message, f"{to_type(**choice)} has no such row", ": "), line
     return None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from d3stats.log.column_names import ColumnError, Columns, Resolved, choice_of, plain, resolve, to_type
 from d3stats.log.columns import Coded, together, unified
+from d3stats.log.problems import Advised
 from d3stats.log.sheets import Sheet
 from d3stats.values import is_missing_word, name_text
 
@@ -157,8 +158,11 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
     if why:
         raise ColumnError(
             "vote",
-            f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}: "
-            + two_ways(votes, found),
+            Advised(
+                f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}",
+                two_ways(votes, found),
+                ": ",
+            ),
         )
     return votes
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import d3stats
 from d3stats.cli import app
 from d3stats.inference.judges.agreement import MEASURES
 
@@ -24,6 +27,21 @@ def votes(tmp_path: Path) -> str:
 def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["agreement", *arguments])
     return result.exit_code, result.output
+
+
+def test_a_large_panel_prints_its_coefficients_and_the_ends_of_its_pairs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for n, whole in ((8, True), (9, False)):
+        path = tmp_path / f"{n}.csv"
+        pd.DataFrame({"item": range(30), **{f"r{k}": rng.integers(0, 2, 30) for k in range(n)}}).to_csv(
+            path, index=False
+        )
+        values = [pair.estimate for pair in d3stats.agreement(path, rng=0).pairs]
+        shown = CliRunner().invoke(app, ["agreement", str(path)]).output
+        printed = [e.name for e in values if e.name in shown]
+        ends = [min(values, key=lambda e: e.value).name, max(values, key=lambda e: e.value).name]
+        assert sorted(printed) == sorted([e.name for e in values] if whole else ends)
+        assert (f"of {len(values)} pairs the table has the lowest and the highest" in shown) != whole
 
 
 def test_the_table_shows_the_panel_and_every_pair(votes: str) -> None:

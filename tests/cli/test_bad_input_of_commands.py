@@ -31,11 +31,13 @@ LINE = '{"type":"item","debate":"d","question":"q","label":"A"}\n'
 TURN = '{"type":"turn","debate":"d","round":1,"agent":"x","vote":"A"}\n'
 
 
-def workbook(rows: str) -> bytes:
-    """Write rows of a CSV as XLSX."""
+def workbook(*sheets: str) -> bytes:
+    """Write the rows of a CSV, or of several, as sheets of an XLSX workbook."""
     book, written = openpyxl.Workbook(), io.BytesIO()
-    for row in rows.splitlines():
-        book.active.append(row.split(","))  # type: ignore[union-attr]
+    for k, rows in enumerate(sheets):
+        sheet = book.create_sheet() if k else book.active
+        for row in rows.splitlines():
+            sheet.append(row.split(","))  # type: ignore[union-attr]
     book.save(written)
     return written.getvalue()
 
@@ -70,6 +72,10 @@ NOT_LOGS: dict[str, tuple[str, bytes]] = {
         "log.csv", ("debate,round,agent,vote,answers\n" + f'd,1,x,{"long " * 200_000},"[""A""]"\n').encode(),
     ),
     "a line of 1 MB that is no JSON": ("log.jsonl", ("x" * 1_000_000 + "\n").encode()),
+    "a log of Inspect that breaks off": ("log.eval", b"PK\x03\x04" + PNG),
+    "an empty log of Inspect": ("log.eval", b""),
+    "a JSON document that breaks off": ("log.json", b'{"debates": [{"debate": "d",'),
+    "a sheet of notes before the data": ("log.xlsx", workbook("Read the next sheet", HEAD + BODY)),
     "other columns": ("log.csv", b"alpha,beta,gamma\n1,2,3\n4,5,6\n"),
 }  # fmt: skip
 
@@ -79,6 +85,7 @@ SMALL_LOGS: dict[str, tuple[str, bytes]] = {
     "tabs in UTF-16": ("log.tsv", (HEAD + BODY).replace(",", "\t").encode("utf-16")),
     "one row of a workbook": ("log.xlsx", workbook(HEAD + "d,1,x,A,A\n")),
     "a workbook": ("log.xlsx", workbook(HEAD + BODY)),
+    "no vote in any round": ("log.csv", (HEAD + BODY).replace(",A,A", ",,A").replace(",B,A", ",,A").encode()),
     "one turn": ("log.jsonl", (LINE + TURN).encode()),
     "an answer of 1 MB": ("log.csv", (HEAD + BODY + f"d99,1,x,{'long ' * 200_000},A\n").encode()),
 }

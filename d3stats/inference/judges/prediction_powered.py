@@ -34,6 +34,7 @@ from scipy.special import ndtr
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
+from d3stats.inference.comparison.pair_data import score_limits
 from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers
 from d3stats.note import warning
 from d3stats.resampling import (
@@ -73,7 +74,7 @@ class PredictionPowered(EstimatesResult):
     naive : Estimate
         The judge's mean over all items, as if it were the truth; its interval is about the judge.
     bias : Estimate
-        Mean of judge minus label over the labelled items.
+        Mean of judge minus label over the labelled items; of independent verdicts with Tango's limits.
     tuning : float
         lambda, how much of the judge was used.
     width_ratio : float or None
@@ -94,7 +95,7 @@ class PredictionPowered(EstimatesResult):
     prediction-powered mean: 0.700 [0.638, 0.758] (95 % MOVER, n = 1000)
     labels-only mean: 0.670 [0.573, 0.754] (95 % Wilson, n = 100)
     judge-only mean: 0.649 [0.619, 0.678] (95 % Wilson, n = 1000)
-    judge - label: -0.060 [-0.123, 0.002] (95 % MOVER, n = 100)
+    judge - label: -0.060 [-0.134, 0.002] (95 % Tango, n = 100)
     >>> found.n_labelled, round(found.worth_labels), round(found.width_ratio, 2)
     (100, 230, 0.66)
     """
@@ -268,7 +269,15 @@ def _powered(
             signs = (-sign, sign) if tested else (sign,)
             return _put_together(estimate, parts, signs, bounds if powered else (-1.0, 1.0), tested=tested)
 
-        bias = together(bias, 1.0, powered=False, sign=-1.0)
+        if not tested and codes is None and np.isin(f, (0.0, 1.0)).all():
+            # A judge who errs on one side only was missed in .11 by limits put together from shares.
+            more, less = (
+                int(seen_otherwise.sum()) for seen_otherwise in (f[known] > y[known], f[known] < y[known])
+            )
+            low, high = score_limits(more, less, n_known, level)
+            bias = replace(bias, low=low, high=high, kind="Tango", note="")
+        else:
+            bias = together(bias, 1.0, powered=False, sign=-1.0)
         if not tested:
             alone, naive = (
                 _share(estimate, values, own)

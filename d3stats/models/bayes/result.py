@@ -261,25 +261,25 @@ class BayesFit(Result):
         if len(still := rows.index[~moved].difference(list(self.constants))):
             found.append(f"{_listed(still)} never moved")
         if (moved & rows["rhat"].isna()).any():
-            found.append("chains must be >= 2 for R-hat; there is 1")
+            found.append("chains must be >= 2 for R-hat; there is 1: ask with chains=4")
         high = rows["rhat"] >= RHAT_LIMIT
+        few = rows[["ess_bulk", "ess_tail"]].min(axis=1)
+        ask = f"ask with draws={self._more(1.5 * ESS_LIMIT / max(few.min(), 1.0))}"
         if high.any():
             found.append(
                 f"R-hat must be < {RHAT_LIMIT}; it is up to {rows['rhat'].max():z.3f} for "
-                f"{_listed(rows.index[high])}; the chains disagree: ask with draws={self._more(2.0)} or fit fewer "
-                "components"
+                f"{_listed(rows.index[high])}; the chains disagree: {ask} or fit fewer components"
             )
-        few = rows[["ess_bulk", "ess_tail"]].min(axis=1)
         if (few <= ESS_LIMIT).any():
             found.append(
                 f"effective draws must be > {ESS_LIMIT:g}; they are down to {few.min():z.0f} for "
-                f"{_listed(rows.index[few <= ESS_LIMIT])}: ask with "
-                f"draws={self._more(1.5 * ESS_LIMIT / max(few.min(), 1.0))}"
+                f"{_listed(rows.index[few <= ESS_LIMIT])}: {ask}"
             )
         if self.divergences:
+            accept = self.settings.target_accept
             found.append(
-                f"there must be no divergent transition; there are {self.divergences} at target_accept "
-                f"{self.settings.target_accept:g}; the draws may miss parts of the posterior"
+                f"there must be no divergent transition; there are {self.divergences} at target_accept {accept:g}; the "
+                f"draws may miss parts of the posterior: ask with target_accept={1 - (1 - accept) / 10:.6g}"
             )
         return tuple(found)
 

@@ -370,3 +370,15 @@ def test_a_result_shows_itself_with_the_effect_first() -> None:
     assert found.to_frame()["name"].tolist()[-1] == "judge - label"
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["n_labelled"] == 12
     assert "toprule" in found.to_latex()
+
+
+def test_a_judge_that_errs_on_one_side_has_its_bias_covered() -> None:
+    # Limits put together from the shares of labels held .89 here.
+    rng, held, draws = np.random.default_rng(8), 0, 400
+    for _ in range(draws):
+        truth = rng.random(60) < 0.9
+        judge = np.where(rng.random(60) < 0.9, truth, ~truth)
+        bias = prediction_powered_mean(judge, np.where(np.arange(60) < 50, truth, np.nan)).bias
+        assert bias.kind == "Tango"
+        held += not bias.excludes(-0.08)
+    assert held / draws >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / draws)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import astuple
 
 import numpy as np
@@ -280,6 +281,28 @@ def test_short_chains_are_said_to_be_short():
     assert any("effective draws must be > 400" in text for text in fit.problems)
     assert "problem: " in fit.summary()
     assert all(e.note == "the sampler did not converge" for e in fit.estimates)
+
+
+def two_kinds(seed: int) -> np.ndarray:
+    """Draw right votes of 100 debates of 5 votes, of two well separated Binomial kinds."""
+    rng = np.random.default_rng(seed)
+    return rng.binomial(5, np.where(rng.random(100) < 0.4, 0.25, 0.9))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_default_passes_its_own_checks_on_two_well_separated_kinds(seed: int) -> None:
+    fit = fit_mixture(two_kinds(seed), 5, rng=seed)
+    assert fit.converged, fit.problems
+
+
+def test_the_number_of_draws_that_a_problem_asks_for_is_enough() -> None:
+    settings = {"n_components": 1, "tune": 300, "rng": 1}
+    few = fit_mixture(two_kinds(1), 5, draws=100, **settings)
+    asked = {int(number) for text in few.problems for number in re.findall(r"ask with draws=(\d+)", text)}
+    assert len(asked) == 1
+    more = fit_mixture(two_kinds(1), 5, draws=asked.pop(), **settings)
+    assert more.converged, more.problems
 
 
 def test_weighted_cells_are_repeated_debates_and_a_seed_is_a_seed():
