@@ -21,7 +21,7 @@ from d3stats._check import nearest
 from d3stats.log.problems import Problem
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Format = Literal["jsonl", "json", "csv", "tsv", "xlsx", "parquet"]
 
@@ -345,28 +345,6 @@ def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
         log = next((end for end in _SUFFIXES if Path(path).name.lower().endswith(end)), None)
         got = f"a name that ends in {log}" if log else str(error)
         raise ValueError(f"{wanted}; got {got}; {example}") from None
-
-
-def is_frame(source: Any) -> bool:
-    """Say whether this is a DataFrame of pandas or of polars, or an Arrow table."""
-    import pandas as pd
-
-    return isinstance(source, pd.DataFrame) or type(source).__module__.partition(".")[0] in (
-        "polars",
-        "pyarrow",
-    )
-
-
-def as_frame(source: Any) -> pd.DataFrame:
-    """Return a DataFrame of pandas or of polars, or an Arrow table, as a DataFrame of pandas."""
-    import pandas as pd
-
-    if isinstance(source, pd.DataFrame):
-        return source
-    eager = source.collect() if hasattr(source, "collect") else source
-    # Without pyarrow, which polars' own conversion needs.
-    lists = eager.to_pydict() if hasattr(eager, "to_pydict") else eager.to_dict(as_series=False)
-    return pd.DataFrame(lists)
 
 
 def journal_path(log: str | Path) -> Path:

@@ -26,7 +26,6 @@ from d3stats.log.column_names import (
     to_choose,
     two_models,
 )
-from d3stats.log.files import as_frame
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.sheets import Sheet, header_note, without_headers
 from d3stats.note import Note, unread
@@ -35,10 +34,12 @@ from d3stats.values import is_missing_word
 __all__ = [
     "Fields",
     "TableFile",
+    "as_frame",
     "blank_clusters",
     "cells_of",
     "chosen_columns",
     "frame_with_points",
+    "is_frame",
     "one_frame",
     "question_clusters",
     "sound",
@@ -376,3 +377,21 @@ def blank_clusters(n_items: int) -> str:
     """Say that some items have a blank for their cluster."""
     many = "forms a cluster of its own" if n_items == 1 else "each form a cluster of their own"
     return f"{counted(n_items, 'item')} without a cluster, while others have one, {many}"
+
+
+def is_frame(source: Any) -> bool:
+    """Say whether this is a DataFrame of pandas or of polars, or an Arrow table."""
+    return isinstance(source, pd.DataFrame) or type(source).__module__.partition(".")[0] in (
+        "polars",
+        "pyarrow",
+    )
+
+
+def as_frame(source: Any) -> pd.DataFrame:
+    """Return a DataFrame of pandas or of polars, or an Arrow table, as a DataFrame of pandas."""
+    if isinstance(source, pd.DataFrame):
+        return source
+    eager = source.collect() if hasattr(source, "collect") else source
+    # Without pyarrow, which polars' own conversion needs.
+    lists = eager.to_pydict() if hasattr(eager, "to_pydict") else eager.to_dict(as_series=False)
+    return pd.DataFrame(lists)
