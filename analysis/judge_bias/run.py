@@ -193,7 +193,7 @@ def _cell(by_name: pd.DataFrame, name: str, sign: str) -> str:
     if name not in by_name.index:
         return "-"
     value, low, high = by_name.loc[name, ["value", "low", "high"]].astype(float)
-    return f"{value:{sign}.3f}" + ("" if pd.isna(low) else f" [{low:{sign}.3f}, {high:{sign}.3f}]")
+    return f"{value:{sign}z.3f}" + ("" if pd.isna(low) else f" [{low:{sign}z.3f}, {high:{sign}z.3f}]")
 
 
 def _p(p: float) -> str:
