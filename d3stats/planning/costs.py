@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import OpenProbability, integer
 from d3stats._named import Value
 from d3stats._words import counted, setting
+from d3stats.inference.comparison.pair_data import PairData
 from d3stats.polling import reads_votes
 from d3stats.resampling import (
     cluster_t,
@@ -449,6 +450,7 @@ class RatioColumns:
         self.measures: list[tuple[str, str]] = []
         self._ratios: list[tuple[int, int]] = []
         self._shares: list[bool] = []
+        self._changes: list[bool] = []
         self._upside_down: list[bool] = []
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
@@ -459,14 +461,24 @@ class RatioColumns:
         return key
 
     def measure(
-        self, of: str, name: str, above: str, below: str, *, share: bool = False, may_vanish: bool = False
+        self,
+        of: str,
+        name: str,
+        above: str,
+        below: str,
+        *,
+        share: bool = False,
+        change: bool = False,
+        may_vanish: bool = False,
     ) -> None:
         """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it.
 
+        The first column of a `change` has the differences of right and wrong by debate; it has the paired t.
         A denominator that `may_vanish` can be 0 in a replicate in which the numerator is not, so that the measure has
         no bound there. The limits are then those of the ratio turned upside down, turned back.
         """
         self._shares.append(share)
+        self._changes.append(change)
         self._upside_down.append(may_vanish)
         self.measures.append((of, name))
         pair = (self._index[above], self._index[below])
@@ -498,6 +510,10 @@ class RatioColumns:
                 found = share_limits(totals[:, above], totals[:, below], settings.level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
                 continue
+            if self._changes[i]:
+                change, counted = (self._columns[at] for at in (above, below))
+                low[i], high[i] = change_limits(change[counted > 0], cluster[counted > 0], settings.level)
+                continue
             if too_unequal(totals[:, below]):
                 continue
             reach = widened_level(settings.level, totals[:, below])
@@ -514,6 +530,17 @@ class RatioColumns:
             if np.isnan(low[i] + high[i]):  # a replicate without any right verdict is within the limits
                 low[i] = high[i] = np.nan
         return Limits(estimate, low, high, sizes)
+
+
+def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
+    """Return the paired t limits of a mean change of right and wrong by debate, NaN where there are none.
+
+    Resampled questions miss where few debates changed: 95 % limits covered .81 with 10 debates.
+    """
+    codes = np.unique(cluster, return_inverse=True)[1]
+    data = PairData(("", ""), np.maximum(-change, 0.0), np.maximum(change, 0.0), codes, 2, (0,))
+    found = data.interval("cluster t", level)
+    return (np.nan, np.nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
 def _turned(ratio: float) -> float:
@@ -724,7 +751,8 @@ def paired_table(
             both = counted * also
             if both.any():
                 of = columns.add(f"{measure} counts {key}", both)
-                columns.measure(key, measure, columns.add(f"{measure} {key}", (mine - theirs) * both), of)
+                above = columns.add(f"{measure} {key}", (mine - theirs) * both)
+                columns.measure(key, measure, above, of, change=measure == "accuracy")
     limits = columns.limits(cluster, settings, rng)
     frame = pd.DataFrame(
         [(*by_key[key], measure) for key, measure in columns.measures],

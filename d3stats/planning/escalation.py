@@ -497,7 +497,8 @@ def plan_escalation(
     Escalation
         Its table has one row per threshold: ``threshold``, ``escalated`` (the share of debates that play the second
         protocol), ``accuracy``, ``loss`` (the share of debates that the second protocol alone has right and the choice
-        wrong, minus the reverse; `max_loss` limits this), ``tokens`` per debate and ``tokens_vs_second`` (their ratio
+        wrong, minus the reverse, with limits of the paired t; `max_loss` limits this), ``tokens`` per debate and
+        ``tokens_vs_second`` (their ratio
         to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Thresholds between the same
         two gaps of the pilot choose alike; ``policies()`` has one row for all of them.
 
@@ -586,12 +587,12 @@ def plan_escalation(
 def _losses(
     pilot: Trajectories, rules: list[WideGap], settings: BootstrapSettings, rng: np.random.Generator
 ) -> dict[str, dict[str, float]]:
-    """Return the loss that is limited, with its bootstrap interval over questions, by rule."""
+    """Return the loss that is limited, with its paired t limits over questions, by rule."""
     found = losses_of_debates(pilot, rules, "accuracy")
     columns = RatioColumns()
     debates = columns.add("debates", found.counted)
     for rule, losses in zip(map(str, rules), found.losses.T, strict=True):
-        columns.measure(rule, "loss", columns.add(rule, losses * found.counted), debates)
+        columns.measure(rule, "loss", columns.add(rule, losses * found.counted), debates, change=True)
     limits = columns.limits(pilot.cluster, settings, rng)
     # 0 is added so that no loss is shown as minus zero.
     ends = zip(limits.estimate + 0.0, limits.low + 0.0, limits.high + 0.0, strict=True)

@@ -188,7 +188,8 @@ class Replay:
         -------
         DataFrame
             ``rule, against, measure, difference, low, high, n_debates, level, interval, n_boot``. Measures
-            are ``accuracy`` (over the debates that are scored under both rules), ``rounds`` and ``tokens``.
+            are ``accuracy`` (over the debates that are scored under both rules, with the limits of the paired t of
+            :func:`~d3stats.inference.paired_difference`), ``rounds`` and ``tokens``.
         """
         return paired_table(
             self._pairs(against),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from d3stats.inference import paired_difference
 from d3stats.planning import replay
-from d3stats.planning.costs import BootstrapSettings, RatioColumns, log_ratio, ratio
+from d3stats.planning.costs import BootstrapSettings, RatioColumns, change_limits, log_ratio, ratio
 from d3stats.resampling import cluster_t, ratios
 from d3stats.trajectories import Trajectories
 
@@ -140,3 +141,30 @@ def test_percentile_limits_say_that_they_are_too_short_while_they_are() -> None:
             rng=1,
         ).notes
         assert any("too short" in note for note in notes) == (questions < FEW_FOR_PERCENTILES)
+
+
+@pytest.mark.parametrize(("debates", "lost"), [(10, 0.1), (60, 0.02), (60, 0.2)])
+def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(debates: int, lost: float) -> None:
+    """400 logs; limits of resampled questions held .81 of the changes of 10 debates."""
+    rng, held = np.random.default_rng(debates), []
+    for _ in range(400):
+        u = rng.random(debates)
+        change = np.where(u < lost, -1.0, np.where(u > 0.98, 1.0, 0.0))
+        low, high = change_limits(change, np.arange(debates), 0.95)
+        if not np.isnan(low):
+            held.append(low <= 0.02 - lost <= high)
+    assert np.mean(held) >= 0.93 - 0.025
+
+
+def test_a_change_in_a_replay_has_the_paired_t_limits() -> None:
+    rng = np.random.default_rng(6)
+    one, other = rng.integers(0, 2, (2, 60)).astype(float)
+    cluster = rng.integers(0, 15, 60)
+    columns = RatioColumns()
+    of = columns.add("counts", np.ones(60))
+    columns.measure("a", "accuracy", columns.add("change", other - one), of, change=True)
+    found = columns.limits(cluster, BootstrapSettings(0.9, "percentile", 10), np.random.default_rng(1))
+    expected = paired_difference(one, other, cluster, level=0.9, rng=1).difference
+    assert (found.estimate[0], found.low[0], found.high[0]) == pytest.approx(
+        (expected.value, expected.low, expected.high)
+    )
