@@ -111,7 +111,8 @@ def test_without_recorded_decisions_it_is_the_plurality_and_the_note_counts_ties
     found = agreement(log, a="label", b="decision")
     assert found.estimates[0].value == pytest.approx((last == t.label)[known].mean())
     tied = int((t.tied()[np.arange(len(t)), t.depth - 1] & (last >= 0)).sum())
-    assert any(f"a tie, of which there are {tied}, goes to" in note and "no decision is recorded" in note for note in found.notes)
+    said = f"a tie, of which there are {tied}, goes to"
+    assert any(said in note and "no decision is recorded" in note for note in found.notes)
     assert found.estimates[1].n_clusters == 40
     first = agreement(log, a="label", b="decision", round_number=1)
     one = t.verdicts()[:, 0]
