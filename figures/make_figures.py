@@ -702,15 +702,15 @@ def persona_strata() -> Figure:
 def protocol_choice() -> Figure:
     thresholds, max_loss = [30, 15, 10, 8, 6, 5, 4, 3, 2, 1, 0], 0.02
 
-    def planned(n: int, seed: int, n_boot: int) -> Any:
+    def planned(n: int, seed: int) -> Any:
         more = simulate(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
         samre = simulate(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
-        return plan_escalation(more, samre, max_loss=max_loss, thresholds=thresholds, n_boot=n_boot, rng=seed)
+        return plan_escalation(more, samre, max_loss=max_loss, thresholds=thresholds)
 
-    truth = planned(100_000, 1, n_boot=2).table  # its intervals are not drawn
+    truth = planned(100_000, 1).table
     best = truth.loc[truth["loss"] <= max_loss, "threshold"].min()
     truth = truth[["threshold", "tokens", "accuracy"]].assign(chosen=truth["threshold"] == best)
-    return planned(500, 7, n_boot=2000).plot(truth=truth).figure
+    return planned(500, 7).plot(truth=truth).figure
 
 
 @figure(

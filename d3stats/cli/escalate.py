@@ -8,7 +8,6 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.options import (
-    Boot,
     Columns,
     Encoding,
     Figure,
@@ -19,7 +18,6 @@ from d3stats.cli.options import (
     MissingValues,
     ReadAs,
     Roles,
-    Seed,
     SheetName,
     left_out,
     one_format,
@@ -70,7 +68,6 @@ def escalate(
         typer.Option("--threshold", help="A gap in points to try; repeatable. By default 15 from 60 to 0."),
     ] = None,
     level: Level = 0.95,
-    n_boot: Boot = 2000,
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
@@ -79,7 +76,6 @@ def escalate(
     encoding: Encoding = None,
     sheet: SheetName = None,
     read: ReadAs = None,
-    seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
@@ -102,8 +98,6 @@ def escalate(
             confidence=confidence,
             thresholds=threshold or THRESHOLDS,
             level=level,
-            n_boot=n_boot,
-            rng=seed,
         )
     if figure is not None:
         save_figure(found.plot, figure)

@@ -21,15 +21,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, loss, number, probability
+from d3stats._check import choice, loss, number, probability
 from d3stats._words import counted, verb
 from d3stats.inputs.items import mostly_left_out, shared
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import contradictions, refuse, warned
-from d3stats.planning.costs import BootstrapSettings, RatioColumns, bill, tokens_by_round
+from d3stats.planning.costs import bill, change_limits, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
-from d3stats.resampling import cluster_estimate, cluster_totals, ratios
+from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open, open_all
 from d3stats.sources.recorded import told
@@ -294,7 +294,7 @@ class Escalation(Result):
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.05, n_boot=200, rng=1)
+    >>> plan = plan_escalation(more, samre, max_loss=0.05)
     >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
@@ -467,8 +467,6 @@ def plan_escalation(
     confidence: float = 0.9,
     thresholds: ArrayLike = THRESHOLDS,
     level: float = 0.95,
-    n_boot: int = 2000,
-    rng: RngLike = None,
     **reading: Unpack[Reading],
 ) -> Escalation:
     """Choose the gap below which a second protocol is played, by learn-then-test on a pilot that played both.
@@ -487,8 +485,8 @@ def plan_escalation(
         Probability over pilots that the chosen threshold keeps `max_loss`, in (0, 1).
     thresholds : array of float
         Points, fixed before the pilot is looked at. They are tested from the widest on, up to the first that fails.
-    level, n_boot, rng
-        Level, number of replicates and random numbers of the intervals; see :func:`~d3stats.planning.replay`.
+    level : float
+        Level of the intervals, in (0, 1).
     **reading : Reading
         How the source is read, see :func:`d3stats.open`.
 
@@ -497,10 +495,10 @@ def plan_escalation(
     Escalation
         Its table has one row per threshold: ``threshold``, ``escalated`` (the share of debates that play the second
         protocol), ``accuracy``, ``loss`` (the share of debates that the second protocol alone has right and the choice
-        wrong, minus the reverse, with limits of the paired t; `max_loss` limits this), ``tokens`` per debate and
-        ``tokens_vs_second`` (their ratio
-        to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Thresholds between the same
-        two gaps of the pilot choose alike; ``policies()`` has one row for all of them.
+        wrong, minus the reverse; `max_loss` limits this), ``tokens`` per debate and ``tokens_vs_second`` (their ratio
+        to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Limits of shares are cluster
+        Wilson limits, of the loss those of the paired t, of tokens the cluster t's, all over questions. Thresholds
+        between the same two gaps of the pilot choose alike; ``policies()`` has one row for all of them.
 
     Raises
     ------
@@ -523,7 +521,7 @@ def plan_escalation(
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.03, n_boot=200, rng=1)
+    >>> plan = plan_escalation(more, samre, max_loss=0.03)
     >>> plan.recommended, plan.threshold
     ('threshold', 2.5)
     >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()
@@ -543,29 +541,33 @@ def plan_escalation(
         pilot = join_protocols(first, second, **reading)
     _refuse(pilot)
     pilot = _tokens_of_both(pilot)
-    rng = as_rng(rng)
+    probability("level", level, open_interval=True)
     rules = [WideGap(float(t)) for t in tried]
-    played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=n_boot, rng=rng)
-    risk = risk_controlled(
-        pilot, rules, max_loss_vs_full=max_loss, delta=1 - confidence, target="accuracy", rng=rng
-    )
+    # Of the replay, only numbers without draws are used.
+    played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=2, rng=0)
+    risk = risk_controlled(pilot, rules, max_loss_vs_full=max_loss, delta=1 - confidence, target="accuracy")
     # What the two logs show is said of them, and not of their join.
     remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}
     passed = risk.to_frame().set_index("rule")["certified"]
     replayed = played.to_frame().set_index("rule")
-    lost = _losses(pilot, rules, BootstrapSettings(level, "percentile", n_boot), rng)
+    lost = losses_of_debates(pilot, rules, "accuracy")
+    counted_in = lost.counted > 0
     rows = []
-    for t, rule in zip(tried, map(str, rules), strict=True):
-        seen = replayed.loc[rule]
+    for t, rule, change in zip(tried, map(str, rules), lost.losses.T, strict=True):
+        stops = played.stops_of[rule].rounds
+        loss_of = (
+            float(np.mean(change[counted_in])) if counted_in.any() else np.nan,
+            *change_limits(change[counted_in], pilot.cluster[counted_in], level),
+        )
         row: dict[str, Any] = {
             "threshold": float(t),
-            **{f"escalated{end}": seen[f"rounds{end}"] - 1 for end in ENDS},
-            **{f"accuracy{end}": seen[f"accuracy{end}"] for end in ENDS},
-            **lost[rule],
+            **_share("escalated", stops == 2, pilot, level),
+            **{f"accuracy{end}": replayed.loc[rule, f"accuracy{end}"] for end in ENDS},
+            # 0 is added so that no loss is shown as minus zero.
+            **dict(zip((f"loss{end}" for end in ENDS), (x + 0.0 for x in loss_of), strict=True)),
         }
-        if "tokens" in replayed:
-            row |= {f"tokens{end}": seen[f"tokens{end}"] for end in ENDS}
-            row |= _against_second(pilot, played.stops_of[rule].rounds, level)
+        if pilot.tokens is not None:
+            row |= _tokens(pilot, stops, level)
         rows.append(row | {"certified": bool(passed[rule])})
     table = pd.DataFrame(rows)
     certified = table.loc[table["certified"], "threshold"]
@@ -584,22 +586,11 @@ def plan_escalation(
     return replace(plan, notes=(*plan.notes, *_why_not(plan)))
 
 
-def _losses(
-    pilot: Trajectories, rules: list[WideGap], settings: BootstrapSettings, rng: np.random.Generator
-) -> dict[str, dict[str, float]]:
-    """Return the loss that is limited, with its paired t limits over questions, by rule."""
-    found = losses_of_debates(pilot, rules, "accuracy")
-    columns = RatioColumns()
-    debates = columns.add("debates", found.counted)
-    for rule, losses in zip(map(str, rules), found.losses.T, strict=True):
-        columns.measure(rule, "loss", columns.add(rule, losses * found.counted), debates, change=True)
-    limits = columns.limits(pilot.cluster, settings, rng)
-    # 0 is added so that no loss is shown as minus zero.
-    ends = zip(limits.estimate + 0.0, limits.low + 0.0, limits.high + 0.0, strict=True)
-    return {
-        str(rule): dict(zip((f"loss{end}" for end in ENDS), map(float, three), strict=True))
-        for rule, three in zip(rules, ends, strict=True)
-    }
+def _share(name: str, which: NDArray[np.bool_], pilot: Trajectories, level: float) -> dict[str, float]:
+    """Return a share of debates with its cluster Wilson limits over questions."""
+    found = clustered_share(which, np.ones(len(which)), pilot.cluster, level=level, name=name)
+    limits = (np.nan if limit is None else limit for limit in (found.value, found.low, found.high))
+    return dict(zip((f"{name}{end}" for end in ENDS), limits, strict=True))
 
 
 def _tokens_of_both(pilot: Trajectories) -> Trajectories:
@@ -672,11 +663,14 @@ def _alone(pilot: Trajectories, replayed: pd.DataFrame, level: float) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def _against_second(pilot: Trajectories, stops: NDArray[np.int64], level: float) -> dict[str, float]:
-    """Return the tokens of a choice over those of the second protocol alone."""
+def _tokens(pilot: Trajectories, stops: NDArray[np.int64], level: float) -> dict[str, float]:
+    """Return the tokens of a choice per debate, and over those of the second protocol alone."""
     assert pilot.tokens is not None
     spent = np.where(stops == 1, pilot.tokens[:, 0], pilot.tokens.sum(axis=1))
-    return _ratio_of_tokens("tokens_vs_second", pilot, spent, pilot.tokens[:, 1], level)
+    return {
+        **_ratio_of_tokens("tokens", pilot, spent, np.ones(len(pilot)), level),
+        **_ratio_of_tokens("tokens_vs_second", pilot, spent, pilot.tokens[:, 1], level),
+    }
 
 
 def _ratio_of_tokens(

@@ -28,7 +28,7 @@ COMMANDS = {
     "protocols": ("protocols", "samre:jurors=3"),
     "rationales": ("rationales", "SAID"),
     "scores": ("scores", "CHEAP"),
-    "escalate": ("escalate", "CHEAP", "DEAR", "--n-boot", "20", "--max-loss", "0.2"),
+    "escalate": ("escalate", "CHEAP", "DEAR", "--max-loss", "0.2"),
 }
 
 

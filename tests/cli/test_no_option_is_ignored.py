@@ -42,7 +42,7 @@ MODES: dict[str, list[str]] = {
         "rationales disputed.csv --role juror",
         "rationales said.csv disputed.csv",
     ],
-    "escalate": ["escalate more.jsonl samre.jsonl --n-boot 20 --max-loss 0.2 --confidence 0.6"],
+    "escalate": ["escalate more.jsonl samre.jsonl --max-loss 0.2 --confidence 0.6"],
     "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 200"],
     "power": [
         "power --effect 0.05 --discordance 0.2",
@@ -148,7 +148,7 @@ CHANGES: dict[str, list[str]] = {
         *("--name x --name y",),
     ],
     "escalate": [
-        *("--max-loss 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5", "--n-boot 30", "--seed 7"),
+        *("--max-loss 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5"),
     ],
     "simulate": [
         *("--world conformity", "--rule fixed:3", "--debates 300", "--max-loss 0.3", "--confidence 0.999"),

@@ -366,7 +366,7 @@ def _joined(table: pd.DataFrame) -> Numbers:
 
 
 def _escalation(table: pd.DataFrame) -> Numbers:
-    found = plan_escalation(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3, n_boot=20, rng=1)
+    found = plan_escalation(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3)
     return numbers(found.to_frame(), ["threshold"])
 
 
