@@ -7,7 +7,7 @@ Replays put bootstrap limits around the measures, plans Student limits, scans an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -73,6 +73,7 @@ __all__ = [
     "share",
     "spent_by_round",
     "tokens_by_round",
+    "uncounted",
     "undecided",
     "unpriced",
     "verdicts_at",
@@ -350,6 +351,24 @@ def outcomes(
             if cost is not None
         },
     )
+
+
+def uncounted(result: Outcomes) -> Outcomes:
+    """Return the outcomes with no debate counted in accuracy and agreement, where those that could are a selection."""
+    none = np.zeros(len(result.rounds), dtype=bool)
+    flags = (
+        "scored",
+        "correct",
+        "compared",
+        "agrees",
+        "flips",
+        "judged",
+        "gained",
+        "lost",
+        "early",
+        "premature",
+    )
+    return replace(result, **dict.fromkeys(flags, none))
 
 
 def _held_by_a_majority(trajectories: Trajectories, played: IntArray) -> BoolArray:
@@ -998,12 +1017,15 @@ def notes_on(
     silent = {name: int((results[name].verdict == MISSING).sum()) for name in decided}
     if any(silent.values()):
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"
-        worst = max(silent, key=lambda name: silent[name])
+        most = sorted((name for name in decided if silent[name]), key=lambda name: -silent[name])
+        listed = "; ".join(
+            f"{'most under ' * (k == 0)}{name}: {silent[name]} of {n}" for k, name in enumerate(most)
+        )
         open_ties = any(((results[name].verdict == MISSING) & results[name].tied).any() for name in decided)
         level_votes = ", or with a tie that is no decision," if open_ties else ""
         notes.append(
             f"Debates without any vote{level_votes} at their stop are {treatment}, {setting('missing', missing)}; "
-            f"most under {worst}: {silent[worst]} of {n}."
+            f"{listed}."
         )
     tied = {name: int(results[name].tied.sum()) for name in decided}
     if any(tied.values()):
@@ -1016,14 +1038,16 @@ def notes_on(
     tokens = tokens_by_round(trajectories)
     unknown = {name for name in decided if np.isnan(results[name].spent.get("tokens", np.zeros(1))).all()}
     short = [name for name in decided if name in shortened]
-    if short and tokens is not None and votes_at_the_end(trajectories):
+    if short and votes_at_the_end(trajectories):
         late = (
             " If the voters were asked only in the last round, the tokens of these rules leave out the cost of "
             "asking."
         )
+        bare = " and no accuracy, because only debates that ended there by themselves have a verdict"
         notes.append(
-            "No debate has a vote before its last round, so rules that stop earlier have no verdict "
-            f"({'; '.join(short)}).{'' if set(short) <= unknown else late}"
+            "No debate has a vote before its last round, so rules that stop earlier have no verdict in the debates "
+            f"that they shorten{bare if missing == 'exclude' else ''} ({'; '.join(short)})."
+            f"{'' if tokens is None or set(short) <= unknown else late}"
         )
     notes += _polls_paid(trajectories, rules, names, decided, unknown)
     if tokens is not None and np.isnan(tokens[:, 0]).any():

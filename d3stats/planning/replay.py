@@ -38,6 +38,7 @@ from d3stats.planning.costs import (
     paired_table,
     point_notes,
     refused_note,
+    uncounted,
     undecided,
     verdicts_at,
     votes_at_the_end,
@@ -290,6 +291,7 @@ class Replay:
         for name in self.names:
             stops, result = self.stops_of[name], self._outcomes[name]
             ended = undecided(t, stops)
+            known = (t.label != MISSING) & ((result.verdict != MISSING) | (self.missing == "wrong")) & ~ended
             rounds = pd.Series(stops.rounds)
             part = pd.DataFrame(
                 {
@@ -302,7 +304,7 @@ class Replay:
                     "verdict": answers[np.where(ended, MISSING, result.verdict)],
                     "label": answers[t.label],
                     "full_verdict": answers[final],
-                    "correct": _where_known(result.correct, result.scored & ~ended),
+                    "correct": _where_known(result.verdict == t.label, known),
                     "tied": result.tied & ~ended,
                     "flipped": _where_known(result.flips, result.compared & ~ended),
                 }
@@ -455,7 +457,11 @@ def replay(
     ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
     ended = {name: count for name, count in ended.items() if count}
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
-    unpolled = baseline is not None and votes_at_the_end(trajectories)
+    at_the_end = votes_at_the_end(trajectories)
+    if at_the_end and missing == "exclude":
+        # Only debates that ended at such a stop by themselves have a verdict there: a selection.
+        results |= {name: uncounted(results[name]) for name in shortened}
+    unpolled = baseline is not None and at_the_end
     unusable = (baseline,) if baseline is not None and unpolled else ()
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(

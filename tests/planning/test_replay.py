@@ -506,6 +506,30 @@ def test_a_rule_without_a_single_verdict_has_no_accuracy_rather_than_a_silent_on
     assert "accuracy" not in set(result.paired("full").query("rule == 'fixed:1'")["measure"])
 
 
+@pytest.mark.parametrize("tokens", [None, np.ones((6, 3))])
+def test_a_rule_has_no_accuracy_over_the_debates_that_ended_at_its_stop_by_themselves(
+    tokens: np.ndarray | None,
+) -> None:
+    """Debates that end after two rounds and vote there are a selection of those that rounds 1 to 2 would give."""
+    short, long = [[None], ["A"], [None]], [[None], [None], ["B"]]
+    votes = [short, short, long, long, long, long]
+    t = replace(Trajectories.from_arrays(votes, ["A"] * 6, tokens=tokens), depth=np.array([2, 2, 3, 3, 3, 3]))
+    result = replay(t, ["fixed:1", "fixed:2"], n_boot=50, rng=1)
+    frame = result.to_frame().set_index("rule")
+    assert frame.loc[["fixed:1", "fixed:2"], "accuracy"].isna().all()
+    paired = result.paired().query("measure == 'accuracy'")
+    assert not paired["rule"].str.startswith("fixed").any()
+    (silent,) = (note for note in result.notes if "Debates without any vote" in note)
+    assert "fixed:1: 6 of 6; fixed:2: 4 of 6" in silent
+    (why,) = (note for note in result.notes if note.startswith("No debate has a vote before its last round"))
+    assert "no accuracy" in why
+    assert "(fixed:1; fixed:2" in why
+    per = result.per_debate().query("rule == 'fixed:2'")
+    assert per["correct"].notna().sum() == 2
+    counted = replay(t, "fixed:2", missing="wrong", n_boot=50, rng=1).to_frame().set_index("rule")
+    assert counted.loc["fixed:2", "accuracy"] == pytest.approx(2 / 6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
