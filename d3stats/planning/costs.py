@@ -356,19 +356,19 @@ def outcomes(
 def uncounted(result: Outcomes) -> Outcomes:
     """Return the outcomes with no debate counted in accuracy and agreement, where those that could are a selection."""
     none = np.zeros(len(result.rounds), dtype=bool)
-    flags = (
-        "scored",
-        "correct",
-        "compared",
-        "agrees",
-        "flips",
-        "judged",
-        "gained",
-        "lost",
-        "early",
-        "premature",
+    return replace(
+        result,
+        scored=none,
+        correct=none,
+        compared=none,
+        agrees=none,
+        flips=none,
+        judged=none,
+        gained=none,
+        lost=none,
+        early=none,
+        premature=none,
     )
-    return replace(result, **dict.fromkeys(flags, none))
 
 
 def _held_by_a_majority(trajectories: Trajectories, played: IntArray) -> BoolArray:
