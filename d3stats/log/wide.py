@@ -29,6 +29,15 @@ NO_VOTES = frozenset(
     )
     for word in line.split()
 )
+_DERIVED = frozenset(
+    word
+    for line in (
+        "mean meanscore meanrating meanvote avg avgscore average averagescore averagerating median medianscore mode",
+        "final finalanswer finalscore finalvote ensemble fold majority majorityvote plurality consensus aggregate",
+        "aggregated std sd stddev variance",
+    )
+    for word in line.split()
+)
 _NO_VOTE_ENDS = (
     *("tokens", "score", "text", "confidence", "time", "cost", "prob", "logprob", "count", "length"),
 )
@@ -64,6 +73,12 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
         return sheet, found
     votes = _vote_columns(sheet, found)
     return _melted(sheet, found, votes, _agent_places(votes, found)) if votes else (sheet, found)
+
+
+def without_derived(names: Sequence[str]) -> list[str]:
+    """Return the names without those of what is computed from votes, such as a mean, where two others are left."""
+    left = [name for name in names if plain(name) not in _DERIVED]
+    return left if len(left) > 1 else list(names)
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -137,6 +152,7 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
     has_agent = "agent" in found.columns
     if has_agent:
         left = [name for name in left if _place(name)[1] and not _place(name)[0]]
+    left = without_derived(left)
     known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
     votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
     if len(votes) < 2 - (has_agent and bool(votes)):
