@@ -456,7 +456,14 @@ def records_of_sheet(
         wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
         first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
         return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
-    notes = [*taken, *sheet.notes, *_of_turns(cells, found), *_to_points(cells, sheet.may_have_commas)]
+    commas = sheet.may_have_commas
+    notes = [
+        *taken,
+        *sheet.notes,
+        *_of_turns(cells, found),
+        *_to_points(cells, commas),
+        *_of_numbers(cells, commas),
+    ]
     notes += truths_note(said_right)
     if not {"vote", "correct"} & set(cells):
         cells["vote"] = Coded.missing(len(sheet.line))
@@ -663,6 +670,26 @@ def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
         f"all answers are numbers with a decimal comma, such as {with_comma[0]!r}, and are read with a "
         "decimal point"
     ]
+
+
+_DECIMAL = re.compile(r"[0-9]+,[0-9]{1,2}")
+
+
+def _of_numbers(cells: dict[str, Coded], decimal: bool) -> list[str]:
+    """Write other numbers with a `decimal` comma with a point, where no comma of the column can stand for thousands."""
+    notes = []
+    for name in ("round", "stop_round", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"):
+        texts = (
+            [text.strip() for text in cells[name].occurring() if "," in text]
+            if decimal and name in cells
+            else []
+        )
+        if texts and all(map(_DECIMAL.fullmatch, texts)):
+            cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})
+            notes.append(
+                f"numbers of {name} with a decimal comma, such as {texts[0]!r}, are read with a decimal point"
+            )
+    return notes
 
 
 def _filled_rows(sheet: Sheet) -> Sheet:

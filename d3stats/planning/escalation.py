@@ -588,7 +588,9 @@ def plan_escalation(
 
 def _share(name: str, which: NDArray[np.bool_], pilot: Trajectories, level: float) -> dict[str, float]:
     """Return a share of debates with its cluster Wilson limits over questions."""
-    found = clustered_share(which.astype(np.float64), np.ones(len(which)), pilot.cluster, level=level, name=name)
+    found = clustered_share(
+        which.astype(np.float64), np.ones(len(which)), pilot.cluster, level=level, name=name
+    )
     limits = (np.nan if limit is None else limit for limit in (found.value, found.low, found.high))
     return dict(zip((f"{name}{end}" for end in ENDS), limits, strict=True))
 

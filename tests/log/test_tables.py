@@ -795,3 +795,22 @@ def test_a_number_in_two_forms_is_warned_of_and_never_made_another_one(
         read = as_trajectories(source)
         assert set(read.answers) == {number, number.replace(",", ""), "7"}
         assert any(note.startswith("WARNING: ") and "in one form" in note for note in read.notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "read_as"),
+    [(("11,0", "12,0", "9"), [11, 12, 9]), (("1,390", "12", "9"), None), (("11,5", "12,0", "9"), None)],
+)
+def test_whole_numbers_with_a_decimal_comma_are_read_in_a_table_of_semicolons(
+    cells: tuple[str, ...], read_as: list[int] | None, tmp_path: Path
+) -> None:
+    rows = [f"q{k};1;a;A;A;{cell}" for k, cell in enumerate(cells)]
+    text = "\n".join(["debate;round;agent;vote;label;tokens", *rows])
+    (tmp_path / "log.csv").write_text(text, encoding="utf-8")
+    if read_as is None:
+        with pytest.raises(ValueError, match="tokens must be a whole number"):
+            read_log(tmp_path / "log.csv")
+        return
+    read = read_log(tmp_path / "log.csv")
+    assert read.turns["tokens"].tolist() == read_as
+    assert sum("decimal comma" in note for note in read.notes) == 1

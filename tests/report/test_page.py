@@ -440,6 +440,17 @@ def test_debates_are_disputed_in_the_order_of_votes_against_the_plurality() -> N
     assert found["against"].tolist() == [0.75, 0.5, 0.25]
 
 
+def test_a_tie_that_is_no_decision_is_disputed_without_a_verdict() -> None:
+    """The page has a text in each cell: None would become NaN in a column of texts."""
+    from d3stats.inference.judges.disputed import disputed_debates
+    from d3stats.worlds import Assembly
+
+    drawn = simulate(Assembly(protocol="peer_rank"), 60, 1, rng=1)
+    assert {type(one) for one in disputed_debates(drawn, 50)["verdict"]} == {str, type(None)}
+    page = d3stats.analyse(drawn, n_boot=30, transcripts=50).to_html()
+    assert "with the most votes against the plurality" in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

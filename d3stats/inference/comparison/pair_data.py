@@ -430,6 +430,9 @@ def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairT
         p = data.change_t(level)[2]
         detail = f"t({counted_df(data.df)}) = {data.mean_change / data.se:z.3f}"
         tests = [PairTest(name="cluster t", p_value=p, detail=detail)]
+    if data.too_unequal and not data.agree:
+        names = ("sign flip", "McNemar exact", "McNemar mid-p", "paired t")
+        return (*tests, *(PairTest(name=name, p_value=None, note=data.too_unequal) for name in names))
     tests.append(_sign_flip(change, data.cluster, data.generator(1)))
     return (*tests, *_mcnemar(change, data.binary, repeated, sizes), _paired_t(change, sizes, why))
 
@@ -517,7 +520,7 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             "all items belong to one cluster, so there is no interval and no test; add items of other "
             "questions"
         )
-    elif n_clusters < FEW_CLUSTERS:
+    elif n_clusters < FEW_CLUSTERS and not data.too_unequal:
         flips = max(changed, 1)
         changed_too = "" if flips == n_clusters else f", of which {flips} changed"
         degrees = "degree" if df == "1" else "degrees"
@@ -526,7 +529,11 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             "and no "
             f"sign-flip p can be below {2.0 ** (1 - flips):.2g}"
         )
-    if n_clusters >= FEW_CLUSTERS and 0 < changed < min(FEW_CLUSTERS, n_clusters / 2):
+    if (
+        not data.too_unequal
+        and n_clusters >= FEW_CLUSTERS
+        and 0 < changed < min(FEW_CLUSTERS, n_clusters / 2)
+    ):
         notes.append(
             f"the sums of only {changed} of {n_clusters} clusters changed; interval and p-value rest on "
             "these alone, with "

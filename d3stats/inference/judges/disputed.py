@@ -55,7 +55,8 @@ def disputed_debates(log: LogSource, n: int = 5) -> pd.DataFrame:
             "largest": largest[order],
             "second": second[rows, at],
             "against": against[order],
-            "verdict": answers[t.verdicts()[rows, at]],
-            "label": answers[t.label[rows]],
+            # As objects: pandas would write None as NaN in a column of texts.
+            "verdict": pd.Series(answers[t.verdicts()[rows, at]], dtype=object),
+            "label": pd.Series(answers[t.label[rows]], dtype=object),
         }
     )

@@ -303,6 +303,22 @@ def test_mcnemar_warns_of_clusters_and_is_refused_for_means_and_scores() -> None
         paired_difference(DRUG, OTHER, test="McNemar exact")
 
 
+@pytest.mark.parametrize("n_small", [4, 12])
+@pytest.mark.parametrize("test", [None, "sign flip", "McNemar exact"])
+def test_where_one_cluster_is_too_large_for_an_interval_no_test_has_a_p_either(
+    n_small: int, test: str | None
+) -> None:
+    rng = np.random.default_rng(7)
+    cluster = np.repeat(np.arange(n_small + 1), [300, *[3] * n_small])
+    a, b = (rng.random((2, len(cluster))) < [[0.5], [0.7]]).astype(float)
+    found = paired_difference(a, b, cluster, test=test)
+    assert found.difference.low is None
+    assert found.p_value is None
+    assert [made.name for made in found.tests if made.p_value is not None] == []
+    assert all("300 of" in made.note for made in found.tests)
+    assert not any("of freedom" in note or "p-value rest" in note for note in found.notes)
+
+
 def test_clusters_of_very_unequal_size_are_noted() -> None:
     rng = np.random.default_rng(10)
     cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
