@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -81,6 +81,24 @@ def without_derived(names: Sequence[str]) -> list[str]:
     return left if len(left) > 1 else list(names)
 
 
+def is_wide_log(names: Collection[object], columns: Columns = None) -> bool:
+    """Whether columns are named by agents and rounds: several of each, and each agent in each round."""
+    named = [str(name) for name in names]
+    places = [_place(name) for name in named]
+    votes = [(who, number) for who, number in places if who and number and not _is_no_vote(who)]
+    if len({who for who, _ in votes}) < 2 or len({number for _, number in votes}) < 2 or not _is_grid(votes):
+        return False
+    try:
+        found = resolve(named, ["debate", "vote", "correct"], columns=columns).columns
+    except ColumnError:
+        return False
+    return "debate" in found and not {"vote", "correct"} & set(found)
+
+
+def _is_no_vote(name: str) -> bool:
+    return plain(name) in NO_VOTES or plain(name).endswith(_NO_VOTE_ENDS)
+
+
 def _place(name: str) -> tuple[str, str]:
     """Return the agent and the round that a column's name says, empty where it does not."""
     match = next((m for pattern in _WIDE if (m := pattern.fullmatch(name))), None)
@@ -145,8 +163,7 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         for name in found.unread
         if name
         and not name.startswith("Unnamed: ")
-        and plain(_place(name)[0]) not in NO_VOTES
-        and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
+        and not _is_no_vote(_place(name)[0])
         and (_place(name)[1] or (sheet.get(name).codes >= 0).any())
     ]
     has_agent = "agent" in found.columns
@@ -230,7 +247,7 @@ def alike_columns(sheet: Sheet, found: Resolved) -> list[str]:
 
 def _counts(name: str, values: set[str], known: set[str]) -> bool:
     """Whether a column seems to hold measurements, such as tokens, and no answers."""
-    if plain(name) in NO_VOTES or plain(name).endswith(_NO_VOTE_ENDS):
+    if _is_no_vote(name):
         return True
     return not known & values and len(values) > _FEW and all(value.isdecimal() for value in values)
 

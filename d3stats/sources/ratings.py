@@ -455,10 +455,10 @@ def _of_frame(
             )
     _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
-    if len(raters) < len(others):
+    if len(raters) < len(others) or len(raters) > 2:  # a pair is named by its row
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
-        (unread,) = unread_note(wide[others], raters)
-        notes.append(f"raters are {listed}; {unread}")
+        unread = "".join(f"; {note}" for note in unread_note(wide[others], raters))
+        notes.append(f"raters are {listed}{unread}")
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
 
@@ -473,12 +473,11 @@ def _not_derived(wide: pd.DataFrame, names: list[str], asked: Collection[str]) -
     names = [name for name in names if name in kept]
     if len(names) < 3:
         return names
-    numbers = (
-        wide[names].apply(lambda column: pd.to_numeric(column, errors="coerce")).to_numpy(dtype=np.float64)
-    )
+    columns = [pd.to_numeric(wide[name], errors="coerce").to_numpy(dtype=np.float64) for name in names]
+    numbers: NDArray[np.float64] = np.stack(columns, axis=1)
     derived = [
         name for k, name in enumerate(names)
-        if name not in asked and _is_derived(numbers[:, k], np.delete(numbers, k, axis=1))
+        if name not in asked and _is_derived(numbers[:, k], numbers[:, np.arange(len(names)) != k])
     ]  # fmt: skip
     return [name for name in names if name not in derived] if len(derived) == 1 else names
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import d3stats
 from d3stats.inputs.ratings import Ratings
 from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import Trajectories
@@ -241,3 +242,21 @@ def test_raters_who_nearly_always_agree_are_not_taken_for_a_mean() -> None:
     wide["b"] = wide["c"] = wide["a"]
     wide.loc[::4, "b"] += 1
     assert as_ratings(wide).raters == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("debate", ["qid", "item"])
+def test_a_column_per_agent_and_round_is_read_as_the_log_that_it_is(debate: str, tmp_path: Path) -> None:
+    drawn = np.random.default_rng(5).choice(list("ABC"), size=(12, 3, 2))
+    wide = pd.DataFrame({debate: [f"q{k}" for k in range(12)], "gold": drawn[:, 0, 0]})
+    for k in range(3):
+        for s, agent in enumerate(["gpt", "llama"]):
+            wide[f"{agent}_r{k + 1}"] = drawn[:, k, s]
+    path = tmp_path / "wide.csv"
+    wide.to_csv(path, index=False)
+    built = as_ratings(Trajectories.from_log(path))
+    assert built.raters == ("gpt", "llama")
+    for source in (wide, path, d3stats.open(path)):
+        assert same(as_ratings(source), built)
+        assert same(
+            as_ratings(source, round_number=2), as_ratings(Trajectories.from_log(path), round_number=2)
+        )
