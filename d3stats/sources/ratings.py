@@ -281,7 +281,8 @@ def _long_table(
         notes.append(blank_clusters(bare))
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     known = result["label"] if "label" in result.columns else None
-    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    seen = judged(result["item"], result["rater"], result["vote"], known, cluster=result["cluster"])
+    doubts = warnings_of(seen)
     result.index, result.attrs = read_from, attrs
     return _without_repeats(result, item, repeats, notes), (*doubts, *notes)
 
