@@ -456,10 +456,10 @@ def _of_frame(
             )
     _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
-    if len(raters) < len(others) or len(raters) > 2:  # a pair is named by its row
+    if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
-        unread = "".join(f"; {note}" for note in unread_note(wide[others], raters))
-        notes.append(f"raters are {listed}{unread}")
+        (unread,) = unread_note(wide[others], raters)
+        notes.append(f"raters are {listed}; {unread}")
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
 
