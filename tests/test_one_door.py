@@ -237,6 +237,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "Trajectories": Trajectories.from_frame(table),
         "pandas": table,
+        "pandas with an index": table.set_index(["debate", "round"]),
         "polars": pl.DataFrame(table.to_dict("list")),
         "lazy polars": pl.DataFrame(table.to_dict("list")).lazy(),
         "Arrow": pa.table(written.to_dict("list")),
@@ -389,8 +390,8 @@ def test_a_log_of_inspect_that_broke_off_or_is_json_or_none(
                 function(tmp_path / f"{name}.eval")
 
 
-FORMS = ("pandas", "polars", "Arrow", "list of frames", "rows", "path", "list of paths", "glob", "TSV", "XLSX",
-         "flat JSONL", "log", "Parquet", "DebateLog", "Opened")  # fmt: skip
+FORMS = ("pandas", "pandas with an index", "polars", "Arrow", "list of frames", "rows", "path", "list of paths", "glob",
+         "TSV", "XLSX", "flat JSONL", "log", "Parquet", "DebateLog", "Opened")  # fmt: skip
 
 
 def _as_values(result: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.log.column_names import Columns, choice_of, plain
+from d3stats.log.column_names import TABLE_COLUMNS, Columns, choice_of, other_names, plain
 from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_path, find_files, unusable
@@ -445,7 +445,7 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     elif several and all(isinstance(one, Mapping) for one in source):
         source = pd.DataFrame(list(source))
     if is_frame(source):
-        return Opened("the table", "table", as_frame(source), reading=reading)
+        return Opened("the table", "table", _with_index(as_frame(source)), reading=reading)
     if isinstance(source, DebateLog):
         return Opened("a DebateLog", "log", source, reading=reading)
     if several and all(isinstance(one, _LOGS) for one in source):
@@ -456,6 +456,14 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
         return Opened(f"{len(source)} debates of several logs", "arrays", source)
     kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
     return Opened(type(source).__name__, kind, source, reading=reading)
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make levels of an index columns where their names are those of fields, as all other formats have them."""
+    fields = {name for field_ in TABLE_COLUMNS for name in (field_, *other_names(field_))}
+    levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    known = [name for name in levels if plain(name) in map(plain, fields) and plain(name) != "item"]
+    return frame.reset_index(level=known) if known else frame
 
 
 def open_all(sources: Sequence[LogSource], **reading: Unpack[Reading]) -> list[Opened]:
