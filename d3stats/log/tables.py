@@ -225,6 +225,54 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
             )
 
 
+_MEASURED = ("label", "vote", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached")
+"""Fields on whose values the results rest, so that two columns for one of them are warned of."""
+
+
+def _rivals(sheet: Sheet, found: Resolved) -> list[str]:
+    """Warn of columns with another name of a field, and with other values of its kind than those that were read."""
+    said: list[str] = []
+    for field in _MEASURED:
+        own = found.columns.get(field, ())
+        if field in found.chosen or len(own) != 1 or own[0] not in sheet.names:
+            continue
+        names = other_names(field)
+        for name in (c for c in found.unread if c and plain(c) in names):
+            columns = {c for several in found.columns.values() for c in several if c in sheet.names}
+            other, taken = _texts(sheet, name), _texts(sheet, own[0])
+            if _of_one_kind(other, taken) and not any((other == _texts(sheet, c)).all() for c in columns):
+                text = (
+                    f"the columns {own[0]!r} and {name!r} can both be {field}, and their values differ; {own[0]!r} "
+                    f"was read; choose one with {to_type(**{field: own[0]})} or {to_type(**{field: name})}"
+                )
+                said.append(warning(text, "two columns", about=field, examples=[own[0], name]))
+    return said
+
+
+def _texts(sheet: Sheet, name: str) -> NDArray[np.object_]:
+    """Return the cells of a column as they are written, "" where missing."""
+    cells = sheet.get(name)
+    return np.array([*map(str, cells.values), ""], dtype=object)[cells.codes]
+
+
+def _of_one_kind(other: NDArray[np.object_], taken: NDArray[np.object_]) -> bool:
+    """Whether both columns hold only numbers, or the other mostly words that the taken one has too."""
+    told, known = ([text for text in texts.tolist() if text] for texts in (other, taken))
+    numbers = [all(map(_is_number, set(texts))) for texts in (told, known)]
+    if not (told and known) or any(numbers):
+        return bool(told and known) and all(numbers)
+    words = set(known)
+    return sum(text in words for text in told) > len(told) / 2
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _are_temperatures(sheet: Sheet, at: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether a column of this name has sampling temperatures only; another, such as the weather's, is not read."""
     (name,) = at["temperature"]
@@ -470,7 +518,7 @@ def records_of_sheet(
         notes.append("there is no column for the vote, so the table holds scores alone")
     if "round" not in cells:
         notes.append("there is no column for the round, so all rows belong to round 1")
-    notes += unread(found.unread) + _few_questions(cells, found)
+    notes += _rivals(sheet, found) + unread(found.unread) + _few_questions(cells, found)
     rows = _Rows(sheet.name, sheet.line, cells, from_zero)
     records = replace(
         rows.records(has_items=items is None),

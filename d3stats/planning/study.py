@@ -22,7 +22,7 @@ from d3stats.planning.prices import Price
 from d3stats.polling import reads_votes
 from d3stats.sources import read_toml
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
-from d3stats.trajectories import Missing, Trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.worlds import World, from_table
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ COLUMNS = (
     "unanimity_tokens",
     "full_rounds",
     "full_tokens",
-    "both_scored",
+    "labelled",
     "net_correct",
 )
 """The summed quantities, one value per debate; a flag is 0 or 1, ``net_correct`` also -1."""
@@ -83,7 +83,7 @@ RATIOS = {
         for cost in ("rounds", "tokens")
         for rule in ("unanimity", "full")
     },
-    "accuracy_minus_baseline": ("net_correct", "both_scored"),
+    "accuracy_minus_baseline": ("net_correct", "labelled"),
 }
 """Every measure is the sum of one column over the sum of another."""
 
@@ -242,6 +242,7 @@ def sums_of_rules(
         for name, result in (("unanimity", base), ("full", deep))
         for cost in ("rounds", "tokens")
     }
+    labelled = (t.label != MISSING).astype(np.float64)
     result = []
     for rule in rules:
         try:
@@ -251,9 +252,9 @@ def sums_of_rules(
             mine = outcomes(t, stops, missing, **bills[reads_votes(rule)])
         except (TypeError, ValueError) as error:
             raise ValueError(f"rule {rule}: {error}") from error
-        both = mine.column("scored") * usual.column("scored")
-        net = (mine.column("correct") - usual.column("correct")) * both
-        table = {**common, "both_scored": both, "net_correct": net}
+        # As in losses_of_debates: a debate without a verdict at a stop is not right there, and stays in.
+        net = mine.column("correct") - usual.column("correct")
+        table = {**common, "labelled": labelled, "net_correct": net}
         kind = np.where(mine.scored, mine.correct, 2) + 3 * mine.tied
         kinds = np.bincount(mine.rounds * 6 + kind, minlength=6 * (t.n_rounds + 1))
         units = np.stack([table[name] if name in table else mine.column(name) for name in COLUMNS])

@@ -307,8 +307,9 @@ class Sweep:
             wrong majority that full depth turns right, as in :meth:`d3stats.planning.Replay.to_frame`; ``tied``;
             ``tokens`` and, with a price, ``dollars`` per debate of a run with the rule (who only votes is
             paid after every round where the rule reads votes, and else at the stop alone);
-            ``accuracy_minus_unanimity``, on the same debates (``accuracy_minus_full`` in worlds whose protocol cannot
-            be run with unanimity, see :meth:`notes`); ``saved_rounds_vs_unanimity``,
+            ``accuracy_minus_unanimity``, on all debates, where one without a decision is not right
+            (``accuracy_minus_full`` in worlds whose protocol cannot be run with unanimity, see :meth:`notes`);
+            ``saved_rounds_vs_unanimity``,
             ``saved_rounds_vs_full`` and the same of tokens: one minus the ratio of the means.
 
             A standard error is the Monte Carlo error of a ratio of sums (linearised; Cochran 1977, eq. 2.46)
@@ -336,7 +337,8 @@ class Sweep:
     def notes(self) -> list[str]:
         """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
 
-        A note also says where debates have one round and so no rule to choose.
+        A note also says where debates have one round and so no rule to choose, and which share of the debates of a
+        world has no decision under each rule.
 
         Examples
         --------
@@ -354,6 +356,17 @@ class Sweep:
             )
         for world, _, sums in self._groups("world"):
             of = self.study.worlds[world]
+            shares = {
+                str(rule): 1 - total.totals[_AT["scored"]] / total.totals[_AT["labelled"]]
+                for rule, total in zip(self.study.rules, sums, strict=True)
+                if self.study.runs(of, rule) and total.totals[_AT["labelled"]]
+            }
+            if any(shares.values()):
+                listed = ", ".join(f"{name} {gone:z.1%}" for name, gone in shares.items())
+                notes.append(
+                    f"{world} has debates without a decision, which accuracy leaves out and the loss counts as not "
+                    f"right: {listed}"
+                )
             refused = [
                 (str(rule), total)
                 for rule, total in zip(self.study.rules, sums, strict=True)

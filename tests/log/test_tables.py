@@ -23,6 +23,7 @@ from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import LogError
 from d3stats.log.reader import read_file, read_log
 from d3stats.log.tables import parquet_blocks, read_table
+from d3stats.note import severity_of
 from d3stats.sources import as_trajectories
 
 # ---------------------------------------------------------------- what records say
@@ -814,3 +815,37 @@ def test_whole_numbers_with_a_decimal_comma_are_read_in_a_table_of_semicolons(
     read = read_log(tmp_path / "log.csv")
     assert read.turns["tokens"].tolist() == read_as
     assert sum("decimal comma" in note for note in read.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "rival", "values", "warned"),
+    [
+        ("tokens", "total_tokens", [110, 110, 120, 120], True),
+        ("tokens", "total_tokens", [10, 10, 20, 20], False),
+        ("label", "gold", ["B", "A", "A", "A"], True),
+        ("label", "gold", ["A", "A", "A", "A"], False),
+        ("vote", "prediction", ["B", "B", "B", "A"], True),
+        ("vote", "response", ["I say A", "It is B", "A, of course", "B"], False),
+        ("vote", "answer", ["A", "A", "A", "A"], False),  # the label once more
+        ("tokens", "other", [110, 110, 120, 120], False),
+    ],
+)
+def test_two_columns_for_one_field_with_other_values_are_warned_of(
+    field: str, rival: str, values: list[Any], warned: bool
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "debate": [1, 1, 2, 2],
+            "agent": ["x", "y"] * 2,
+            "label": ["A"] * 4,
+            "vote": ["A", "B", "A", "B"],
+            "tokens": [10, 10, 20, 20],
+            rival: values,
+        }
+    )
+    said = [note for note in as_trajectories(frame).notes if severity_of(note) == "warning"]
+    assert [repr(field) in note and repr(rival) in note and "columns=" in note for note in said] == [
+        True
+    ] * warned
+    chosen = as_trajectories(frame, columns={field: field}).notes
+    assert not any(severity_of(note) == "warning" for note in chosen)

@@ -21,9 +21,9 @@ from d3stats.log import LogWriter, count_log
 from d3stats.log.counting import reduce_logs
 from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, sweep
 from d3stats.planning.study import _dot, sums_of_rules
-from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity
-from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom, Voter, count_process, simulate
+from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity, from_text
+from d3stats.trajectories import MISSING, Trajectories
+from d3stats.worlds import Assembly, Courtroom, Voter, count_process, simulate
 
 STUDY = Path(__file__).with_name("study.toml")
 
@@ -363,3 +363,24 @@ def test_a_loss_says_what_it_is_against() -> None:
     worlds = {"end": Courtroom(), "polled": Courtroom(poll="every_round")}
     done = run_sweep(Study(worlds=worlds, rules=["d3_paper"], n_rounds=3, debates=200))
     assert done.recommend().set_index("world")["loss_vs"].to_dict() == {"end": "full", "polled": "unanimity"}
+
+
+def test_a_debate_without_a_decision_is_not_right_in_the_loss() -> None:
+    """Losses of the sweep are those of the debates themselves, with the convention of risk control."""
+    rules = ["fixed:1", "unanimity", "full"]
+    world = Assembly(protocol="peer_discussion")
+    done = run_sweep(Study(worlds={"pair": world}, rules=rules, n_rounds=3, debates=400))
+    t = simulate(world, 400, 3, rng=done.study.stream(0, 0))
+    right: dict[str, float] = {}
+    for rule in rules:
+        verdict = t.verdicts()[np.arange(400), from_text(rule).stop_rounds(t).rounds - 1]
+        right[rule] = (verdict == t.label).mean()
+        silent = (verdict == MISSING).mean()
+        assert f"{rule} {silent:.1%}" in done.notes()[0]
+    table = done.to_frame().set_index("rule")
+    for rule in rules:
+        assert table.loc[rule, "accuracy_minus_unanimity"] == pytest.approx(right[rule] - right["unanimity"])
+    picked = done.recommend().iloc[0]
+    assert picked["loss"] == pytest.approx(right["unanimity"] - right[picked["rule"]])
+    assert right["fixed:1"] < right["unanimity"] - 0.01
+    assert picked["rule"] != "fixed:1"
