@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
@@ -230,7 +231,8 @@ def describe_rounds(
     Raises
     ------
     ValueError
-        When no debate has a label and a vote, or there are fewer than two questions.
+        When no debate has a label and a vote, there are fewer than two questions, or no debate has votes in both of
+        two successive rounds.
 
     Examples
     --------
@@ -256,6 +258,7 @@ def describe_rounds(
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
     voted = np.array(fit.rounds) - 1
+    _refuse_apart(fit.rounds, trials[:, voted] > 0)
     drift = rounds_drift(
         successes[:, voted],
         trials[:, voted],
@@ -268,6 +271,20 @@ def describe_rounds(
     settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
     accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
     return RoundsReport(trajectories, drift.fit, drift, missing, absent, accuracy)
+
+
+def _refuse_apart(rounds: tuple[int, ...], voted: NDArray[np.bool_]) -> None:
+    """Refuse rounds that no debate shares with the round before; their distance cannot be known."""
+    apart = np.flatnonzero((voted[:, 1:] & voted[:, :-1]).sum(axis=0) == 0)
+    if apart.size:
+        before, after = rounds[apart[0]], rounds[apart[0] + 1]
+        once = (voted.sum(axis=1) <= 1).all()
+        why = "every debate has votes in one round only" if once else "no debate has votes in both"
+        raise ValueError(
+            "some debate must have votes in both of two successive rounds, for the change between them; got rounds "
+            f"{before} and {after}: {why}, so no drift can be estimated. fit_rounds(log)[{before}].summary() in "
+            "Python fits a round alone, and d3stats agreement and the rest of d3stats report need no second round"
+        )
 
 
 def _accuracy_by_round(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -161,3 +162,22 @@ def test_limits_of_a_round_need_ten_questions_with_the_rarer_vote(
     tables = drift.functionals()[["low", "high"]], drift.ks(("pmf",))[["low", "high"]]
     assert all(table.notna().all(axis=None) == printed for table in tables)
     assert drift.functionals()["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("shown", [(), ("--round", "2")])
+def test_a_log_with_votes_in_last_rounds_only_is_refused_with_what_works(
+    tmp_path: Path, shown: tuple[str, ...]
+) -> None:
+    path = tmp_path / "last.csv"
+    rows = [
+        (d, r, agent, "A", "AB"[(d * 7 + k * 3) % 5 > 3] if r == d % 2 + 1 else "")
+        for d in range(24)
+        for r in range(1, d % 2 + 2)
+        for k, agent in enumerate(("x", "y", "z"))
+    ]
+    pd.DataFrame(rows, columns=["debate", "round", "agent", "label", "vote"]).to_csv(path, index=False)
+    said = " ".join(CliRunner().invoke(app, ["fit", str(path), *shown]).output.split())
+    assert "rounds 1 and 2: every debate has votes in one round only" in said
+    assert "fit_rounds(log)[1].summary()" in said
+    assert "trials positive" not in said
+    assert "mean" in d3stats.fit_rounds(str(path))[1].summary()
