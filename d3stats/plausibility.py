@@ -213,7 +213,13 @@ def warnings_of(found: Iterable[Finding]) -> list[Note]:
 
 
 def judged(
-    item: Any, judge: Any, vote: Any, label: Any = None, *, answers: Sequence[str] | None = None
+    item: Any,
+    judge: Any,
+    vote: Any,
+    label: Any = None,
+    *,
+    answers: Sequence[str] | None = None,
+    cluster: Any = None,
 ) -> tuple[Finding, ...]:
     """Look for the signs that concern judgments of items by raters, of which each item has one round.
 
@@ -223,6 +229,8 @@ def judged(
         None or -1 where a vote or a label is missing.
     answers : sequence of str, optional
         The values of the codes of votes and labels, when they are codes.
+    cluster : array of texts, shape (judgments,), optional
+        The cluster of each judgment's item; by default each item is its own.
 
     Returns
     -------
@@ -245,8 +253,11 @@ def judged(
     if len(labels):
         right[items] = labels
     none, one = np.zeros_like(right), np.ones_like(right)
+    of_item = np.arange(len(names))
+    if cluster is not None:
+        of_item[items] = _codes(cluster)[0]
     table = VoteTable(
-        debate=items, round=np.ones_like(items), agent=judges, vote=votes, label=right, group=none, cluster=none,
+        debate=items, round=np.ones_like(items), agent=judges, vote=votes, label=right, group=none, cluster=of_item,
         debates=names, agents=who, answers=answers, groups=[""], depth=one, unit="item",
         only_right_or_wrong=set(answers) <= {"right", "wrong"},
     )  # fmt: skip
@@ -260,6 +271,7 @@ _OF_JUDGMENTS = {
     "answers in several spellings",
     "names in several spellings",
     "votes like missing values",
+    "votes that are no label",
     "every debate wrong",
     "one answer only",
     "votes are texts",
@@ -555,7 +567,7 @@ def _votes_like_missing(t: VoteTable) -> str:
         t.answers[k]: int(many)
         for k, many in zip(votes, n, strict=True)
         if t.answers[k] not in labels
-        and (t.answers[k] in codes or _LIKE_MISSING.fullmatch(t.answers[k].strip("[]()<>{} ").casefold()))
+        and (t.answers[k] in codes or _LIKE_MISSING.fullmatch(_bare(t.answers[k])))
     }
     if not found or t.known_protocol:
         return ""
@@ -565,6 +577,56 @@ def _votes_like_missing(t: VoteTable) -> str:
         "missing value or an error message but counts as an answer; write null, or list all words "
         "that mean missing, NA and None among them, with missing_values= (--missing-values)"
     )
+
+
+_OFTEN = 0.05
+"""From this share of the votes on, a vote that is no label of a closed set is a finding."""
+
+
+def _votes_no_label(t: VoteTable) -> str:
+    """Name votes that occur often where every question has its answer from one small set, and are never the answer.
+
+    Other numbers among numbers, and the letters up to two after the last label, may be answers that are never right.
+    """
+    labelled = np.flatnonzero(t.label >= 0)
+    codes = _different(t.label[labelled])
+    named = t.question if t.question is not None and any(t.question) else t.cluster.tolist()
+    asked = len({named[k] for k in labelled.tolist()})
+    cast = t.vote[t.cast & (t.right >= 0)]
+    right = int(np.isin(cast, codes).sum())
+    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(codes) <= _CLOSED or asked < 5 * len(codes):
+        return ""
+    labels = {t.answers[k] for k in codes.tolist()}
+    votes, n = np.unique(cast[~np.isin(cast, codes)], return_counts=True)
+    often = [
+        (t.answers[k], int(many)) for k, many in zip(votes, n, strict=True) if many >= _OFTEN * len(cast)
+    ]
+    spelled, numbers = {_folded(label) for label in labels}, all(map(_is_number, labels))
+    letters = all(len(label) == 1 and label.isalpha() for label in labels)
+    found = [
+        (text, many)
+        for text, many in often
+        if not (numbers and _is_number(text))
+        and not (letters and len(text) == 1 and text.isalpha() and ord(text) <= max(map(ord, labels)) + 2)
+        and _folded(text) not in spelled
+        and not _LIKE_MISSING.fullmatch(_bare(text))
+        and stated_answer(text, labels, anywhere=_all_short(labels)) is None
+    ]
+    if not found or 2 * right < len(cast):
+        return ""
+    said = ", ".join(
+        f"{text[:40]!r} ({many:,})" for text, many in sorted(found, key=lambda each: -each[1])[:3]
+    )
+    total = sum(many for _, many in found)
+    return (
+        f"{total:,} of {counted(len(cast), 'vote')} {verb(total, 'says', 'say')} {said}, which is the label of no "
+        f"{t.unit}; they count as wrong answers; if they mean that there is no answer, list all words that mean "
+        "missing, NA and None among them, with missing_values= (--missing-values)"
+    )
+
+
+def _bare(text: str) -> str:
+    return text.strip("[]()<>{} ").casefold()
 
 
 def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
@@ -900,6 +962,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "answers in several spellings": _answers_alike,
     "names in several spellings": _names_alike,
     "votes like missing values": _votes_like_missing,
+    "votes that are no label": _votes_no_label,
     "every debate wrong": _every_debate_wrong,
     "every vote right": _every_vote_right,
     "one answer only": _one_answer,

@@ -94,6 +94,8 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "votes and agents exchanged": (changed(vote=lambda t: t["agent"]), "no vote is a label", "votes 'agent 1'"),
     "votes of other letters": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
                                      "no vote is a label", "votes 'E', 'F', 'G'"),
+    "a word that is no label": (lambda t: t.assign(vote=t["vote"].where(_rates(4, 0.8)(t), "keine Angabe")),
+                               "votes that are no label", r"votes say 'keine Angabe' \(\d+\), which is the label"),
     # debates of one question that contradict each other
     "two labels of a question": (
         lambda t: t.assign(question="q" + (t["debate"].str[1:].astype(int) // 2).astype(str)),

@@ -42,9 +42,9 @@ def show_forecast(
     """Print what a run will cost, and its limits."""
     print_warnings(outlook.notes)
     looks = [
-        (f"typical, stopped after round {outlook.shortest.rounds}", outlook.shortest),
-        ("typical, never stopped", outlook.full),
-        ("longest, never stopped", outlook.bound),
+        ("earliest stop", outlook.shortest),
+        ("no early stop", outlook.full),
+        ("longest replies", outlook.bound),
     ]
     print_table(
         f"forecast: {outlook.debates} debate{'' if outlook.debates == 1 else 's'}, {protocol}, stopped by {rule}",
@@ -65,7 +65,8 @@ def show_forecast(
     )
     notes = [
         *without_warnings(outlook.notes),
-        "'longest' counts one attempt per call; repeated attempts cost extra, but never more than the budget.",
+        "'earliest stop' is the first round in which the rule can stop a debate. Repeated attempts cost extra, but "
+        "never more than the budget.",
     ]
     if outlook.measured < outlook.debates:
         notes.append(f"The forecast scales up {outlook.measured} debates, spread evenly over the items.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +26,15 @@ NO_VOTES = frozenset(
         "source dataset language lang confidence conf cost price latency duration year grade length score",
         "accuracy acc notes note comment comments text prompt context explanation rationale reasoning raw",
         "n count weight type subset index id row hash url user version group batch",
+    )
+    for word in line.split()
+)
+_DERIVED = frozenset(
+    word
+    for line in (
+        "mean meanscore meanrating meanvote avg avgscore average averagescore averagerating median medianscore mode",
+        "final finalanswer finalscore finalvote ensemble fold majority majorityvote plurality consensus aggregate",
+        "aggregated std sd stddev variance",
     )
     for word in line.split()
 )
@@ -64,6 +73,30 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
         return sheet, found
     votes = _vote_columns(sheet, found)
     return _melted(sheet, found, votes, _agent_places(votes, found)) if votes else (sheet, found)
+
+
+def without_derived(names: Sequence[str]) -> list[str]:
+    """Return the names without those of what is computed from votes, such as a mean, where two others are left."""
+    left = [name for name in names if plain(name) not in _DERIVED]
+    return left if len(left) > 1 else list(names)
+
+
+def is_wide_log(names: Collection[object], columns: Columns = None) -> bool:
+    """Whether columns are named by agents and rounds: several of each, and each agent in each round."""
+    named = [str(name) for name in names]
+    places = [_place(name) for name in named]
+    votes = [(who, number) for who, number in places if who and number and not _is_no_vote(who)]
+    if len({who for who, _ in votes}) < 2 or len({number for _, number in votes}) < 2 or not _is_grid(votes):
+        return False
+    try:
+        found = resolve(named, ["debate", "vote", "correct"], columns=columns).columns
+    except ColumnError:
+        return False
+    return "debate" in found and not {"vote", "correct"} & set(found)
+
+
+def _is_no_vote(name: str) -> bool:
+    return plain(name) in NO_VOTES or plain(name).endswith(_NO_VOTE_ENDS)
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -130,13 +163,13 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         for name in found.unread
         if name
         and not name.startswith("Unnamed: ")
-        and plain(_place(name)[0]) not in NO_VOTES
-        and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
+        and not _is_no_vote(_place(name)[0])
         and (_place(name)[1] or (sheet.get(name).codes >= 0).any())
     ]
     has_agent = "agent" in found.columns
     if has_agent:
         left = [name for name in left if _place(name)[1] and not _place(name)[0]]
+    left = without_derived(left)
     known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
     votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
     if len(votes) < 2 - (has_agent and bool(votes)):
@@ -214,7 +247,7 @@ def alike_columns(sheet: Sheet, found: Resolved) -> list[str]:
 
 def _counts(name: str, values: set[str], known: set[str]) -> bool:
     """Whether a column seems to hold measurements, such as tokens, and no answers."""
-    if plain(name) in NO_VOTES or plain(name).endswith(_NO_VOTE_ENDS):
+    if _is_no_vote(name):
         return True
     return not known & values and len(values) > _FEW and all(value.isdecimal() for value in values)
 

@@ -282,8 +282,8 @@ def _refuse_apart(rounds: tuple[int, ...], voted: NDArray[np.bool_]) -> None:
         why = "every debate has votes in one round only" if once else "no debate has votes in both"
         raise ValueError(
             "some debate must have votes in both of two successive rounds, for the change between them; got rounds "
-            f"{before} and {after}: {why}. fit_rounds(log)[{before}].summary() in Python fits a round alone, and "
-            "d3stats agreement and the rest of d3stats report need no second round"
+            f"{before} and {after}: {why}, so no drift can be estimated. fit_rounds(log)[{before}].summary() in "
+            "Python fits a round alone, and d3stats agreement and the rest of d3stats report need no second round"
         )
 
 

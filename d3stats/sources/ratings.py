@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -17,7 +17,7 @@ from d3stats._words import counted, setting
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
-from d3stats.log.wide import NO_VOTES
+from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources.opened import Opened, Reading, is_cube, open
@@ -227,7 +227,7 @@ def _long_table(
         read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
         notes, attrs = list(read_items.notes), read_items.frame.attrs
         named = opened.name if opened.paths else "a table of ratings"
-        table = _of_frame(read_items.frame, round_number, notes, named, decided)
+        table = _of_frame(read_items.frame, round_number, notes, named, decided, asked)
         if alone and DECISION in set(table["rater"]):
             table = table[table["rater"] == DECISION]
     elif opened.has_records and not decided:
@@ -281,7 +281,8 @@ def _long_table(
         notes.append(blank_clusters(bare))
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     known = result["label"] if "label" in result.columns else None
-    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    seen = judged(result["item"], result["rater"], result["vote"], known, cluster=result["cluster"])
+    doubts = warnings_of(seen)
     result.index, result.attrs = read_from, attrs
     return _without_repeats(result, item, repeats, notes), (*doubts, *notes)
 
@@ -402,7 +403,12 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
 
 
 def _of_frame(
-    frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str, decided: bool = False
+    frame: pd.DataFrame,
+    round_number: int | None,
+    notes: list[str],
+    named: str,
+    decided: bool = False,
+    asked: Collection[str] = (),
 ) -> pd.DataFrame:
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
@@ -438,6 +444,7 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
+    raters = _not_derived(wide, raters, asked)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
@@ -455,6 +462,38 @@ def _of_frame(
         notes.append(f"raters are {listed}; {unread}")
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
+
+
+_EVIDENCE = 8
+"""In so many items whose raters differ a column must equal their mean, median or sum to be taken for it."""
+
+
+def _not_derived(wide: pd.DataFrame, names: list[str], asked: Collection[str]) -> list[str]:
+    """Return the columns without those that are computed from the others, unless they are asked for."""
+    kept = set(without_derived(names)) | {name for name in names if name in asked}
+    names = [name for name in names if name in kept]
+    if len(names) < 3:
+        return names
+    columns = [pd.to_numeric(wide[name], errors="coerce").to_numpy(dtype=np.float64) for name in names]
+    numbers: NDArray[np.float64] = np.stack(columns, axis=1)
+    derived = [
+        name for k, name in enumerate(names)
+        if name not in asked and _is_derived(numbers[:, k], numbers[:, np.arange(len(names)) != k])
+    ]  # fmt: skip
+    return [name for name in names if name not in derived] if len(derived) == 1 else names
+
+
+def _is_derived(column: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether a column is the mean, median or sum of the others in every row, rounded as the column is."""
+    rows = np.isfinite(column) & np.isfinite(others).all(axis=1)
+    column, others = column[rows], others[rows]
+    decimals = next((d for d in range(7) if np.allclose(column, np.round(column, d), rtol=0, atol=1e-9)), 7)
+    unit = 10.0**-decimals
+    apart = np.ptp(others, axis=1) > 1.5 * unit
+    if np.count_nonzero(apart) < _EVIDENCE:
+        return False
+    computed = (others.mean(axis=1), np.median(others, axis=1), others.sum(axis=1))
+    return any(bool((np.abs(column - each) <= unit / 2 + 1e-9).all()) for each in computed)
 
 
 def _refuse_strangers(frame: pd.DataFrame, wide: pd.DataFrame, names: list[str]) -> None:

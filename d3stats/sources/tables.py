@@ -28,6 +28,7 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.sheets import Sheet, header_note, without_headers
+from d3stats.log.wide import is_wide_log
 from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
 
@@ -80,6 +81,8 @@ class Fields:
             return True
         if "item" in chosen:
             return False
+        if "rater" in self.wanted and is_wide_log(names, columns):
+            return True
         if "item" in map(plain, names):
             return False
         try:

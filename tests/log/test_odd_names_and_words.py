@@ -9,6 +9,7 @@ import pytest
 
 from d3stats.cli.example import example_table
 from d3stats.cli.options import left_out
+from d3stats.inference.judges import agreement
 from d3stats.log import examine, read_log
 from d3stats.trajectories import Trajectories
 
@@ -89,3 +90,44 @@ def test_an_absent_agent_is_said_and_leaves_nothing_out(strict: bool, tmp_path: 
     assert (
         sum("agents must have a turn in each round that one of them has" in note for note in log.notes) == 1
     )
+
+
+def _closed_set(word: str, share: int) -> pd.DataFrame:
+    rows = [
+        (
+            f"q{q}",
+            r,
+            agent,
+            word if (7 * q + 3 * r + k) % share == 0 else "ABC"[(q + (k * r == 4)) % 3],
+            "ABC"[q % 3],
+        )
+        for q in range(30)
+        for r in (1, 2)
+        for k, agent in enumerate(("x", "y", "z"))
+    ]
+    return pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+
+
+@pytest.mark.parametrize(
+    "word", ["sans réponse", "k.A.", "无法判断", "sin respuesta", "X", "I cannot answer that."]
+)
+def test_a_frequent_vote_that_is_never_a_label_of_a_closed_set_is_named(word: str) -> None:
+    table = _closed_set(word, 5)
+    said = kinds(table)["votes that are no label"]
+    assert f"{word!r} ({(table['vote'] == word).sum()})" in said
+    assert "missing_values=" in said
+    last = agreement(table, n_boot=50).notes
+    assert any(repr(word) in note and note.startswith("WARNING") for note in last)
+    listed = Trajectories.from_frame(table, missing_values=[word])
+    assert "votes that are no label" not in {f.kind for f in listed.findings()}
+
+
+@pytest.mark.parametrize(("word", "share"), [("D", 5), ("sin respuesta", 40)])
+def test_a_letter_that_follows_the_labels_or_a_rare_vote_is_not_named(word: str, share: int) -> None:
+    assert "votes that are no label" not in kinds(_closed_set(word, share))
+
+
+def test_answers_of_their_own_questions_are_not_a_closed_set() -> None:
+    table = _closed_set("Rome", 5)
+    table["question"] = table["debate"].map(lambda name: f"p{int(name[1:]) % 3}")
+    assert "votes that are no label" not in kinds(table)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import d3stats
 from d3stats.inputs.ratings import Ratings
 from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import Trajectories
@@ -212,3 +213,50 @@ def test_other_bad_questions_are_refused(long: pd.DataFrame) -> None:
         as_ratings(long, round_number=1)
     with pytest.raises(ValueError, match=r"round_number must be one of \[1\]; got 2"):
         as_ratings(long.assign(round=1), round_number=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "avg", "Mean score", "median", "final", "final_answer", "ensemble", "fold"]
+)
+def test_a_column_that_is_named_as_computed_from_the_raters_is_no_rater(name: str) -> None:
+    wide = pd.DataFrame({"item": list("pqr"), "Anna": [1, 4, 2], "Bernd": [1, 2, 2], name: [1, 3, 2]})
+    read = as_ratings(wide)
+    assert read.raters == ("Anna", "Bernd")
+    assert any(name in note and "Anna, Bernd" in note for note in read.notes)
+    assert as_ratings(wide, raters=["Anna", name]).raters == ("Anna", name)
+    assert as_ratings(wide.drop(columns="Bernd")).raters == ("Anna", name)
+
+
+@pytest.mark.parametrize("how", ["mean", "median", "sum"])
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_a_column_that_equals_a_statistic_of_the_others_is_no_rater(how: str, decimals: int) -> None:
+    drawn = np.random.default_rng(3).integers(1, 8, size=(40, 4))
+    wide = pd.DataFrame(drawn, columns=["a", "b", "c", "z"], index=[f"q{k}" for k in range(40)])
+    assert as_ratings(wide).raters == ("a", "b", "c", "z")
+    wide["z"] = wide[["a", "b", "c"]].agg(how, axis=1).round(decimals)
+    assert as_ratings(wide).raters == ("a", "b", "c")
+
+
+def test_raters_who_nearly_always_agree_are_not_taken_for_a_mean() -> None:
+    wide = pd.DataFrame({"item": range(40), "a": [k % 5 for k in range(40)]})
+    wide["b"] = wide["c"] = wide["a"]
+    wide.loc[::4, "b"] += 1
+    assert as_ratings(wide).raters == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("debate", ["qid", "item"])
+def test_a_column_per_agent_and_round_is_read_as_the_log_that_it_is(debate: str, tmp_path: Path) -> None:
+    drawn = np.random.default_rng(5).choice(list("ABC"), size=(12, 3, 2))
+    wide = pd.DataFrame({debate: [f"q{k}" for k in range(12)], "gold": drawn[:, 0, 0]})
+    for k in range(3):
+        for s, agent in enumerate(["gpt", "llama"]):
+            wide[f"{agent}_r{k + 1}"] = drawn[:, k, s]
+    path = tmp_path / "wide.csv"
+    wide.to_csv(path, index=False)
+    built = as_ratings(Trajectories.from_log(path))
+    assert built.raters == ("gpt", "llama")
+    for source in (wide, path, d3stats.open(path)):
+        assert same(as_ratings(source), built)
+        assert same(
+            as_ratings(source, round_number=2), as_ratings(Trajectories.from_log(path), round_number=2)
+        )
