@@ -583,6 +583,10 @@ _OFTEN = 0.05
 """From this share of the votes on, a vote that is no label of a closed set is a finding."""
 
 
+_NO_SIDE = frozenset({"tie", "tied", "tie (bothbad)", "bothbad", "both", "neither", "draw", "equal", "same"})
+"""Verdicts that name no side, which a judge may give where each label names one."""
+
+
 def _votes_no_label(t: VoteTable) -> str:
     """Name votes that occur often where every question has its answer from one small set, and are never the answer.
 
@@ -610,6 +614,8 @@ def _votes_no_label(t: VoteTable) -> str:
         and not (letters and len(text) == 1 and text.isalpha() and ord(text) <= max(map(ord, labels)) + 2)
         and _folded(text) not in spelled
         and not _LIKE_MISSING.fullmatch(_bare(text))
+        and _bare(text) not in _NO_SIDE
+        and text.casefold() not in _NO_SIDE
         and stated_answer(text, labels, anywhere=_all_short(labels)) is None
     ]
     if not found or 2 * right < len(cast):

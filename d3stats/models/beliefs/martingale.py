@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
+from d3stats.resampling.degrees import degrees_of_freedom, left_out_error, too_unequal
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, log_or_array
 
@@ -206,7 +207,7 @@ def martingale_test(
     missing : {"exclude", "wrong"}
         With a log: leave missing votes out of the share, or count them as not correct.
     level : float
-        Level of the intervals, which are Student's with clusters - 1 degrees of freedom.
+        Level of the intervals, which are Student's with the degrees of freedom that clusters of these sizes are worth.
     min_cell_clusters : int
         A cell with fewer clusters is shown and not tested, at least 2.
     **reading : Reading
@@ -338,23 +339,26 @@ class ClusteredEstimate(NamedTuple):
     """An estimate with its cluster-robust t interval.
 
     Where every cluster is alike `se` is 0, which measures no error, and limits and p-value are None; with fewer than
-    two clusters `se` is None as well.
+    two clusters, or one that has most of the weight, `se` is None as well. `df` is what the clusters are worth, less
+    one (:func:`~d3stats.resampling.degrees_of_freedom`).
     """
 
     value: float
     se: float | None
-    df: int
+    df: float
     low: float | None
     high: float | None
     p_value: float | None
 
 
 def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEstimate:
-    """Return the mean over debates and its error over clusters of unequal size (Liang and Zeger, 1986)."""
+    """Return the mean over debates and its error over clusters of unequal size, leaving out one at a time."""
     totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
-    value, g = float(values.mean()), len(totals)
-    influence = (totals[:, 0] - value * totals[:, 1]) / len(values)
-    return _with_limits(value, g / max(g - 1, 1) * float((influence**2).sum()), g, level)
+    value, sizes = float(values.mean()), totals[:, 1]
+    if len(totals) < 2 or too_unequal(sizes):
+        return _with_limits(value, 0.0, sizes, level)
+    error = left_out_error((totals[:, 0] - value * sizes) / len(values), sizes)
+    return _with_limits(value, error**2, sizes, level)
 
 
 def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
@@ -381,13 +385,15 @@ def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> Cluste
     if np.isnan([value, *without]).any():
         return None
     g = len(totals)
-    return _with_limits(value, (g - 1) / g * float(((without - without.mean()) ** 2).sum()), g, level)
+    # A cluster counts in a slope by how far its starts lie from the mean.
+    spread = totals[:, 3]
+    return _with_limits(value, (g - 1) / g * float(((without - without.mean()) ** 2).sum()), spread, level)
 
 
-def _with_limits(value: float, variance: float, n_clusters: int, level: float) -> ClusteredEstimate:
-    df, se = n_clusters - 1, float(np.sqrt(variance))
-    if df < 1:
-        return ClusteredEstimate(value, None, df, None, None, None)
+def _with_limits(value: float, variance: float, weights: Floats, level: float) -> ClusteredEstimate:
+    if len(weights) < 2 or too_unequal(weights):
+        return ClusteredEstimate(value, None, 0, None, None, None)
+    df, se = degrees_of_freedom(weights), float(np.sqrt(variance))
     # Rounding leaves a trace of an error where every cluster is alike.
     if se <= 1e-13 * max(1.0, abs(value)):
         return ClusteredEstimate(value, 0.0, df, None, None, None)
@@ -480,7 +486,11 @@ def _notes(data: Increments, n_clusters: int, found: list[dict[str, list[Any]]])
     notes, pooled = list(data.notes), found[-1]
     errors = {one["drift"][0]["transition"]: one["drift"][0]["se"] for one in found}
     if alone := [name for name, se in errors.items() if se is None]:
-        notes.append(f"there is one cluster, so no error can be estimated; transitions {', '.join(alone)}")
+        why = (
+            too_unequal(np.bincount(data.cluster).astype(np.float64), what="debates")
+            or "there is one cluster"
+        )
+        notes.append(f"no error can be estimated in transitions {', '.join(alone)}: {why}")
     if n_clusters < FEW_CLUSTERS:
         notes.append(f"{n_clusters} clusters are too few for reliable errors; use at least {FEW_CLUSTERS}")
     (edge,), (drift,) = pooled["boundary"], pooled["drift"]

@@ -140,7 +140,20 @@ def test_the_slope_is_least_squares_with_the_error_of_leaving_out_each_question(
     assert found is not None
     assert found.value == pytest.approx(np.polyfit(x, y, 1)[0])
     assert found.se == pytest.approx(np.sqrt(11 / 12 * ((left_out - left_out.mean()) ** 2).sum()))
-    assert found.df == 11
+    spread = np.array([((x[cluster == g] - x.mean()) ** 2).sum() for g in range(12)])
+    assert found.df == pytest.approx(spread.sum() ** 2 / (spread**2).sum() - 1)
+
+
+def test_a_cluster_with_most_of_the_weight_leaves_no_error() -> None:
+    rng = np.random.default_rng(5)
+    cluster = np.repeat(np.arange(10), [100] + 9 * [1])
+    n = np.full((len(cluster), 2), 7)
+    found = martingale_test(rng.integers(0, 8, n.shape), n, cluster=cluster)
+    assert found.drift[["se", "low", "high", "p_value"]].isna().all(axis=None)
+    assert any("one cluster has 100 of 109 debates" in note for note in found.notes)
+    sizes = np.repeat(np.arange(20), [50, 50] + 18 * [2])
+    uneven = clustered_mean(rng.normal(size=136), sizes, 0.95)
+    assert uneven.df == pytest.approx(136**2 / (2 * 50**2 + 18 * 2**2) - 1)
 
 
 def test_the_joint_test_of_one_column_is_the_square_of_students() -> None:
@@ -238,7 +251,7 @@ def test_what_has_no_number_says_why() -> None:
     found = martingale_test(s, n)
     late = found.drift.set_index("transition").loc["2-3"]
     assert late[["se", "low", "high", "p_value"]].isna().all()
-    assert "there is one cluster, so no error can be estimated; transitions 2-3" in found.notes
+    assert "no error can be estimated in transitions 2-3: there is one cluster" in found.notes
     slope = found.slope.set_index("transition")
     assert slope.loc["1-2", "why"] == "slope_inside: the starts of split panels do not vary enough"
     assert slope.loc["2-3", "why"] == "the starts do not vary enough"
