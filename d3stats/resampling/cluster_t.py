@@ -186,7 +186,8 @@ def cluster_t(
     weights : array_like of float, shape (clusters,) or (clusters, p), optional
         How much of each value every cluster carries, at least 0. By default what a ratio of
         :func:`~d3stats.resampling.ratios` divides by; of another statistic the column of totals that is nowhere below
-        another column, as items are. Where there is none, clusters carry the same, so give weights if sizes differ.
+        another column, as items are. Where there is none, whole numbers are counts in cells, whose sum is taken;
+        with others clusters carry the same, so give weights if sizes differ.
     symmetric : bool
         Whether a ratio is a mean difference of two runs on the same items, whose law has no long side where they are
         alike; its limits are then Student's.
@@ -251,7 +252,9 @@ def carried_weights(totals: Floats, statistic: Statistic, n_values: int) -> Floa
     counts = totals[:, (totals >= 0).all(axis=0)]
     found = counts.max(axis=1, initial=0.0)
     if not ((counts == found[:, None]).all(axis=0).any() and found.any()):
-        found = np.ones(len(totals))
+        # Whole numbers without a column that counts all are counts in cells; else nothing tells the sizes.
+        cells = counts.shape == totals.shape and bool((totals == np.rint(totals)).all())
+        found = totals.sum(axis=1) if cells else np.ones(len(totals))
     return np.repeat(found[:, None], n_values, axis=1)
 
 

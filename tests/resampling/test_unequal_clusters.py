@@ -257,3 +257,15 @@ def test_friendly_designs_lose_no_width() -> None:
         old = np.sqrt(g / (g - 1) * (away**2).sum()) / size.sum() * stats.t.ppf(0.975, g - 1)
         assert (found.high[0] - found.low[0]) / 2 == pytest.approx(old, rel=1e-8)
         assert left_out_error(away / size.sum(), size) == pytest.approx(found.se[0], rel=1e-8)
+
+
+def test_counts_in_cells_tell_the_sizes_of_clusters() -> None:
+    """A share from counts of right and wrong has the degrees of freedom of one from right and all."""
+    sizes = np.array([50, 50] + 18 * [2])
+    right = np.random.default_rng(6).binomial(sizes, 0.5)
+    counts = np.column_stack([right, sizes - right])
+    of_cells = cluster_t(counts, lambda sums: sums[:, 0] / sums.sum(axis=1))
+    of_all = cluster_t(np.column_stack([right, sizes]), ratios((0, 1)))
+    assert of_cells.df == pytest.approx(of_all.df)
+    assert of_cells.interval() == pytest.approx(of_all.interval())
+    assert effective_clusters(sizes) - 1 == pytest.approx(of_all.df[0])
