@@ -421,7 +421,6 @@ def test_columns_of_agents_and_rounds_are_read_where_they_are_plain_and_asked_fo
         ["deepseek-r1", "command-r7", "command-r8"],
         ["ann_r1", "ann_r2", "bob_r1"],
         ["ann_r2", "ann_r3", "bob_r2", "bob_r3"],
-        ["ann_r1", "ann_r2", "bob_r1", "bob_r2", "majority"],
     ],
 )
 def test_names_that_end_like_a_round_are_rounds_only_where_every_agent_has_every_round(
@@ -432,6 +431,14 @@ def test_names_that_end_like_a_round_are_rounds_only_where_every_agent_has_every
     assert "do not say one agent and one round each" in problem.message
     read = read_table(wide, columns={"votes": names})
     assert {row["agent"] for row in plain_rows(read.turns)} == set(names)
+
+
+def test_a_majority_beside_columns_of_agents_and_rounds_is_not_read_and_named() -> None:
+    names = ["ann_r1", "ann_r2", "bob_r1", "bob_r2"]
+    wide = pd.DataFrame({"debate": ["d", "e"], "label": ["A", "B"]} | {name: ["A", "B"] for name in names})
+    read = read_table(wide.assign(majority=["A", "B"]))
+    assert said(read) == said(read_table(wide))
+    assert any("not read: majority" in note for note in read.notes)
 
 
 @pytest.mark.parametrize("names", [["1", "2", "3"], ["opening", "middle", "closing"], ["p1", "p2", "p3"]])
