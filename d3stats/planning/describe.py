@@ -281,9 +281,9 @@ def _refuse_apart(rounds: tuple[int, ...], voted: NDArray[np.bool_]) -> None:
         once = (voted.sum(axis=1) <= 1).all()
         why = "every debate has votes in one round only" if once else "no debate has votes in both"
         raise ValueError(
-            "some debate must have votes in both of two successive rounds, for the change between them; got rounds "
-            f"{before} and {after}: {why}, so no drift can be estimated. fit_rounds(log)[{before}].summary() in "
-            "Python fits a round alone, and d3stats agreement and the rest of d3stats report need no second round"
+            "some debate must have votes in both of two successive rounds; got rounds "
+            f"{before} and {after}: {why}, so no drift can be estimated; one round is fitted by fit_rounds(log)"
+            f"[{before}].summary() in Python"
         )
 
 
