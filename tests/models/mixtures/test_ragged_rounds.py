@@ -42,14 +42,17 @@ def test_the_martingale_test_of_a_ragged_log_is_that_of_a_loop_over_its_pairs_of
             mine = [row for row in rows if name == "pooled" or row[0] == int(name.split("-")[0]) - 1]
             _, group, start, end = (np.array(column) for column in zip(*mine, strict=True))
             change = end - start
-            shares = np.array([(change[group == g] - change.mean()).sum() for g in np.unique(group)])
-            g = len(shares)
-            se = np.sqrt(g / (g - 1) * (shares**2).sum()) / len(mine)
+            # The jackknife about the mean, and Kish's number of equal clusters less one, each from its definition.
+            names = np.unique(group)
+            without = np.array([change[group != g].mean() for g in names])
+            sizes = np.array([(group == g).sum() for g in names])
+            se = np.sqrt((len(names) - 1) / len(names) * ((without - change.mean()) ** 2).sum())
+            df = sizes.sum() ** 2 / (sizes**2).sum() - 1
             assert drift["n_pairs"] == len(mine)
             assert abs(drift["drift"] - change.mean()) < 1e-12
             if se > 1e-12:
                 assert abs(drift["se"] - se) < 1e-10
-                assert abs(drift["high"] - change.mean() - stats.t.ppf(0.975, g - 1) * se) < 1e-8
+                assert abs(drift["high"] - change.mean() - stats.t.ppf(0.975, df) * se) < 1e-8
             if np.isfinite(slope["slope"]):
                 assert abs(slope["slope"] - np.polyfit(start, change, 1)[0]) < 1e-8
             assert ends["left_all_wrong"] == ((start == 0) & (end > 0)).sum()
