@@ -47,7 +47,7 @@ def measure(estimator: Estimator, cell: Cell, replicates: int | None = None) -> 
     n = replicates or estimator.replicates
     found: dict[str, list[Outcome]] = {}
     refused: Counter[str] = Counter()
-    begun = time.perf_counter()
+    begun = time.process_time()
     keys = [CONFIG["seed"], crc32(f"{cell.family} {cell.name}".encode())]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -62,7 +62,7 @@ def measure(estimator: Estimator, cell: Cell, replicates: int | None = None) -> 
                 continue
             for quantity, outcome in outcomes.items():
                 found.setdefault(quantity, []).append(outcome)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     rows = [_row(outcomes, n) | {"quantity": quantity} for quantity, outcomes in found.items()]
     shape = {
         "estimator": estimator.name,
