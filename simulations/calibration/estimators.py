@@ -1055,7 +1055,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         1000,
         lambda c: bool(c.setting.get("scores")) or _gap(c),
     ),
-    Estimator("compare", "paired", (INFERENCE + "compare", INFERENCE + "Comparison"), _compare, 400),
+    Estimator("compare", "paired", (INFERENCE + "compare", INFERENCE + "Comparison"), _compare, 200),
     Estimator(
         "compare, three runs",
         "paired",
@@ -1081,10 +1081,10 @@ ESTIMATORS: tuple[Estimator, ...] = (
         300,
         lambda c: _alone(c) and _binary(c),
     ),
-    Estimator("position bias", "sides", (INFERENCE + "position_bias",), _position, 500),
-    Estimator("length bias", "sides", (INFERENCE + "length_bias",), _length, 500),
-    Estimator("self-preference", "sides", (INFERENCE + "self_preference",), _self, 500),
-    Estimator("persona effect", "sides", (INFERENCE + "persona_effect",), _persona, 500),
+    Estimator("position bias", "sides", (INFERENCE + "position_bias",), _position, 400),
+    Estimator("length bias", "sides", (INFERENCE + "length_bias",), _length, 400),
+    Estimator("self-preference", "sides", (INFERENCE + "self_preference",), _self, 400),
+    Estimator("persona effect", "sides", (INFERENCE + "persona_effect",), _persona, 400),
     Estimator(
         "agreement coefficients",
         "ratings",
@@ -1093,12 +1093,12 @@ ESTIMATORS: tuple[Estimator, ...] = (
             for name in ("cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac", "percent_agreement")
         ),
         _coefficients,
-        1000,
+        400,
     ),
     Estimator("agreement, bootstrap", "ratings", (INFERENCE + "fleiss_kappa",), _coefficients_bootstrap, 400),
     Estimator("agreement", "ratings", (INFERENCE + "agreement",), _agreement, 200),
-    Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 200),
-    Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 1000),
+    Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 100),
+    Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",
         "scores",
@@ -1108,24 +1108,24 @@ ESTIMATORS: tuple[Estimator, ...] = (
     ),
     Estimator("aspect correlations", "scores", (INFERENCE + "aspect_correlations",), _aspects, 400, _alone),
     Estimator(
-        "prediction-powered mean", "labelled", (INFERENCE + "prediction_powered_mean",), _powered_mean, 1000
+        "prediction-powered mean", "labelled", (INFERENCE + "prediction_powered_mean",), _powered_mean, 400
     ),
     Estimator(
         "prediction-powered difference",
         "labelled",
         (INFERENCE + "prediction_powered_difference",),
         _powered_difference,
-        1000,
+        400,
     ),
-    Estimator("corrected rate", "labelled", (INFERENCE + "correct_rate",), _correct_rate, 1000),
+    Estimator("corrected rate", "labelled", (INFERENCE + "correct_rate",), _correct_rate, 400),
     Estimator(
-        "corrected rate, counts", "labelled", (INFERENCE + "correct_counts",), _correct_counts, 1000, _alone
+        "corrected rate, counts", "labelled", (INFERENCE + "correct_counts",), _correct_counts, 400, _alone
     ),
-    Estimator("corrected shares", "labelled", (INFERENCE + "correct_shares",), _correct_shares, 1000, _alone),
-    Estimator("replay", "rounds", (PLANNING + "replay",), _replay, 400),
+    Estimator("corrected shares", "labelled", (INFERENCE + "correct_shares",), _correct_shares, 400, _alone),
+    Estimator("replay", "rounds", (PLANNING + "replay",), _replay, 200),
     Estimator("rounds", "rounds", (PLANNING + "describe_rounds", "d3stats.rounds_drift"), _rounds, 100),
-    Estimator("martingale test", "rounds", ("d3stats.martingale_test",), _martingale, 1000),
-    Estimator("bound of the KS distance", "rounds", ("d3stats.NoiseAwareKS",), _ks_bound, 400),
+    Estimator("martingale test", "rounds", ("d3stats.martingale_test",), _martingale, 400),
+    Estimator("bound of the KS distance", "rounds", ("d3stats.NoiseAwareKS",), _ks_bound, 200),
     Estimator("risk control", "rounds", (PLANNING + "risk_controlled",), _risk, 300),
     Estimator(
         "escalation",
@@ -1135,7 +1135,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         200,
         lambda c: c.setting["seats"] == 5 and not c.setting.get("missing"),
     ),
-    Estimator("plan", "rounds", (PLANNING + "plan",), _plan, 100, _some(*HEALTHY)),
+    Estimator("plan", "rounds", (PLANNING + "plan",), _plan, 60, _some(*HEALTHY)),
     Estimator(
         "mixture", "counts", ("d3stats.fit_beta_binomial", "d3stats.fit_beta_binomial_mixture"), _mixture, 300
     ),
@@ -1152,7 +1152,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         "counts",
         ("d3stats.likelihood_ratio_test",),
         _likelihood_ratio,
-        300,
+        200,
         lambda c: len(c.setting["weights"]) == 1,
     ),
     Estimator("rationales", "reasons", (INFERENCE + "rationales",), _rationales, 150),
