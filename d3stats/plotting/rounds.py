@@ -362,7 +362,7 @@ def draw_overview(
     Parameters
     ----------
     shares, ks : DataFrame
-        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them.
+        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them; without distances theirs is left out.
     stops : DataFrame, optional
         As :func:`plot_stop_rounds` takes it; without it the distances have the lower row to themselves.
     threshold : float
@@ -387,16 +387,20 @@ def draw_overview(
     rounds = list(dict.fromkeys(shares["round"]))
     per_row = min(len(rounds), 4)
     rows = -(-len(rounds) // per_row)
-    fig = Figure(figsize=(TWO_COLUMNS, 1.9 * rows + 2.6), layout="constrained")
-    above, below = np.asarray(fig.subfigures(2, 1, height_ratios=[1.9 * rows, 2.6]))
+    lower = 2.6 if len(ks) or stops is not None else 0.0
+    fig = Figure(figsize=(TWO_COLUMNS, 1.9 * rows + lower), layout="constrained")
+    parts = fig.subfigures(2 if lower else 1, 1, height_ratios=[1.9 * rows, *([lower] if lower else [])])
+    above, *below = np.ravel(parts)
     panels = above.subplots(rows, per_row, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in panels[len(rounds) :]:
         unused.set_axis_off()
     plot_counts_by_round(shares, axes=panels[: len(rounds)])
-    if stops is None:
-        plot_ks_series(ks, threshold=threshold, ax=below.subplots())
-    else:
-        left, right = below.subplots(1, 2, width_ratios=[1.0, 1.1])
+    if stops is None and len(ks):
+        plot_ks_series(ks, threshold=threshold, ax=below[0].subplots())
+    elif stops is not None and not len(ks):
+        plot_stop_rounds(stops, ax=below[0].subplots())
+    elif stops is not None:
+        left, right = below[0].subplots(1, 2, width_ratios=[1.0, 1.1])
         plot_ks_series(ks, threshold=threshold, ax=left)
         plot_stop_rounds(stops, ax=right)
     return fig
