@@ -46,8 +46,8 @@ class RoundsReport:
     >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
-    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
-    (True, 1)
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes()[1]
+    (True, 'No intervals of the fits and of KS: limits at 95 % need at least 39 bootstrap replicates; there are 20.')
     """
 
     trajectories: Trajectories

@@ -36,6 +36,7 @@ Statistics 27, 1115.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -56,7 +57,16 @@ from d3stats.resampling.clusters import (
 )
 from d3stats.resampling.degrees import degrees_of_freedom, effective_clusters, left_out_error, too_unequal
 
-__all__ = ["ClusterT", "Hotelling", "cluster_estimate", "cluster_t", "hotelling", "student_limits"]
+__all__ = [
+    "ClusterT",
+    "CommonSkewness",
+    "Hotelling",
+    "cluster_estimate",
+    "cluster_t",
+    "common_skewness",
+    "hotelling",
+    "student_limits",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,6 +76,8 @@ UNDEFINED = "without one of the clusters the statistic is undefined, so there is
 ROUGH = "the statistic is undefined near the data, so its error cannot be linearised"
 _TIMES, _FEW, _MOST = 0.8, 32.0, 4.0
 """The skewness of n clusters counts 0.8 + 32 / n times, and at most 4 times."""
+_COMMON, _COMMON_FEW, _OF_SHOWN, _OF_ALL, _MOST_COMMON = 0.5, 20.0, 0.7, 1.2, 5.0
+"""Skewness that N clusters show counts (0.5 + 20 / n) (0.7 + 1.2 n / N) times for a mean of n, and at most 5 times."""
 _MEDIAN_ERROR = 0.755
 """Standard deviation of (mean - median) sqrt(n) / sd of normal values, sqrt(pi / 2 - 1)."""
 _FLAT = 1e-10
@@ -162,6 +174,7 @@ def cluster_t(
     multiplicity: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     symmetric: bool = False,
+    common: CommonSkewness | None = None,
 ) -> ClusterT:
     """Estimate a smooth function of sums, with its cluster-robust error and Student's t limits.
 
@@ -198,6 +211,8 @@ def cluster_t(
     symmetric : bool
         Whether a ratio is a mean difference of two runs on the same items, whose law has no long side where they are
         alike; its limits are then Student's.
+    common : CommonSkewness, optional
+        Skewness of the values of clusters where more clusters than these show it (:func:`common_skewness`).
 
     Returns
     -------
@@ -242,7 +257,12 @@ def cluster_t(
     longer = np.zeros(estimate.shape)
     if isinstance(statistic, Ratios) and not symmetric:
         parts = zip(influence.T[known], size.T[known], strict=True)
-        longer[known] = [long_tail(one, weight, times) for one, weight in parts]
+        longer[known] = [
+            long_tail(one, weight, times)
+            if common is None
+            else common.longer(effective_clusters(weight, times))
+            for one, weight in parts
+        ]
     below, above = se * (1 + np.maximum(-longer, 0.0)), se * (1 + np.maximum(longer, 0.0))
     t = stdtrit(df, (1 + level) / 2)
     low, high = np.where(known, estimate - t * below, np.nan), np.where(known, estimate + t * above, np.nan)
@@ -297,6 +317,7 @@ def cluster_estimate(
     tested: bool = True,
     weights: ArrayLike | None = None,
     symmetric: bool = False,
+    common: CommonSkewness | None = None,
 ) -> Estimate:
     """Return the first value of a statistic of cluster sums with its t interval; of one cluster without, and why.
 
@@ -327,6 +348,8 @@ def cluster_estimate(
         As for :func:`cluster_t`.
     symmetric : bool
         As for :func:`cluster_t`.
+    common : CommonSkewness, optional
+        As for :func:`cluster_t`.
 
     Returns
     -------
@@ -340,7 +363,8 @@ def cluster_estimate(
     share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
     if len(totals) > 1:
-        found = cluster_t(totals, statistic, level=level, error=error, weights=weights, symmetric=symmetric)
+        how: dict[str, Any] = {"weights": weights, "symmetric": symmetric, "common": common}
+        found = cluster_t(totals, statistic, level=level, error=error, **how)
         return found.to_estimate(name, n, bounds=bounds, note=note, tested=tested)
     value = float(np.ravel(statistic(totals.sum(axis=0)[None]))[0])
     note = "; ".join(part for part in (note, ONE_CLUSTER) if part)
@@ -360,6 +384,45 @@ def long_tail(influence: Floats, weights: Floats, times: Ints) -> float:
     times_k = min(_TIMES + _FEW / n, _MOST)
     alike = float(np.clip(np.sign(k) * _mean_over_median(influence, weights, times) - _bulk(n), 0.0, 1.0))
     return float(np.copysign(times_k * max(abs(k) - usual / 2, 0.0) * alike, k))
+
+
+class CommonSkewness(NamedTuple):
+    """Skewness of the values of clusters, and how many equal clusters show it."""
+
+    value: float
+    n: float
+
+    def longer(self, n: float) -> float:
+        """Return by what share the error of a mean of `n` of these clusters is larger on the side of the long tail."""
+        few = _OF_SHOWN + _OF_ALL * n / self.n
+        return min((_COMMON + _COMMON_FEW / n) * few, _MOST_COMMON) * self.value / float(np.sqrt(n))
+
+
+def common_skewness(groups: Sequence[Floats]) -> CommonSkewness | None:
+    """Return the skewness of clusters about the means of their groups; None where no group has two clusters.
+
+    `groups` have each cluster's sum of values and its size, shape (clusters, 2). A group of five clusters shows next
+    to nothing of a tail, and all groups together do.
+    """
+    away, weights = [], []
+    for totals in groups:
+        size = totals[:, 1]
+        share = size / max(float(size.sum()), 1e-300)
+        if len(totals) > 1 and share.max() < 1:
+            mean = totals[:, 0].sum() / size.sum()
+            away.append((totals[:, 0] - mean * size) / (1 - share) / size.mean())
+            weights.append(size / size.mean())
+    if not away:
+        return None
+    influence, weight = np.concatenate(away), np.concatenate(weights)
+    once, n = np.ones(len(weight), dtype=np.int64), effective_clusters(weight)
+    square = float((influence**2).mean())
+    if n <= 2 or square <= 0:
+        return CommonSkewness(0.0, n)
+    skewness = float((influence**3).mean()) / square**1.5
+    usual = float(np.sqrt(6 * n * (n - 2) / ((n + 1) * (n + 3))) / np.sqrt(n))
+    alike = float(np.clip(np.sign(skewness) * _mean_over_median(influence, weight, once), 0.0, 1.0))
+    return CommonSkewness(float(np.copysign(max(abs(skewness) - usual / 2, 0.0) * alike, skewness)), n)
 
 
 def _bulk(n: float) -> float:

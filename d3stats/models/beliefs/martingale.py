@@ -11,7 +11,7 @@ changes who is right, and not how many on average. Three tests, with debates of 
 
 The drift given S_t, the slope and the ends take the rounds in which the whole panel voted. The share of some of the
 votes is that of the panel and chance. A high one is partly luck, so that the next is lower on average although nothing
-drifts: with one vote in ten missing and 60 debates, a slope on all shares rejected a true null 16 % of the time. The
+drifts. With one vote in ten missing and 60 debates, a slope on all shares rejected a true null 16 % of the time. The
 mean drift takes every pair of rounds, since missing votes move it neither up nor down.
 
 S is bounded. Under the null a panel that is all wrong or all right never moves again, so a single departure refutes

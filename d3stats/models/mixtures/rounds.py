@@ -472,7 +472,7 @@ class Drift(Result):
 
     @property
     def too_few(self) -> str:
-        """Why no round has limits: too few replicates for the level; "" where there are enough."""
+        """The reason for no limits in any round, too few replicates for the level; "" where there are enough."""
         return too_few_replicates(self.n_boot, self.level)
 
     def functionals(self) -> pd.DataFrame:
