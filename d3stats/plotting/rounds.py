@@ -388,15 +388,15 @@ def draw_overview(
     per_row = min(len(rounds), 4)
     rows = -(-len(rounds) // per_row)
     lower = [1.0] * (len(ks) > 0) + [1.1] * (stops is not None)
-    height = 1.9 * rows
-    fig = Figure(figsize=(TWO_COLUMNS, height + (2.6 if lower else 0.0)), layout="constrained")
-    above = fig.subfigures(2, 1, height_ratios=[height, 2.6])[0] if lower else fig.subfigures()
-    panels = above.subplots(rows, per_row, sharex=True, sharey=True, squeeze=False).ravel()
+    heights = [1.9 * rows] + [2.6] * (len(lower) > 0)
+    fig = Figure(figsize=(TWO_COLUMNS, sum(heights)), layout="constrained")
+    parts = np.asarray(fig.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)).ravel()
+    panels = parts[0].subplots(rows, per_row, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in panels[len(rounds) :]:
         unused.set_axis_off()
     plot_counts_by_round(shares, axes=panels[: len(rounds)])
     if lower:
-        below = fig.subfigs[1].subplots(1, len(lower), width_ratios=lower, squeeze=False).ravel()
+        below = parts[1].subplots(1, len(lower), width_ratios=lower, squeeze=False).ravel()
         if len(ks):
             plot_ks_series(ks, threshold=threshold, ax=below[0])
         if stops is not None:

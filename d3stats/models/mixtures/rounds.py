@@ -619,7 +619,7 @@ def _shared_debates(
     A round whose debates are all in the pair keeps the fit that it has. Two rounds without a debate in both have None.
     """
     both = voted[:, :-1] & voted[:, 1:]
-    met = both.any(axis=0)
+    met = np.asarray(both.any(axis=0))
     laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
     partial = [
         (r, side) for r in np.flatnonzero(met) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
