@@ -132,8 +132,8 @@ def votes_for_models(
         table = table.assign(order=np.where(back, "BA", "AB").astype(object))
         table.attrs = attrs
         notes.append(
-            f"order is told by {str(pair[0])!r} and {str(pair[1])!r}: AB where they stand as in the first row of their "
-            "item, BA where they are exchanged; votes name the column, so the place"
+            f"order is that of {str(pair[0])!r} and {str(pair[1])!r}: AB as in the first row of an item, BA where they "
+            "are exchanged; votes name the column, so the place"
         )
     elif "vote" not in changed or (back != (order == 1)).any():
         return table, votes, notes

@@ -215,8 +215,7 @@ def position_bias(
     if len(data) == 0:
         raise ValueError(
             f"a position audit needs verdicts with their order; got none of {name!r}; add a column order, AB where A "
-            "was shown first and BA where B was (in a debate log: the field first of an item, or seats named "
-            "'JUDGE (1-2)' and 'JUDGE (2-1)')"
+            "was first, or in a debate log the field first of an item, or seats 'JUDGE (1-2)', 'JUDGE (2-1)'"
         )
     one, other = _pairs(data)
     if len(one) == 0:

@@ -178,7 +178,7 @@ def test_columns_of_models_tell_the_answer_of_a_vote_and_the_order(order: bool, 
     assert numbers(made) == pytest.approx(numbers(table), nan_ok=True)
     said = as_judgments(made).notes
     assert any("name models" in note for note in said) == names
-    assert any("order is told by" in note for note in said) == (not order)
+    assert any("order is that of" in note for note in said) == (not order)
 
 
 def test_models_in_one_order_tell_no_order_and_the_refusal_says_what_to_add() -> None:
