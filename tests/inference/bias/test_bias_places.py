@@ -184,7 +184,7 @@ def test_columns_of_models_tell_the_answer_of_a_vote_and_the_order(order: bool, 
 def test_models_in_one_order_tell_no_order_and_the_refusal_says_what_to_add() -> None:
     table = verdicts(12)
     one = table[table["order"] == "AB"].drop(columns="order").assign(model_a="x", model_b="y", label=None)
-    with pytest.raises(ValueError, match="add a column order, AB where A was shown first"):
+    with pytest.raises(ValueError, match="add a column order, AB where A was first"):
         position_bias(one, judge="J")
 
 
