@@ -159,10 +159,11 @@ class RoundsReport:
         if ended:
             notes.append(
                 f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. Each row describes the "
-                "debates with that round, so different rows describe different debates. KS to the round "
-                "before uses the debates with votes in both rounds."
+                "debates with that round, so different rows describe different debates."
+                + " KS to the round before uses the debates with votes in both rounds."
+                * any(self.drift.pairs)
             )
-        notes += [*absent_note(self.without_turns, t), *self._without_distance()]
+        notes += [*self._apart(), *absent_note(self.without_turns, t)]
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
@@ -198,15 +199,20 @@ class RoundsReport:
         """Say that fits have no limits because there are too few replicates."""
         return [f"No intervals of the fits and of KS: {self.drift.too_few}."] if self.drift.too_few else []
 
-    def _without_distance(self) -> list[str]:
-        """Say which rounds have no distance to the round before."""
-        pairs = zip(self.fit.rounds[1:], self.drift.pairs, strict=True)
-        apart = ", ".join(str(r) for r, pair in pairs if pair is None)
-        return (
-            [f"Round {apart}: no KS, because no debate has votes in it and the round before."]
-            if apart
-            else []
-        )
+    def _apart(self) -> list[str]:
+        """Name the successive rounds that no debate shares."""
+        rounds = self.fit.rounds
+        apart = [
+            f"{before} and {after}"
+            for before, after, pair in zip(rounds, rounds[1:], self.drift.pairs, strict=False)
+            if pair is None
+        ]
+        if not apart:
+            return []
+        return [
+            f"No debate has votes in both rounds {'; '.join(apart)}, so these rounds describe different debates and "
+            "have no distance."
+        ]
 
     def _left_out(self) -> list[str]:
         unlabelled = int((self.trajectories.label == MISSING).sum())
