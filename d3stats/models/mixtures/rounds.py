@@ -641,7 +641,7 @@ def _shared_debates(
     A round whose debates are all in the pair keeps the fit that it has; None where no debate has votes in both.
     """
     both = voted[:, :-1] & voted[:, 1:]
-    some = both.any(axis=0)
+    some = np.asarray(both.any(axis=0))
     laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
     partial = [
         (r, side)
