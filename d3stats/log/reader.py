@@ -480,21 +480,6 @@ def is_flat(file: LogFile) -> bool:
     return keys > 1
 
 
-def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Problem]]:
-    """Return the number and the object of each line, and what is wrong with lines that hold none."""
-    rows: list[tuple[int, dict[str, Any]]] = []
-    problems: list[Problem] = []
-    for block, first in _blocks(file, problems):
-        for number, line in enumerate(_lines(block), start=first):
-            if line.strip():
-                data = _object(file, number, line)
-                if isinstance(data, Problem):
-                    problems.append(data)
-                else:
-                    rows.append((number, data))
-    return rows, problems
-
-
 def flat_sheet(file: LogFile, size: int = BLOCK) -> Sheet:
     """Read lines without a type as a table, block by block: memory grows with the different values and the codes."""
     problems: list[Problem] = []
