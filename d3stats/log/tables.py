@@ -25,6 +25,7 @@ from d3stats.log.column_names import (
     Resolved,
     as_option,
     choice_of,
+    maybe_label,
     one_role,
     other_names,
     plain,
@@ -46,7 +47,7 @@ from d3stats.log.sheets import (
     without_headers,
 )
 from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
-from d3stats.note import FIRST_SHEET, UNREAD_SCORES, Note, kind_of, unread, warning
+from d3stats.note import FIRST_SHEET, UNREAD_LABEL, UNREAD_SCORES, Note, kind_of, unread, warning
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
@@ -280,7 +281,12 @@ _TEMPERATURE = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?
 _TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _TRUTH_WORDS = {
     word: truth
-    for truth, words in enumerate(("no n f wrong incorrect falsch", "yes y t right correct wahr"))
+    for truth, words in enumerate(
+        (
+            "no n f wrong incorrect fail failed i falsch nein non faux \u2717 \u2718",
+            "yes y t right correct pass passed c wahr richtig ja oui vrai s\u00ed \u2713 \u2714",
+        )
+    )
     for word in words.split()
 }
 _SAID = (
@@ -449,7 +455,8 @@ class TableReader:
         if "round" not in cells:
             notes.append("there is no column for the round, so all rows belong to round 1")
         read = {column for name in cells for column in found.columns.get(name, ())}
-        notes += [*self._rivals(read), *unread(found.unread), *self._few_questions(cells)]
+        notes += [*self._unread_label(cells), *self._rivals(read), *unread(found.unread)]
+        notes += self._few_questions(cells)
         rows = _Rows(sheet.name, sheet.line, cells, from_zero)
         return replace(
             rows.records(has_items=has_items),
@@ -578,6 +585,19 @@ class TableReader:
             for meant in _NEAR
             if meant not in self.found.columns and is_slip(plain(name), plain(meant))
         ]
+
+    def _unread_label(self, cells: Mapping[str, Coded]) -> list[str]:
+        """Warn of a column that was not read and may hold the right answers, where there is no label."""
+        name = None if "label" in cells else maybe_label(self.found.unread)
+        if name is None or name not in self.sheet.names or "vote" not in cells:
+            return []
+        told = self.sheet.get(name)
+        pairs = np.unique(np.stack([cells["debate"].codes, told.codes])[:, told.codes >= 0], axis=1)
+        if not pairs.size or np.bincount(pairs[0]).max() > 1:
+            return []
+        text = f"{name!r} was not read and has one value in each debate, as right answers have; "
+        text += f"if it holds them, add label={name} to columns= (--columns)"
+        return [warning(text, UNREAD_LABEL, about="label", examples=[name])]
 
     def _rivals(self, read: Collection[str]) -> list[str]:
         """Warn of columns with another name of a field, and with other values of its kind than those that were read."""
@@ -1186,7 +1206,17 @@ def _no_truths(texts: Iterable[str]) -> str | None:
     """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
     odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
     listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-    return f"correct must be 0, 1 or empty; got correct={listed}" if odd else None
+    return f"correct must be 0, 1 or empty; got correct={listed}{truths_advice(odd)}" if odd else None
+
+
+def truths_advice(odd: Iterable[Any]) -> str:
+    """Say what to do with values of a column correct that say neither right nor wrong."""
+    try:
+        _ = [float(each) for each in odd]
+    except ValueError:
+        choice_ = to_type(label="correct")
+        return f"; write 1 for right and 0 for wrong, or if the column holds right answers, choose it with {choice_}"
+    return "; for points name the column score"
 
 
 def _json(name: str, text: str) -> Any:
