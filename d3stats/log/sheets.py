@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant
+from d3stats._progress import tell
 from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
@@ -524,6 +525,10 @@ def open_sheet(file: LogFile, encoding: str | None = None) -> Sheet | Problem:
 # ------------------------------------------------------------------------------------------------ other sources
 
 
+_TOLD_ROWS = 1000
+"""After so many rows of a workbook it is told how far it is read."""
+
+
 def excel_sheet(file: LogFile) -> Sheet | Problem:
     import openpyxl
 
@@ -541,8 +546,14 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         at = 0 if file.sheet is None else titles.index(file.sheet)
         page = book.worksheets[at]
+        declared = page.max_row or 0
         page.reset_dimensions()  # what a file declares may be less than it holds
-        lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
+        lines = []
+        for i, row in enumerate(page.iter_rows(values_only=True), start=1):
+            lines.append((i, row))
+            if not i % _TOLD_ROWS:
+                tell(f"reading {file.name}", min(i, declared), declared)
+        tell(f"reading {file.name}", declared, declared)
         lines, merged = _fill_merged(file, lines, at)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -681,6 +692,8 @@ class ParquetTable:
             several = max(1, _AT_ONCE // max(1, stop - first))
             for k in range(0, len(unread), several):
                 columns |= self._cells(unread[k : k + several], source)
+                read = first * len(unread) + (stop - first) * min(k + several, len(unread))
+                tell(f"reading {self.file.name}", read, self.n * len(unread))
             notes = [
                 _held_dates(name, columns[name].values[0])
                 for name, kind in self.kinds.items()
