@@ -192,7 +192,7 @@ def _polls(
             of_it = which[row] == code
             polls |= of_it & only_votes & ~np.isin(played + 1, polling.always)
     if not polls.any():
-        return found
+        return found, notes
     shape = (len(depth), n_rounds)
     asked = np.zeros(shape, dtype=np.bool_)
     asked[row[polls], played[polls]] = True
