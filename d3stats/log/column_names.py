@@ -543,7 +543,8 @@ def renamed(
         taken = {column for several in found.columns.values() for column in several}
         left = [column for column in frame.columns if str(column) not in taken]
         more_fields = [name for name in more_fields if name not in found.columns]
-        found.columns.update(resolve(left, more_fields, aliases=False).columns)
+        more_found = resolve(left, more_fields, aliases=False).columns
+        found = replace(found, columns={**found.columns, **more_found})
     names: dict[str, str] = {}
     for name, several in found.columns.items():
         if len(several) == 1:
