@@ -152,6 +152,7 @@ class Opened:
     _checked: dict[bool, Checked] = field(default_factory=dict)
     _logs: dict[tuple[bool, bool], DebateLog] = field(default_factory=dict)
     _recorded: RecordedLog | None = None
+    _trajectories: Trajectories | None = None
 
     def __repr__(self) -> str:
         rows = f" of {sum(len(s.line) for s in self.tables):,} rows" if self.kind == "table" else ""
@@ -222,7 +223,7 @@ class Opened:
             _ = self._sheets  # read once, for both
         other = copy(self)
         other._aside = plain(column) if plain(column) == "log" else column
-        other._checked, other._logs, other._recorded = {}, {}, None
+        other._checked, other._logs, other._recorded, other._trajectories = {}, {}, None, None
         return other
 
     # ------------------------------------------------------------------------------------------------ as items
@@ -382,7 +383,7 @@ class Opened:
         """
         if self._recorded is None:
             if self.has_records:
-                self._recorded = recorded_of(self.checked(), self._roles)
+                self._recorded = recorded_of(self.checked(), self.trajectories())
             else:
                 t = self._arrays()
                 self._recorded = RecordedLog(t, np.full(len(t), None, dtype=object))
@@ -398,7 +399,11 @@ class Opened:
 
     def trajectories(self) -> Trajectories:
         """Return the array view of the debates, see :meth:`recorded`."""
-        return self.recorded().trajectories
+        if self._recorded is not None or not self.has_records:
+            return self.recorded().trajectories
+        if self._trajectories is None:
+            self._trajectories = Trajectories._from_checked(self.checked(), self._roles)
+        return self._trajectories
 
 
 def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
