@@ -27,7 +27,7 @@ from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.reader import line_blocks, read_checked, read_file
-from d3stats.log.tables import parquet_blocks
+from d3stats.log.table_reader import parquet_blocks
 from d3stats.values import missing_words
 
 __all__ = ["LogCounts", "count_log", "reduce_logs"]

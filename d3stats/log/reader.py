@@ -44,7 +44,7 @@ from d3stats.log.schema import (
     parse_json,
 )
 from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
-from d3stats.log.tables import nothing, read_table, records_of_sheet
+from d3stats.log.table_reader import nothing, records_of_sheet, records_of_table
 from d3stats.values import missing_words
 
 __all__ = ["DebateLog", "iter_records", "read_log"]
@@ -1047,7 +1047,7 @@ def read_file(
         if isinstance(sheet, Problem):
             return nothing(file.name, [sheet])
         return records_of_sheet(sheet, columns, texts=texts)
-    return read_table(file, columns=columns, encoding=encoding, texts=texts)
+    return records_of_table(file, columns=columns, encoding=encoding, texts=texts)
 
 
 def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:

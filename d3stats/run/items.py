@@ -27,7 +27,7 @@ from d3stats.log.reader import flat_sheet, iter_records
 from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
 from d3stats.sources import open
-from d3stats.sources.tables import sound
+from d3stats.sources.item_tables import sound
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:

@@ -25,10 +25,9 @@ from d3stats.log.files import LogFile, as_path, find_files, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
-from d3stats.log.tables import FRAME, nothing, records_of_sheet
+from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
 from d3stats.note import FIRST_SHEET, Note, kind_of
-from d3stats.sources.recorded import recorded_of
-from d3stats.sources.tables import (
+from d3stats.sources.item_tables import (
     Fields,
     TableFile,
     as_frame,
@@ -38,6 +37,7 @@ from d3stats.sources.tables import (
     sound,
     table_of_sheet,
 )
+from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 

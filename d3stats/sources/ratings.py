@@ -21,9 +21,9 @@ from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plai
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
+from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
-from d3stats.sources.tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 

@@ -16,12 +16,12 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import Told
 from d3stats.log.column_names import maybe_label, to_choose
-from d3stats.log.tables import truths, truths_advice, truths_note
+from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
 from d3stats.plausibility import judged, odd_numbers, warnings_of
+from d3stats.sources.item_tables import Fields, TableFile, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened
 from d3stats.sources.recorded import told
-from d3stats.sources.tables import Fields, TableFile, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 

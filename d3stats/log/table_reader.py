@@ -54,7 +54,7 @@ FRAME, ITEMS = "the table", "the items"
 """Name of data frames in messages."""
 
 
-def read_table(
+def records_of_table(
     source: Any,
     items: Any = None,
     *,
