@@ -49,7 +49,7 @@ def run_tasks(
     ordered : bool
         Yield results in the order of the tasks; otherwise as they are ready.
     what : str
-        What the tasks do, to tell whoever watches how many of the `total` are done elsewhere.
+        What the tasks do, for the display of progress.
     total : int
         How many tasks there are.
 

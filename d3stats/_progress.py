@@ -1,6 +1,6 @@
-"""How far long work is: whoever works tells it, and whoever watches shows it. Nothing is shown unless somebody watches.
+"""Progress of long work: code that works reports it, and a display shows it. Without a display nothing is shown.
 
-Files, blocks and tasks are told apart by what is said of them, such as "reading log.csv".
+Each piece of work has a text such as "reading log.csv", which separates it from others.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def watched(watch: Watch) -> Iterator[None]:
 
 
 def watching() -> Watch | None:
-    """Return whoever watches, None where nobody does."""
+    """Return the display, None where there is none."""
     return _watch.get()
 
 
 def tell(what: str, done: int, size: int) -> None:
-    """Tell how much of something is done, to whoever watches."""
+    """Report to the display how much of some work is done."""
     watch = _watch.get()
     if watch is not None:
         watch(what, done, size)
