@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, visible
-from d3stats.log.arrays import stopped_by_rule
+from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
@@ -451,7 +451,7 @@ def examined(
     checked: Checked,
     options: tuple[str, ...] = (),
 ) -> DoctorReport:
-    """Report on files that were read into tables and into columns of the same order; `options` say how, as typed."""
+    """Report on files that were read into tables and into columns, each in an order of its own; `options` say how."""
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
@@ -483,8 +483,12 @@ def _report(
 ) -> DoctorReport:
     scored = scored_turns(checked.items, checked.turns)
     missing = count_missing(log.turns, journals)
-    has_seat = seated(log.turns)
     turns, n = checked.turns, len(checked.items)
+    voted = (
+        turns.coded("vote").codes >= 0 if checked.coding == "answers" else ~np.isnan(turns.numbers("correct"))
+    )
+    role = turns.coded("role")
+    has_seat = voting_roles(role, voted)[role.codes]
     debate, agent = turns.coded("debate").codes, turns.coded("agent")
     depth = np.zeros(n, dtype=np.int64)
     np.maximum.at(depth, debate, turns.numbers("round").astype(np.int64))
@@ -492,7 +496,6 @@ def _report(
     named = has_seat & (agent.codes >= 0)
     seats = np.unique(debate[named] * np.int64(width) + agent.codes[named]) // width
     panel = np.bincount(seats, minlength=n)
-    vote = log.turns["vote" if log.coding == "answers" else "correct"][has_seat]
     return DoctorReport(
         n_files=n_files,
         n_records=log.n_records,
@@ -501,7 +504,9 @@ def _report(
         n_verdicts=len(log.verdicts),
         rounds=_how_many(depth),
         panel_sizes=_how_many(panel[panel > 0]),
-        missing_votes=float(vote.isna().mean()) if len(vote) and not _scores_alone(log.turns) else None,
+        missing_votes=float((~voted[has_seat]).mean())
+        if has_seat.any() and not _scores_alone(log.turns)
+        else None,
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),
@@ -520,12 +525,20 @@ def _report(
 
 
 def _few_questions(log: DebateLog) -> list[str]:
-    """Warn of a question that has so many of the debates that intervals over questions are wide, or are not made."""
-    if "question" not in log.items or len(log.items) == 0:
+    """Warn of a question that has most of the debates."""
+    if "question" not in log.items:
         return []
+    return unequal_clusters(log.items["question"].dropna(), "question", "debate")
+
+
+def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
+    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
+
+    `clusters` is the cluster of each row, `unit` what a cluster is called, `of` what a row is.
+    """
     from d3stats.resampling.degrees import effective_clusters, too_unequal
 
-    sizes = log.items["question"].value_counts()
+    sizes = pd.Series(list(clusters), dtype=object).value_counts()
     if len(sizes) < 2:
         return []
     worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
@@ -533,8 +546,8 @@ def _few_questions(log: DebateLog) -> list[str]:
         return []
     effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
     text = (
-        f"question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
-        f"questions count as {worth:z.1f} with as many debates each, {effect}; more debates of other questions help"
+        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
+        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
     )
     return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]
 
@@ -814,7 +827,8 @@ def fix_log(
     written, notes = log, log.notes
     with replacing(target) as partial:
         for _ in range(PASSES):
-            written = _mended(written, changes)
+            written, mended = _mended(written)
+            changes += mended
             _write(written, partial, texts)
             written = replace(read_log(partial, strict=False), notes=())
             if not {problem.kind for problem in written.problems} & _MENDED:
@@ -874,8 +888,9 @@ def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> 
 # ---------------------------------------------------------------- what a copy can mend
 
 
-def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
-    """Take out rounds that were cut short, fill in absent agents and set panels of other sizes apart."""
+def _mended(log: DebateLog) -> tuple[DebateLog, Counter[str]]:
+    """Take out rounds that were cut short, fill in absent agents, set panels of other sizes apart; and count these."""
+    changes: Counter[str] = Counter()
     turns, items = log.turns, log.items
     by_kind: dict[str, list[tuple[str | int, ...]]] = defaultdict(list)
     for problem in log.problems:
@@ -904,7 +919,7 @@ def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
         ]
         changes[_APART] += len(odd)
         items = items.assign(log=pd.Series(names, index=items.index, dtype=object))
-    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=())
+    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=()), changes
 
 
 def _absent(turns: pd.DataFrame) -> Iterator[dict[str, Any]]:

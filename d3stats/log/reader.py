@@ -29,7 +29,7 @@ from d3stats.log.column_names import Columns
 from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
-from d3stats.log.nested import is_nested, opens, records_in, rows_of
+from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
 from d3stats.log.problems import LogError, Problem
 from d3stats.log.schema import (
     MODELS,
@@ -38,12 +38,13 @@ from d3stats.log.schema import (
     AnyRecord,
     Header,
     RepeatedKey,
+    Score,
     Temperature,
     first_defect,
     parse_json,
 )
 from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
-from d3stats.log.tables import nothing, read_table, records_of_sheet
+from d3stats.log.table_reader import nothing, records_of_sheet, records_of_table
 from d3stats.values import missing_words
 
 __all__ = ["DebateLog", "iter_records", "read_log"]
@@ -153,7 +154,7 @@ def _as_read(model: type[msgspec.Struct]) -> type[msgspec.Struct]:
 _KINDS = {_as_read(model): kind for kind, model in enumerate(MODELS.values())}
 _AS_READ: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, _KINDS))
 _ENCODER = msgspec.json.Encoder()
-_SCORES = msgspec.json.Decoder(dict[str, dict[str, float]] | None)
+_SCORES = msgspec.json.Decoder(dict[str, dict[str, Score]] | None)
 
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),
@@ -480,21 +481,6 @@ def is_flat(file: LogFile) -> bool:
     return keys > 1
 
 
-def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Problem]]:
-    """Return the number and the object of each line, and what is wrong with lines that hold none."""
-    rows: list[tuple[int, dict[str, Any]]] = []
-    problems: list[Problem] = []
-    for block, first in _blocks(file, problems):
-        for number, line in enumerate(_lines(block), start=first):
-            if line.strip():
-                data = _object(file, number, line)
-                if isinstance(data, Problem):
-                    problems.append(data)
-                else:
-                    rows.append((number, data))
-    return rows, problems
-
-
 def flat_sheet(file: LogFile, size: int = BLOCK) -> Sheet:
     """Read lines without a type as a table, block by block: memory grows with the different values and the codes."""
     problems: list[Problem] = []
@@ -628,7 +614,7 @@ class _RowsAsColumns:
                 if absent:
                     values = [value if given else None for value, given in zip(values, there, strict=True)]
                     n_keys -= absent
-            if opens(name) and any(isinstance(value, (dict, list)) for value in values):
+            if may_open(name) and any(opens(name, value) for value in values):
                 return False
             columns.append(values)
         # What is written again byte for byte holds no key twice, and one object a line.
@@ -1061,7 +1047,7 @@ def read_file(
         if isinstance(sheet, Problem):
             return nothing(file.name, [sheet])
         return records_of_sheet(sheet, columns, texts=texts)
-    return read_table(file, columns=columns, encoding=encoding, texts=texts)
+    return records_of_table(file, columns=columns, encoding=encoding, texts=texts)
 
 
 def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
@@ -47,8 +46,8 @@ class RoundsReport:
     >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
-    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
-    (True, 1)
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes()[1]
+    (True, 'No intervals of the fits and of KS: limits at 95 % need at least 39 bootstrap replicates; there are 20.')
     """
 
     trajectories: Trajectories
@@ -83,7 +82,8 @@ class RoundsReport:
             spread_high, prob_majority, ..., scored, accuracy, accuracy_low, accuracy_high, ks_debates,
             ks_pmf, ks_pmf_noise, ks_pmf_low, ks_pmf_high, ks_latent, ..., level``. A row is about the
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
-            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first.
+            are to the round before, over the ``ks_debates`` that have votes in both; they are missing in the first and
+            where no debate has votes in both.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
             that a vote is correct. With one vote per debate the spread is unknown and missing, and so are latent
             distances.
@@ -136,9 +136,12 @@ class RoundsReport:
     def notes(self, round_number: int | None = None) -> list[str]:
         """Return the limits of the table, or of the fit of one round."""
         t = self.trajectories
-        first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
+        size = f"{t.n_debates} debates of {len(t.cluster_names)} questions."
+        first = size if self.drift.too_few else f"Intervals: {self.drift.kind}; {size}"
         if round_number is not None:
-            notes = [*t.remarks(), first, *self.fit[round_number].notes]
+            notes = [*t.remarks(), first, *self.fit[round_number].notes, *self._too_few_draws()]
+            why = self.drift.without_limits[self.fit.rounds.index(round_number)]
+            notes += [f"No intervals, because {why}."] if why else []
             if ended := int((t.depth < round_number).sum()):
                 notes.append(
                     f"{ended} of {t.n_debates} debates ended before round {round_number}; the fit describes the others."
@@ -156,13 +159,15 @@ class RoundsReport:
         if ended:
             notes.append(
                 f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. Each row describes the "
-                "debates with that round, so different rows describe different debates. KS to the round "
-                "before uses the debates with votes in both rounds."
+                "debates with that round, so different rows describe different debates."
+                + " KS to the round before uses the debates with votes in both rounds."
+                * any(self.drift.pairs)
             )
-        notes += absent_note(self.without_turns, t)
+        notes += [*self._apart(), *absent_note(self.without_turns, t)]
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
+        notes += self._too_few_draws()
         bare = {r: why for r, why in zip(self.fit.rounds, self.drift.without_limits, strict=True) if why}
         if bare:
             which = ", ".join(map(str, bare))
@@ -189,6 +194,25 @@ class RoundsReport:
             )
             notes.append(Note(text, kind=MISSING_VALUES, n=gone))
         return [*notes, *self._left_out()]
+
+    def _too_few_draws(self) -> list[str]:
+        """Say that fits have no limits because there are too few replicates."""
+        return [f"No intervals of the fits and of KS: {self.drift.too_few}."] if self.drift.too_few else []
+
+    def _apart(self) -> list[str]:
+        """Name the successive rounds that no debate shares."""
+        rounds = self.fit.rounds
+        apart = [
+            f"{before} and {after}"
+            for before, after, pair in zip(rounds, rounds[1:], self.drift.pairs, strict=False)
+            if pair is None
+        ]
+        if not apart:
+            return []
+        return [
+            f"No debate has votes in both rounds {'; '.join(apart)}, so these rounds describe different debates and "
+            "have no distance."
+        ]
 
     def _left_out(self) -> list[str]:
         unlabelled = int((self.trajectories.label == MISSING).sum())
@@ -218,7 +242,8 @@ def describe_rounds(
     level : float
         Level of the intervals, in (0, 1).
     n_boot : int
-        Bootstrap replicates; each is refitted.
+        Bootstrap replicates; each is refitted. With fewer than 2 / (1 - level) - 1 (39 at 95 %), or 0, fits and
+        distances have no limits; accuracy keeps its own.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
     **reading : Reading
@@ -231,8 +256,7 @@ def describe_rounds(
     Raises
     ------
     ValueError
-        When no debate has a label and a vote, there are fewer than two questions, or no debate has votes in both of
-        two successive rounds.
+        When no debate has a label and a vote, or there are fewer than two questions.
 
     Examples
     --------
@@ -258,7 +282,6 @@ def describe_rounds(
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
     voted = np.array(fit.rounds) - 1
-    _refuse_apart(fit.rounds, trials[:, voted] > 0)
     drift = rounds_drift(
         successes[:, voted],
         trials[:, voted],
@@ -271,20 +294,6 @@ def describe_rounds(
     settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
     accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
     return RoundsReport(trajectories, drift.fit, drift, missing, absent, accuracy)
-
-
-def _refuse_apart(rounds: tuple[int, ...], voted: NDArray[np.bool_]) -> None:
-    """Refuse rounds that no debate shares with the round before; their distance cannot be known."""
-    apart = np.flatnonzero((voted[:, 1:] & voted[:, :-1]).sum(axis=0) == 0)
-    if apart.size:
-        before, after = rounds[apart[0]], rounds[apart[0] + 1]
-        once = (voted.sum(axis=1) <= 1).all()
-        why = "every debate has votes in one round only" if once else "no debate has votes in both"
-        raise ValueError(
-            "some debate must have votes in both of two successive rounds; got rounds "
-            f"{before} and {after}: {why}, so no drift can be estimated; one round is fitted by fit_rounds(log)"
-            f"[{before}].summary() in Python"
-        )
 
 
 def _accuracy_by_round(

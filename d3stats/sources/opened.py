@@ -25,10 +25,9 @@ from d3stats.log.files import LogFile, as_path, find_files, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
-from d3stats.log.tables import FRAME, nothing, records_of_sheet
+from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
 from d3stats.note import FIRST_SHEET, Note, kind_of
-from d3stats.sources.recorded import recorded_of
-from d3stats.sources.tables import (
+from d3stats.sources.item_tables import (
     Fields,
     TableFile,
     as_frame,
@@ -38,6 +37,7 @@ from d3stats.sources.tables import (
     sound,
     table_of_sheet,
 )
+from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 
@@ -52,6 +52,9 @@ __all__ = [
     "open",
     "open_all",
 ]
+
+_OF_LOGS = frozenset(("verdict", "plurality", "votes", "tokens"))
+"""Values of a run that debates have and tables of items have not."""
 
 LogSource = Any
 """Any source of debates that :func:`open` opens."""
@@ -118,7 +121,7 @@ class Opened:
         Files of records; tables (files, frames, rows); logs in memory; arrays of votes; other values, such as one
         number per item.
     value : object
-        The frame, log or arrays that were given; None for files.
+        The frame, log or arrays that were given, or several logs, each opened; None for files.
     paths : tuple of str
         The files or globs, where there are any.
     reading : Reading
@@ -152,6 +155,7 @@ class Opened:
     _checked: dict[bool, Checked] = field(default_factory=dict)
     _logs: dict[tuple[bool, bool], DebateLog] = field(default_factory=dict)
     _recorded: RecordedLog | None = None
+    _trajectories: Trajectories | None = None
 
     def __repr__(self) -> str:
         rows = f" of {sum(len(s.line) for s in self.tables):,} rows" if self.kind == "table" else ""
@@ -222,7 +226,7 @@ class Opened:
             _ = self._sheets  # read once, for both
         other = copy(self)
         other._aside = plain(column) if plain(column) == "log" else column
-        other._checked, other._logs, other._recorded = {}, {}, None
+        other._checked, other._logs, other._recorded, other._trajectories = {}, {}, None, None
         return other
 
     # ------------------------------------------------------------------------------------------------ as items
@@ -238,7 +242,7 @@ class Opened:
         A log of Inspect is a log, but a run of an evaluation is the value of each of its items.
         """
         if self._inspect:
-            return not fields.one_round
+            return not fields.one_round or bool(_OF_LOGS & {*fields.choosable})
         if self.frame is not None:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
@@ -382,16 +386,27 @@ class Opened:
         """
         if self._recorded is None:
             if self.has_records:
-                self._recorded = recorded_of(self.checked(), self._roles)
+                self._recorded = recorded_of(self.checked(), self.trajectories())
             else:
-                arrays = self.kind == "arrays"
-                t = self.value if arrays else _arrays_of(self.value, self.reading.get("missing_values"))
+                t = self._arrays()
                 self._recorded = RecordedLog(t, np.full(len(t), None, dtype=object))
         return self._recorded
 
+    def _arrays(self) -> Trajectories:
+        """Return arrays that were given, and those of several logs one below the other."""
+        if self.kind != "arrays":
+            return _arrays_of(self.value, self.reading.get("missing_values"))
+        if isinstance(self.value, Trajectories):
+            return self.value
+        return Trajectories.concat(*(one.trajectories() for one in self.value))
+
     def trajectories(self) -> Trajectories:
         """Return the array view of the debates, see :meth:`recorded`."""
-        return self.recorded().trajectories
+        if self._recorded is not None or not self.has_records:
+            return self.recorded().trajectories
+        if self._trajectories is None:
+            self._trajectories = Trajectories._from_checked(self.checked(), self._roles)
+        return self._trajectories
 
 
 def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
@@ -451,9 +466,8 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     if several and all(isinstance(one, _LOGS) for one in source):
         roles = reading.get("roles")
         of_roles: Reading = {} if roles is None else {"roles": tuple(roles)}
-        each = (open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source)
-        source = Trajectories.concat(*(one.trajectories() for one in each))
-        return Opened(f"{len(source)} debates of several logs", "arrays", source)
+        each = [open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source]
+        return Opened("several logs", "arrays", each)
     kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
     return Opened(type(source).__name__, kind, source, reading=reading)
 
@@ -633,7 +647,8 @@ def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:
     if (whole := unusable(file)) is not None:
         return whole
     own = set(fields.choosable) - {"question", "correct", "score"}
-    return mapping_sheet(file.name, list(enumerate(item_rows(file.path, next(iter(own), None)), start=1)))
+    rows, notes = item_rows(file.path, next(iter(own), None))
+    return replace(mapping_sheet(file.name, list(enumerate(rows, start=1))), notes=list(notes))
 
 
 def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:

@@ -54,7 +54,6 @@ __all__ = [
     "courtroom_tokens",
     "heard_by_round",
     "joined",
-    "sample_courtroom",
 ]
 
 
@@ -495,20 +494,6 @@ class Items(NamedTuple):
 def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw debates of advocates before a judge and jurors.
 
-    Parameters
-    ----------
-    world : Courtroom
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
     Raises
     ------
     ValueError
@@ -523,7 +508,10 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     ((100, 5, 2), True)
     """
     if world.protocol == "more" and n_rounds != 1:
-        raise ValueError(f"n_rounds must be 1 for protocol='more'; got n_rounds={n_rounds}")
+        raise ValueError(
+            f"n_rounds must be 1 for protocol='more', whose debates have one round; got n_rounds={n_rounds}; "
+            "simulate it by itself, apart from protocols of several rounds"
+        )
     if world.protocol == "d3" and n_rounds < 2:
         raise ValueError(f"n_rounds must be at least 2 for protocol='d3'; got n_rounds={n_rounds}")
     items = draw_items(world, n_debates, rng)

@@ -132,6 +132,16 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
 
 
+def test_a_log_whose_jury_votes_once_is_replayed_with_the_rule_of_its_protocol(logs: dict[str, str]) -> None:
+    own = found("replay", logs["samre"], "--n-boot", "50")["rules"][0]
+    assert own["rule"].startswith("budgeted")
+    assert own["rounds"] == pytest.approx(Trajectories.from_log(logs["samre"]).depth.mean())
+    assert own["accuracy"] == pytest.approx(right(logs["samre"]))
+    assert own["tokens"] > 0
+    names = [row["rule"] for row in found("replay", logs["eot"], "--n-boot", "50")["rules"]]
+    assert not any(name.startswith("budgeted") for name in names)
+
+
 @pytest.mark.parametrize(
     ("reason", "cut"),
     [
@@ -207,7 +217,7 @@ def test_jurors_are_the_raters_of_a_log_of_debates(logs: dict[str, str]) -> None
     assert "plurality of 5 jurors" in jury
 
 
-def test_a_log_whose_jury_votes_once_has_no_drift_to_fit(logs: dict[str, str]) -> None:
-    done = CliRunner().invoke(app, ["fit", logs["samre"], "--n-boot", "20"])
-    assert done.exit_code != 0
-    assert "so no drift can be estimated" in " ".join(done.output.split())
+def test_a_log_whose_jury_votes_once_is_fitted_round_by_round_without_distances(logs: dict[str, str]) -> None:
+    shown = said("fit", logs["samre"], "--n-boot", "20")
+    assert "No debate has votes in both rounds" in " ".join(shown.split())
+    assert "mean p(correct)" in shown

@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import d3stats
+from d3stats import describe_rounds, fit_beta_binomial
 from d3stats.cli import app
+from d3stats.models.mixtures.result import percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
 from d3stats.trajectories import Trajectories
 
@@ -156,7 +158,7 @@ def test_limits_of_a_round_need_ten_questions_with_the_rarer_vote(
     votes = np.full((60, 2), 5)
     votes[60 - wrong :] = 0
     drift = rounds_drift(
-        votes, np.full((60, 2), 5), np.repeat(np.arange(len(sizes)), sizes), n_components=1, n_boot=10, rng=1
+        votes, np.full((60, 2), 5), np.repeat(np.arange(len(sizes)), sizes), n_components=1, n_boot=39, rng=1
     )
     assert [not why for why in drift.without_limits] == [printed, printed]
     tables = drift.functionals()[["low", "high"]], drift.ks(("pmf",))[["low", "high"]]
@@ -164,20 +166,73 @@ def test_limits_of_a_round_need_ten_questions_with_the_rarer_vote(
     assert drift.functionals()["estimate"].notna().all()
 
 
-@pytest.mark.parametrize("shown", [(), ("--round", "2")])
-def test_a_log_with_votes_in_last_rounds_only_is_refused_with_what_works(
-    tmp_path: Path, shown: tuple[str, ...]
-) -> None:
+def test_rounds_that_no_debate_shares_are_fitted_apart_and_have_no_distance(tmp_path: Path) -> None:
+    """Debates end in round 1, 2 or 3; votes are cast in the last round alone, but for five debates in 2 and 3."""
+    rng = np.random.default_rng(2)
+    ends = np.arange(60) % 3
+    successes, trials = np.zeros((60, 3), dtype=int), np.zeros((60, 3), dtype=int)
+    trials[np.arange(60), ends] = 5
+    trials[np.flatnonzero(ends == 2)[:5], 1] = 5
+    successes[trials > 0] = rng.integers(1, 6, int((trials > 0).sum()))
+    drift = rounds_drift(successes, trials, n_components=1, n_boot=40, rng=1)
+    assert [pair if pair is None else pair.debates for pair in drift.pairs] == [None, 5]
+    moved = drift.ks(("pmf",))
+    assert moved[["round", "debates"]].to_numpy().tolist() == [[3, 5]]
+    assert 0 <= moved["ks"].item() <= 1
+    alone = [fit_beta_binomial(successes[voted, r], 5).mean for r, voted in enumerate((trials > 0).T)]
+    table = drift.functionals()
+    assert table.loc[table["functional"] == "mean", "estimate"].to_numpy() == pytest.approx(alone, abs=1e-6)
+
     path = tmp_path / "last.csv"
     rows = [
-        (d, r, agent, "A", "AB"[(d * 7 + k * 3) % 5 > 3] if r == d % 2 + 1 else "")
-        for d in range(24)
-        for r in range(1, d % 2 + 2)
-        for k, agent in enumerate(("x", "y", "z"))
+        (d, r + 1, f"a{k}", "A", "AB"[int(k >= successes[d, r])] if trials[d, r] else None)
+        for d in range(60)
+        for r in range(ends[d] + 1)
+        for k in range(5)
     ]
     pd.DataFrame(rows, columns=["debate", "round", "agent", "label", "vote"]).to_csv(path, index=False)
-    said = " ".join(CliRunner().invoke(app, ["fit", str(path), *shown]).output.split())
-    assert "rounds 1 and 2: every debate has votes in one round only" in said
-    assert "fit_rounds(log)[1].summary()" in said
-    assert "trials positive" not in said
-    assert "mean" in d3stats.fit_rounds(str(path))[1].summary()
+    report = describe_rounds(path, n_components=1, n_boot=40, rng=1)
+    frame = report.to_frame().set_index("round")
+    assert frame["mean"].to_numpy() == pytest.approx(alone, abs=1e-6)
+    assert frame["ks_pmf"].isna().tolist() == [True, True, False]
+    assert frame["ks_debates"].isna().tolist() == [True, True, False]
+    assert any("No debate has votes in both rounds 1 and 2, so" in note for note in report.notes())
+    assert len(report.plot(n_boot=20, rng=1).axes) == 4
+
+
+def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() -> None:
+    votes = np.full((30, 2, 3), -1)
+    votes[:15, 0] = votes[15:, 1] = np.arange(3) > 0
+    t = d3stats.Trajectories.from_arrays(votes, [1] * 30, answers=["A", "B"])
+    report = describe_rounds(t, n_components=1, n_boot=20, rng=1)
+    assert report.drift.ks().empty
+    assert len(report.plot(n_boot=20, rng=1).axes) == 2
+
+
+@pytest.mark.parametrize("n_boot", [0, 2, 38])
+def test_too_few_replicates_give_estimates_without_limits(
+    logs: tuple[Trajectories, Trajectories], n_boot: int
+) -> None:
+    full = d3stats.describe_rounds(logs[0], n_components=1, n_boot=39, rng=1)
+    few = d3stats.describe_rounds(logs[0], n_components=1, n_boot=n_boot, rng=1)
+    limits = ["mean_low", "mean_high", "prob_majority_low", "ks_pmf_low", "ks_pmf_high"]
+    shown, hidden = full.to_frame().iloc[1], few.to_frame().iloc[1]
+    assert shown[limits].notna().all()
+    assert hidden[limits].isna().all()
+    kept = ["mean", "spread", "ks_pmf", "accuracy", "accuracy_low", "accuracy_high"]
+    assert hidden[kept].tolist() == shown[kept].tolist()
+    assert any(f"need at least 39 bootstrap replicates; there are {n_boot}" in note for note in few.notes())
+    assert not any("replicates; there are" in note for note in full.notes())
+    fit = d3stats.fit_rounds(logs[0], n_components=1)[1]
+    if n_boot:
+        assert fit.functionals(n_boot=n_boot, rng=1)[["low", "high"]].isna().all(axis=None)
+
+
+def test_limits_from_few_replicates_hold_as_often_as_they_say() -> None:
+    """With 39 draws of what is estimated the ends are the least and the largest, which miss the next one in 1 of 20."""
+    rng = np.random.default_rng(4)
+    draws = rng.standard_normal((4000, 60, 1))
+    for n in (39, 59):
+        low, high = np.array([percentiles(each[:n], 0.95)[:, 0] for each in draws]).T
+        held = np.mean((low <= draws[:, -1, 0]) & (draws[:, -1, 0] <= high))
+        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 4000)
