@@ -97,7 +97,7 @@ def _has(column: Coded, word: str) -> bool:
 
 
 def is_header(cell: Any, name: Any) -> bool:
-    """Whether a cell repeats the name of its column, in whatever case and with signs around it.
+    """Whether a cell repeats the name of its column, in any case and with signs around it.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def is_header(cell: Any, name: Any) -> bool:
 
 
 def one_word_row(first: Sequence[Any], elsewhere: Callable[[str], bool]) -> list[Note]:
-    """Warn of a first row that has one word in all columns, which no other row has: it may be of units or types."""
+    """Warn of a first row that has one word in all columns, which no other row has, as a row of units has."""
     words = {cell.strip() if isinstance(cell, str) else None for cell in first}
     if len(first) < 3 or len(words) != 1:
         return []

@@ -247,7 +247,7 @@ def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dic
         return {}, [Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])]
     text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
     unclear = all(map(_THOUSANDS.fullmatch, commas))
-    text += "; write them without a comma if it stands between thousands" if unclear else ""
+    text += "; write them without a comma if it parts thousands" if unclear else ""
     note = Note(text, kind="decimal commas", severity="warning" if unclear else "note", about=name, n=len(commas),
                 examples=commas[:3])  # fmt: skip
     return {text: text.replace(",", ".") for text in written}, [note]
