@@ -65,6 +65,7 @@ __all__ = [
     "measure_table",
     "notes_on",
     "outcomes",
+    "paired_change",
     "paired_table",
     "point_notes",
     "ratio",
@@ -560,6 +561,21 @@ def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[
     data = PairData(("", ""), np.maximum(-change, 0.0), np.maximum(change, 0.0), codes, 2, (0,))
     found = data.interval("cluster t", level)
     return (np.nan, np.nan) if found.low is None or found.high is None else (found.low, found.high)
+
+
+def paired_change(
+    one: Outcomes, other: Outcomes, cluster: IntArray, level: float, target: Target = "accuracy"
+) -> Measured:
+    """Return how many more verdicts one rule keeps than another on the debates that count under both.
+
+    The one column by which rules are compared: accuracies of different debates can differ where no debate does.
+    """
+    (mine, counted), (theirs, also) = (each.of(target) for each in (one, other))
+    both = (counted * also) > 0
+    if not both.any():
+        return Measured()
+    change = (mine - theirs)[both]
+    return Measured(float(change.mean()), *change_limits(change, cluster[both], level))
 
 
 def _turned(ratio: float) -> float:

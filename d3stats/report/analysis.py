@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import pandas as pd
 
 from d3stats._check import choice, integer, probability
+from d3stats._words import counted
 from d3stats.log.writer import replacing
 from d3stats.report.page import to_page
 from d3stats.report.section import Section
@@ -77,11 +78,11 @@ class Analysis(Result):
             for warning in part.warnings
         )
 
-    def __repr__(self) -> str:
-        return f"Analysis({', '.join(self.logs)}; {len(self._tables())} tables)"
-
-    def _title(self) -> str:
-        return f"Report on {', '.join(self.logs)}"
+    @property
+    def headline(self) -> str:
+        """What was read, and how many warnings stand before the numbers."""
+        warned = counted(len(self.warnings), "warning")
+        return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return every table by its name: in short, read, rounds, counts, ks, rules, agreement and so on.

@@ -101,7 +101,7 @@ def test_results_of_the_library_hold_the_same_sentences() -> None:
     log = d3stats.Trajectories.from_frame(_turns())
     wanted = f"WARNING: {log.findings()[0].message}"
     assert wanted in d3stats.replay(log, ["fixed:1"], n_boot=20, rng=1).notes
-    assert wanted in d3stats.describe_rounds(log, n_boot=5, rng=1).notes()
+    assert wanted in d3stats.describe_rounds(log, n_boot=5, rng=1).notes
     assert wanted in d3stats.scan(log, ["fixed:1"]).attrs["notes"]
     assert wanted in d3stats.risk_controlled(log, ["fixed:1", "fixed:2"], max_loss_vs_full=0.5).notes
     assert wanted in d3stats.agreement(_ratings()).notes
