@@ -89,7 +89,8 @@ def compare(
         typer.Option(
             "--margin",
             help="Largest difference that does not matter; adds tests of non-inferiority and equivalence. For "
-            "programs: exit code 0 if the later run is shown to be less than this worse, 4 if it is worse, 5 if not decided.",
+            "programs: exit code 0 if the later run is shown to be less than this worse, 4 if it is worse, "
+            "5 if not decided.",
         ),
     ] = None,
     kind: Annotated[

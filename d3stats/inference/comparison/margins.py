@@ -115,8 +115,9 @@ class MarginTest(Result):
     def outcome(self, first: str, second: str) -> Gate:
         """Return the claim of non-inferiority with what the interval says of it."""
         low, high = self.difference.low, self.difference.high
-        if low is None or high is None:
-            shown, found = None, f"no interval: {self.difference.note or 'too few changes'}"
+        shown: bool | None = None
+        if self.holds is None or low is None or high is None:
+            found = self.conclusion.partition("because ")[2] or self.conclusion
         else:
             worst, least = (-low, -high) if self.better == "higher" else (high, low)
             shown = True if self.holds else False if self.holds is False and least >= self.margin else None

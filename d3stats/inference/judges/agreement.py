@@ -127,7 +127,7 @@ class AgreementTable(EstimatesResult):
         return self._answer()[0]
 
     def _answer(self) -> Sequence[str]:
-        first = next((c for c in self.coefficients if c.measure == "alpha"), self.coefficients[0])
+        first = next((c for c in self.coefficients if c.measure == ALPHA), self.coefficients[0])
         e = first.estimate
         who = f"The {len(self.raters)} agents" if len(self.raters) > 2 else " and ".join(self.raters)
         number = f"{e.name} {_limited(e)}"
@@ -144,7 +144,7 @@ class AgreementTable(EstimatesResult):
         return lines
 
     def _gated(self) -> Sequence[Estimate]:
-        first = next((c for c in self.coefficients if c.measure == "alpha"), self.coefficients[0])
+        first = next((c for c in self.coefficients if c.measure == ALPHA), self.coefficients[0])
         return [first.estimate]
 
     def _title(self) -> str:
