@@ -5,10 +5,9 @@ The public names, loaded when first used: ``import d3stats`` itself costs next t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from d3stats import _moved
+from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats import (
@@ -64,80 +63,6 @@ if TYPE_CHECKING:
     from d3stats.worlds.draw import simulate
 
 __version__ = "0.1.0"
-
-_moved.watch()
-
-_HOMES = {
-    "analyse": "d3stats.report.analysis",
-    "simulate": "d3stats.worlds.draw",
-    "agreement": "d3stats.inference.judges.agreement",
-    "cohen_kappa": "d3stats.inference.judges.coefficients",
-    "compare": "d3stats.inference.comparison.compare",
-    "jury_curve": "d3stats.inference.judges.jury",
-    "plan_comparison": "d3stats.inference.comparison.power",
-    "position_bias": "d3stats.inference.bias",
-    "rationales": "d3stats.inference.reasons.rationales",
-    "prediction_powered_mean": "d3stats.inference.judges.prediction_powered",
-    "sample_size": "d3stats.inference.comparison.power",
-    "martingale_test": "d3stats.models.beliefs.martingale",
-    "separation": "d3stats.models.separation.best_of_k",
-    "signed_gap_posterior": "d3stats.models.gaps.signed",
-    "gap_posterior": "d3stats.models.gaps.beta",
-    "ConfusionCounts": "d3stats.counts",
-    "Counts": "d3stats.counts",
-    "RoundCounts": "d3stats.counts",
-    "TransitionCounts": "d3stats.counts",
-    "LogWriter": "d3stats.log.writer",
-    "count_log": "d3stats.log.counting",
-    "import_log": "d3stats.log.importers",
-    "read_log": "d3stats.log.reader",
-    "Trajectories": "d3stats.trajectories",
-    "as_trajectories": "d3stats.sources.opened",
-    "open": "d3stats.sources.opened",
-    "Opened": "d3stats.sources.opened",
-    "BetaBinomialMixture": "d3stats.models.mixtures.law",
-    "fit_beta_binomial": "d3stats.models.mixtures.fit",
-    "fit_beta_binomial_mixture_batch": "d3stats.models.mixtures.fit",
-    "likelihood_ratio_test": "d3stats.models.mixtures.fit",
-    "rounds_drift": "d3stats.models.mixtures.rounds",
-    "describe_rounds": "d3stats.planning.describe",
-    "fit_beta_binomial_mixture": "d3stats.models.mixtures.fit",
-    "fit_rounds": "d3stats.models.mixtures.rounds",
-    "FixedRounds": "d3stats.stopping",
-    "KSStability": "d3stats.stopping",
-    "NoiseAwareKS": "d3stats.stopping",
-    "Ladder": "d3stats.stopping",
-    "Supermajority": "d3stats.stopping",
-    "Unanimity": "d3stats.stopping",
-    "Plan": "d3stats.planning.plan",
-    "Study": "d3stats.planning.study",
-    "calibrate": "d3stats.planning.calibration.calibrate",
-    "evaluate": "d3stats.planning.exact",
-    "plan": "d3stats.planning.plan",
-    "read_study": "d3stats.planning.study",
-    "replay": "d3stats.planning.replay",
-    "risk_controlled": "d3stats.planning.risk",
-    "scan": "d3stats.planning.scan",
-    "sweep": "d3stats.planning.sweep",
-}
-"""Where each public name lives."""
-
-_ROOMS = (
-    "agent",
-    "datasets",
-    "inference",
-    "planning",
-    "plotting",
-    "protocols",
-    "run",
-    "stopping",
-    "theory",
-    "worlds",
-)
-"""The folders that are public as a whole."""
-
-_OLD_ROOMS = ("agents", "debates")
-"""Names of version 0.1; using one gives a DeprecationWarning."""
 
 __all__ = [
     "BetaBinomialMixture",
@@ -204,16 +129,4 @@ __all__ = [
     "worlds",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in (*_ROOMS, *_OLD_ROOMS):
-        return import_module(f"d3stats.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'd3stats' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+lazy(__name__)

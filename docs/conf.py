@@ -76,7 +76,6 @@ html_sidebars = {
         "notebooks",
         "neighbours",
         "citation",
-        "moved",
         "made/command_line",
         "made/gallery",
         *(f"made/{path.stem}" for path in Path(__file__).parents[1].glob("notebooks/*.py")),

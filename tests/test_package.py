@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 import d3stats
+from d3stats._lazy import homes
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [name for name in d3stats.__all__ if name != "__version__"]
@@ -24,25 +26,39 @@ def test_a_public_name_can_be_had_and_is_documented(name: str) -> None:
     assert (value.__doc__ or "").strip()
 
 
-@pytest.mark.parametrize(("name", "home"), sorted(d3stats._HOMES.items()))
-def test_a_public_name_is_the_object_of_its_home(name: str, home: str) -> None:
-    assert getattr(d3stats, name) is getattr(importlib.import_module(home), name)
+FOLDERS = sorted(
+    ".".join(path.relative_to(ROOT).parent.parts)
+    for path in (ROOT / "d3stats").rglob("__init__.py")
+    if "lazy(__name__)" in path.read_text(encoding="utf-8")
+)
 
 
-def test_the_names_shown_are_the_public_names() -> None:
-    assert set(dir(d3stats)) == set(d3stats.__all__)
-    assert set(d3stats._HOMES) | set(d3stats._ROOMS) | {"__version__"} == set(d3stats.__all__)
+def test_every_folder_that_is_loaded_late_is_tried() -> None:
+    assert {"d3stats", "d3stats.planning", "d3stats.inference", "d3stats.worlds"} <= set(FOLDERS)
 
 
-def test_type_checkers_see_the_same_names_as_the_interpreter() -> None:
-    tree = ast.parse(Path(d3stats.__file__).read_text(encoding="utf-8"))
-    typed: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for entry in node.body:
-                assert isinstance(entry, ast.ImportFrom)
-                typed |= {alias.name: str(entry.module) for alias in entry.names}
-    assert typed == d3stats._HOMES | dict.fromkeys(d3stats._ROOMS, "d3stats")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_has_the_names_that_it_says_and_that_type_checkers_see(folder: str) -> None:
+    package = importlib.import_module(folder)
+    seen = homes(str(package.__file__))
+    assert set(seen) == set(package.__all__) - {"__version__"}
+    assert dir(package) == sorted(package.__all__)
+    for name, home in seen.items():
+        module = importlib.import_module(f"{folder}.{name}" if home == folder else home)
+        assert getattr(package, name) is (module if home == folder else getattr(module, name))
+
+
+def test_a_function_keeps_its_place_when_the_module_of_its_name_is_imported() -> None:
+    code = """
+import d3stats.planning.plan
+from d3stats import planning
+from d3stats.planning.plan import Plan
+assert callable(planning.plan) and planning.Plan is Plan, planning.plan
+import d3stats.theory.claims.d3
+assert d3stats.theory.claims().keys()
+assert planning.exact.evaluate is planning.evaluate
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

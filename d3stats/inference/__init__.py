@@ -6,77 +6,82 @@ after these. Posteriors of the same quantities are in :mod:`d3stats.models.bayes
 
 from __future__ import annotations
 
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.bias import (
-    LengthBias,
-    PersonaEffect,
-    PositionBias,
-    SelfPreference,
-    length_bias,
-    persona_effect,
-    position_bias,
-    self_preference,
-)
-from d3stats.inference.comparison.compare import Comparison, compare
-from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
-from d3stats.inference.comparison.mcnemar import McNemar, discordant_pairs
-from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
-from d3stats.inference.comparison.power import (
-    Design,
-    PilotPlan,
-    PowerPlan,
-    minimum_detectable_effect,
-    plan_comparison,
-    sample_size,
-)
-from d3stats.inference.comparison.strata import Strata, stratify
-from d3stats.inference.judges.agreement import (
-    AgreementByLog,
-    AgreementTable,
-    agreement,
-    agreement_by_log,
-)
-from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
-from d3stats.inference.judges.coefficients import (
-    cohen_kappa,
-    fleiss_kappa,
-    gwet_ac,
-    krippendorff_alpha,
-    percent_agreement,
-)
-from d3stats.inference.judges.correction import (
-    CorrectedRate,
-    CorrectedShares,
-    correct_counts,
-    correct_rate,
-    correct_shares,
-)
-from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
-from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
-from d3stats.inference.judges.jury import JuryCurve, jury_curve
-from d3stats.inference.judges.prediction_powered import (
-    PredictionPowered,
-    prediction_powered_difference,
-    prediction_powered_mean,
-)
-from d3stats.inference.judges.ranking import BordaCount, borda_count
-from d3stats.inference.printed_tables import TableAudit, audit_table
-from d3stats.inference.reasons import (
-    RationaleComparison,
-    Rationales,
-    compare_rationales,
-    rationale_strata,
-    rationale_texts,
-    rationales,
-)
-from d3stats.inputs.items import ItemMismatch
-from d3stats.inputs.ratings import Ratings
-from d3stats.inputs.runs import PairedRuns, Run, pair
-from d3stats.models.beliefs import condorcet
-from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
-from d3stats.sources.ratings import as_ratings
-from d3stats.sources.runs import as_run
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+    from d3stats.inference.bias import (
+        LengthBias,
+        PersonaEffect,
+        PositionBias,
+        SelfPreference,
+        length_bias,
+        persona_effect,
+        position_bias,
+        self_preference,
+    )
+    from d3stats.inference.comparison.compare import Comparison, compare
+    from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
+    from d3stats.inference.comparison.mcnemar import McNemar, discordant_pairs
+    from d3stats.inference.comparison.multiplicity import adjust
+    from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
+    from d3stats.inference.comparison.power import (
+        Design,
+        PilotPlan,
+        PowerPlan,
+        minimum_detectable_effect,
+        plan_comparison,
+        sample_size,
+    )
+    from d3stats.inference.comparison.strata import Strata, stratify
+    from d3stats.inference.judges.agreement import (
+        AgreementByLog,
+        AgreementTable,
+        agreement,
+        agreement_by_log,
+    )
+    from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
+    from d3stats.inference.judges.coefficients import (
+        cohen_kappa,
+        fleiss_kappa,
+        gwet_ac,
+        krippendorff_alpha,
+        percent_agreement,
+    )
+    from d3stats.inference.judges.correction import (
+        CorrectedRate,
+        CorrectedShares,
+        correct_counts,
+        correct_rate,
+        correct_shares,
+    )
+    from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+    from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
+    from d3stats.inference.judges.jury import JuryCurve, jury_curve
+    from d3stats.inference.judges.prediction_powered import (
+        PredictionPowered,
+        prediction_powered_difference,
+        prediction_powered_mean,
+    )
+    from d3stats.inference.judges.ranking import BordaCount, borda_count
+    from d3stats.inference.printed_tables import TableAudit, audit_table
+    from d3stats.inference.reasons import (
+        RationaleComparison,
+        Rationales,
+        compare_rationales,
+        rationale_strata,
+        rationale_texts,
+        rationales,
+    )
+    from d3stats.inputs.items import ItemMismatch
+    from d3stats.inputs.ratings import Ratings
+    from d3stats.inputs.runs import PairedRuns, Run, pair
+    from d3stats.models.beliefs import condorcet
+    from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
+    from d3stats.sources.ratings import as_ratings
+    from d3stats.sources.runs import as_run
 
 __all__ = [
     "AgreementByLog",
@@ -160,3 +165,5 @@ __all__ = [
     "spearman",
     "stratify",
 ]
+
+lazy(__name__)

@@ -8,8 +8,9 @@ holding it in memory, :func:`examine` says what is wrong with one, and :func:`fi
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.log.counting import LogCounts, count_log, reduce_logs
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog, iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
     from d3stats.log.writer import LogWriter, write_csv, write_jsonl, write_parquet
-
-_HOMES = {
-    name: home
-    for home, names in {
-        "counting": "LogCounts count_log reduce_logs",
-        "doctor": "DoctorReport FixReport examine fix_log",
-        "problems": "KINDS Cause LogError Problem causes_of",
-        "reader": "DebateLog iter_records read_log",
-        "schema": "Header Item Turn Verdict",
-        "writer": "LogWriter write_csv write_jsonl write_parquet",
-    }.items()
-    for name in names.split()
-}
-"""Where each public name lives; loaded when first used."""
 
 __all__ = [
     "KINDS",
@@ -59,14 +46,4 @@ __all__ = [
     "write_parquet",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'd3stats.log' has no attribute {name!r}")
-    value = getattr(import_module(f"d3stats.log.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+lazy(__name__)

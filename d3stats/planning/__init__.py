@@ -6,18 +6,25 @@ model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world fro
 machines).
 """
 
-from d3stats.planning.calibration.calibrate import Calibration, calibrate
-from d3stats.planning.describe import RoundsReport, describe_rounds
-from d3stats.planning.escalation import Escalation, join_protocols, plan_escalation
-from d3stats.planning.exact import ExactResult, evaluate
-from d3stats.planning.plan import Plan, plan
-from d3stats.planning.replay import Replay, replay
-from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
-from d3stats.planning.scan import scan
-from d3stats.planning.score_gaps import score_gaps
-from d3stats.planning.scores import ScoreReport, describe_scores
-from d3stats.planning.study import Study, read_study
-from d3stats.planning.sweep import Sweep, run_sweep, sweep
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.planning.calibration.calibrate import Calibration, calibrate
+    from d3stats.planning.describe import RoundsReport, describe_rounds
+    from d3stats.planning.escalation import Escalation, join_protocols, plan_escalation
+    from d3stats.planning.exact import ExactResult, evaluate
+    from d3stats.planning.plan import Plan, plan
+    from d3stats.planning.replay import Replay, replay
+    from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
+    from d3stats.planning.scan import scan
+    from d3stats.planning.score_gaps import score_gaps
+    from d3stats.planning.scores import ScoreReport, describe_scores
+    from d3stats.planning.study import Study, read_study
+    from d3stats.planning.sweep import Sweep, run_sweep, sweep
 
 __all__ = [
     "Calibration",
@@ -46,3 +53,5 @@ __all__ = [
     "score_gaps",
     "sweep",
 ]
+
+lazy(__name__)

@@ -6,59 +6,64 @@ as a function of these sums.
 
 from __future__ import annotations
 
-from d3stats.resampling.bootstrap import (
-    Bootstrap,
-    BootstrapLimits,
-    Ends,
-    LimitsKind,
-    bca_ends,
-    bootstrap,
-    bootstrap_limits,
-    percentile_ends,
-)
-from d3stats.resampling.cluster_t import (
-    ClusterT,
-    Hotelling,
-    cluster_estimate,
-    cluster_t,
-    hotelling,
-    student_limits,
-)
-from d3stats.resampling.clusters import (
-    FEW_CLUSTERS,
-    FEW_FOR_PERCENTILES,
-    ONE_CLUSTER,
-    Ratios,
-    Statistic,
-    anova_sums,
-    cluster_codes,
-    cluster_totals,
-    intraclass,
-    jackknife,
-    mean_squares,
-    ratios,
-    resampled_counts,
-    resampled_totals,
-    swapped_totals,
-)
-from d3stats.resampling.contrasts import contrast_of_means, contrast_of_shares
-from d3stats.resampling.degrees import (
-    LEAST_EFFECTIVE,
-    degrees_of_freedom,
-    effective_clusters,
-    item_error,
-    left_out_error,
-    too_unequal,
-)
-from d3stats.resampling.proportions import (
-    ShareLimits,
-    clustered_share,
-    exact_coverage,
-    proportion_interval,
-    share,
-    share_limits,
-)
-from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.resampling.bootstrap import (
+        Bootstrap,
+        BootstrapLimits,
+        Ends,
+        LimitsKind,
+        bca_ends,
+        bootstrap,
+        bootstrap_limits,
+        percentile_ends,
+    )
+    from d3stats.resampling.cluster_t import (
+        ClusterT,
+        Hotelling,
+        cluster_estimate,
+        cluster_t,
+        hotelling,
+        student_limits,
+    )
+    from d3stats.resampling.clusters import (
+        FEW_CLUSTERS,
+        FEW_FOR_PERCENTILES,
+        ONE_CLUSTER,
+        Ratios,
+        Statistic,
+        anova_sums,
+        cluster_codes,
+        cluster_totals,
+        intraclass,
+        jackknife,
+        mean_squares,
+        ratios,
+        resampled_counts,
+        resampled_totals,
+        swapped_totals,
+    )
+    from d3stats.resampling.contrasts import contrast_of_means, contrast_of_shares
+    from d3stats.resampling.degrees import (
+        LEAST_EFFECTIVE,
+        degrees_of_freedom,
+        effective_clusters,
+        item_error,
+        left_out_error,
+        too_unequal,
+    )
+    from d3stats.resampling.proportions import (
+        ShareLimits,
+        clustered_share,
+        exact_coverage,
+        proportion_interval,
+        share,
+        share_limits,
+    )
+    from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 
 __all__ = [
     "FEW_CLUSTERS",
@@ -107,3 +112,5 @@ __all__ = [
     "swapped_totals",
     "too_unequal",
 ]
+
+lazy(__name__)

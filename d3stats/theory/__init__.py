@@ -5,24 +5,29 @@ examples, and `verify` does so for all. Hypothesis makes the instances that clai
 they are asked for.
 """
 
-# The folder `claims` is imported first, so that the name means the function below.
-import d3stats.theory.claims  # noqa: F401
-from d3stats.theory.check import (
-    Audit,
-    Broken,
-    NotRefuted,
-    Recorded,
-    Refutation,
-    Survival,
-    Unsound,
-    Verdict,
-    find_counterexample,
-    recorded,
-    survive,
-    verify,
-)
-from d3stats.theory.claim import Assumption, Claim, Source, claim, claims
-from d3stats.theory.show import Contents, Page, contents, page
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.theory.check import (
+        Audit,
+        Broken,
+        NotRefuted,
+        Recorded,
+        Refutation,
+        Survival,
+        Unsound,
+        Verdict,
+        find_counterexample,
+        recorded,
+        survive,
+        verify,
+    )
+    from d3stats.theory.claim import Assumption, Claim, Source, claim, claims
+    from d3stats.theory.show import Contents, Page, contents, page
 
 __all__ = [
     "Assumption",
@@ -47,3 +52,5 @@ __all__ = [
     "survive",
     "verify",
 ]
+
+lazy(__name__)

@@ -6,32 +6,39 @@ n_rounds)`` gives the exact law of the count where the count is Markov, and ``sy
 that law for the protocols.
 """
 
-from d3stats.models.beliefs.latent import belief_after
-from d3stats.worlds.assembly import Assembly
-from d3stats.worlds.base import PanelWorld, World, from_table
-from d3stats.worlds.conformity import Conformity, conformity_process, sample_conformity
-from d3stats.worlds.court_jury import JuryLaw, jury_law
-from d3stats.worlds.courtroom import (
-    Category,
-    Courtroom,
-    JurorPersona,
-    courtroom_items,
-    courtroom_tokens,
-    sample_courtroom,
-)
-from d3stats.worlds.draw import BLOCK, count_process, simulate
-from d3stats.worlds.latent_concept import LatentConcept, latent_concept_process, sample_latent_concept
-from d3stats.worlds.mixture_panel import (
-    MixturePanel,
-    mixture_panel_process,
-    mixtures_by_round,
-    sample_mixture_panel,
-)
-from d3stats.worlds.referees import Referees, sample_referees
-from d3stats.worlds.responses import Responses, human_scores
-from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
-from d3stats.worlds.tokens import Lengths, PriceTable, round_tokens, sample_tokens
-from d3stats.worlds.voter import DirichletCompound, Voter, sample_dirichlet, sample_voter, voter_process
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.models.beliefs.latent import belief_after
+    from d3stats.worlds.assembly import Assembly
+    from d3stats.worlds.base import PanelWorld, World, from_table
+    from d3stats.worlds.conformity import Conformity, conformity_process, sample_conformity
+    from d3stats.worlds.court_jury import JuryLaw, jury_law
+    from d3stats.worlds.courtroom import (
+        Category,
+        Courtroom,
+        JurorPersona,
+        courtroom_items,
+        courtroom_tokens,
+        sample_courtroom,
+    )
+    from d3stats.worlds.draw import BLOCK, count_process, simulate
+    from d3stats.worlds.latent_concept import LatentConcept, latent_concept_process, sample_latent_concept
+    from d3stats.worlds.mixture_panel import (
+        MixturePanel,
+        mixture_panel_process,
+        mixtures_by_round,
+        sample_mixture_panel,
+    )
+    from d3stats.worlds.referees import Referees, sample_referees
+    from d3stats.worlds.responses import Responses, human_scores
+    from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
+    from d3stats.worlds.tokens import Lengths, PriceTable, round_tokens, sample_tokens
+    from d3stats.worlds.voter import DirichletCompound, Voter, sample_dirichlet, sample_voter, voter_process
 
 __all__ = [
     "BLOCK",
@@ -77,3 +84,5 @@ __all__ = [
     "synthetic_items",
     "voter_process",
 ]
+
+lazy(__name__)

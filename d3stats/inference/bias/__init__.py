@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from d3stats.inference.bias.audit import Audit, Audits, audits_frame, each_judge
-from d3stats.inference.bias.length import LengthBias, length_bias
-from d3stats.inference.bias.persona import (
-    Heterogeneity,
-    PersonaEffect,
-    SubsetAccuracy,
-    persona_effect,
-    subset_accuracy,
-)
-from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
-from d3stats.inference.bias.self_preference import SelfPreference, self_preference
-from d3stats.inputs.verdicts import Judgments
-from d3stats.sources.verdicts import as_judgments
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.inference.bias.audit import Audit, Audits, audits_frame, each_judge
+    from d3stats.inference.bias.length import LengthBias, length_bias
+    from d3stats.inference.bias.persona import (
+        Heterogeneity,
+        PersonaEffect,
+        SubsetAccuracy,
+        persona_effect,
+        subset_accuracy,
+    )
+    from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
+    from d3stats.inference.bias.self_preference import SelfPreference, self_preference
+    from d3stats.inputs.verdicts import Judgments
+    from d3stats.sources.verdicts import as_judgments
 
 __all__ = [
     "Audit",
@@ -37,3 +42,5 @@ __all__ = [
     "self_preference",
     "subset_accuracy",
 ]
+
+lazy(__name__)

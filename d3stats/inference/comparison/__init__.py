@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from d3stats.inference.comparison.compare import Comparison, Weights, compare
-from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
-from d3stats.inference.comparison.mcnemar import McNemar, Method, discordant_pairs, mcnemar
-from d3stats.inference.comparison.multiplicity import Family, adjust
-from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
-from d3stats.inference.comparison.power import (
-    Design,
-    PilotPlan,
-    PowerPlan,
-    mcnemar_power,
-    minimum_detectable_effect,
-    plan_comparison,
-    power,
-    sample_size,
-)
-from d3stats.inference.comparison.strata import EqualityTest, Strata, by_stratum, strata_tables, stratify
-from d3stats.inputs.items import ItemMismatch
-from d3stats.inputs.labels import Labels
-from d3stats.inputs.runs import PairedRuns, Run, pair
-from d3stats.sources.runs import as_run, as_runs
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.inference.comparison.compare import Comparison, Weights, compare
+    from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
+    from d3stats.inference.comparison.mcnemar import McNemar, Method, discordant_pairs, mcnemar
+    from d3stats.inference.comparison.multiplicity import Family, adjust
+    from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
+    from d3stats.inference.comparison.power import (
+        Design,
+        PilotPlan,
+        PowerPlan,
+        mcnemar_power,
+        minimum_detectable_effect,
+        plan_comparison,
+        power,
+        sample_size,
+    )
+    from d3stats.inference.comparison.strata import EqualityTest, Strata, by_stratum, strata_tables, stratify
+    from d3stats.inputs.items import ItemMismatch
+    from d3stats.inputs.labels import Labels
+    from d3stats.inputs.runs import PairedRuns, Run, pair
+    from d3stats.sources.runs import as_run, as_runs
 
 __all__ = [
     "Comparison",
@@ -61,3 +66,5 @@ __all__ = [
     "strata_tables",
     "stratify",
 ]
+
+lazy(__name__)

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from d3stats.inference.judges.agreement import (
-    MEASURES,
-    AgreementByLog,
-    AgreementTable,
-    agreement,
-    agreement_by_log,
-)
-from d3stats.inference.judges.coefficients import (
-    cohen_kappa,
-    fleiss_cohen_everitt,
-    fleiss_kappa,
-    gwet_ac,
-    krippendorff_alpha,
-    percent_agreement,
-)
-from d3stats.inference.judges.correction import CorrectedShares, correct_counts, correct_rate, correct_shares
-from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
-from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
-from d3stats.inference.judges.jury import JuryCurve, jury_curve
-from d3stats.inference.judges.prediction_powered import (
-    PredictionPowered,
-    prediction_powered_difference,
-    prediction_powered_mean,
-)
-from d3stats.inputs.ratings import Ratings
-from d3stats.sources.ratings import as_ratings
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.inference.judges.agreement import (
+        MEASURES,
+        AgreementByLog,
+        AgreementTable,
+        agreement,
+        agreement_by_log,
+    )
+    from d3stats.inference.judges.coefficients import (
+        cohen_kappa,
+        fleiss_cohen_everitt,
+        fleiss_kappa,
+        gwet_ac,
+        krippendorff_alpha,
+        percent_agreement,
+    )
+    from d3stats.inference.judges.correction import (
+        CorrectedShares,
+        correct_counts,
+        correct_rate,
+        correct_shares,
+    )
+    from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+    from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
+    from d3stats.inference.judges.jury import JuryCurve, jury_curve
+    from d3stats.inference.judges.prediction_powered import (
+        PredictionPowered,
+        prediction_powered_difference,
+        prediction_powered_mean,
+    )
+    from d3stats.inputs.ratings import Ratings
+    from d3stats.sources.ratings import as_ratings
 
 __all__ = [
     "MEASURES",
@@ -59,3 +69,5 @@ __all__ = [
     "prediction_powered_mean",
     "spearman",
 ]
+
+lazy(__name__)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from d3stats._words import counted
 from d3stats.result import Result
@@ -139,6 +138,8 @@ def borda_count(
         raise ValueError(
             f"judgments must have the columns {', '.join(columns)}; got none named {', '.join(absent)}"
         )
+    from scipy.stats import rankdata
+
     table = judgments[columns].set_axis([*COLUMNS, "value"], axis=1)
     table["value"] = numbers_of(value, table["value"])
     twice = table[table.duplicated(list(COLUMNS))]
@@ -161,7 +162,7 @@ def borda_count(
             winners.append({"item": name, "judges": 0} | dict.fromkeys(_methods(value)))
             continue
         good = whole.to_numpy() if value == "score" else -whole.to_numpy()
-        points = stats.rankdata(good, axis=1) - 1
+        points = rankdata(good, axis=1) - 1
         best = good == good.max(axis=1, keepdims=True)
         firsts = best / best.sum(axis=1, keepdims=True)
         tied += int(sum(len(np.unique(each)) < len(each) for each in good))

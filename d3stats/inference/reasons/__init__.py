@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from d3stats.inference.reasons.dissent import REASONS
-from d3stats.inference.reasons.evidence import ARGUMENT
-from d3stats.inference.reasons.rationales import (
-    RationaleComparison,
-    Rationales,
-    compare_rationales,
-    rationale_strata,
-    rationales,
-)
-from d3stats.sources.texts import rationale_texts
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.inference.reasons.dissent import REASONS
+    from d3stats.inference.reasons.evidence import ARGUMENT
+    from d3stats.inference.reasons.rationales import (
+        RationaleComparison,
+        Rationales,
+        compare_rationales,
+        rationale_strata,
+        rationales,
+    )
+    from d3stats.sources.texts import rationale_texts
 
 __all__ = [
     "ARGUMENT",
@@ -23,3 +28,5 @@ __all__ = [
     "rationale_texts",
     "rationales",
 ]
+
+lazy(__name__)

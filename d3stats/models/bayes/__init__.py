@@ -10,8 +10,9 @@ with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded when they are asked for, 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, accuracy_model, fit_accuracy
@@ -42,23 +43,4 @@ __all__ = [
     "rounds_model",
 ]
 
-_HOME = {
-    "accuracy": ("AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"),
-    "discordance": ("Discordance",),
-    "mixture": ("MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"),
-    "paired": ("PairedFit", "fit_paired", "paired_model"),
-    "result": ("BayesFit", "BayesSettings", "Sampling"),
-    "rounds": ("RoundsPosterior", "fit_rounds", "rounds_model"),
-}
-"""Which module has which names: the samplers' side is an extra, and most of what runs here never asks for it."""
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOME.items():
-        if name in names:
-            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+lazy(__name__)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from d3stats.models.beliefs.condorcet import condorcet, count_pmf, majority_accuracy
-from d3stats.models.beliefs.latent import Amplification, amplifies, belief_after, belief_from_counts
-from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.models.beliefs.condorcet import condorcet, count_pmf, majority_accuracy
+    from d3stats.models.beliefs.latent import Amplification, amplifies, belief_after, belief_from_counts
+    from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
 
 __all__ = [
     "Amplification",
@@ -17,3 +22,5 @@ __all__ = [
     "majority_accuracy",
     "martingale_test",
 ]
+
+lazy(__name__)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from d3stats.models.chains.optimum import OptimalPolicy, cheapest, frontier, solve
-from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
-from d3stats.models.chains.process import (
-    PLURALITY,
-    Controller,
-    CountProcess,
-    Layer,
-    Verdict,
-    agreement_loss,
-    error_loss,
-    walk,
-)
-from d3stats.models.chains.votes import VoteOptimum, optimal_votes, optimal_votes_beta
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.models.chains.optimum import OptimalPolicy, cheapest, frontier, solve
+    from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
+    from d3stats.models.chains.process import (
+        PLURALITY,
+        Controller,
+        CountProcess,
+        Layer,
+        Verdict,
+        agreement_loss,
+        error_loss,
+        walk,
+    )
+    from d3stats.models.chains.votes import VoteOptimum, optimal_votes, optimal_votes_beta
 
 __all__ = [
     "PLURALITY",
@@ -37,3 +42,5 @@ __all__ = [
     "solve",
     "walk",
 ]
+
+lazy(__name__)

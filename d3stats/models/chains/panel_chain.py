@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
+from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.models.chains.process import CountProcess
@@ -234,6 +234,8 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     >>> fit.converged, bool(fit.params["own_vote"] > 0.5)
     (True, True)
     """
+    from scipy.optimize import minimize
+
     array = np.asarray(votes)
     if array.ndim != 3:
         raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
@@ -252,7 +254,7 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         "bounds": list(zip(LOWER, UPPER, strict=True)),
     }
     climb["options"] = {"maxiter": 500}
-    climbs = [optimize.minimize(minus_log_posterior, start, args=(data,), **climb) for start in _STARTS]
+    climbs = [minimize(minus_log_posterior, start, args=(data,), **climb) for start in _STARTS]
     best = min(climbs, key=lambda found: found.fun)
     theta: Floats = best.x
     codes = np.unique(question[heard], return_inverse=True)[1]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from d3stats.models.gaps.beta import BetaGap, contraction_table, gap_posterior
-from d3stats.models.gaps.signed import SignedGap, StudentT, signed_gap_posterior
-from d3stats.models.gaps.wins import WinPosterior, score_wins, vote_wins, win_posterior
+from typing import TYPE_CHECKING
+
+from d3stats._lazy import lazy
+
+if TYPE_CHECKING:
+    from d3stats.models.gaps.beta import BetaGap, contraction_table, gap_posterior
+    from d3stats.models.gaps.signed import SignedGap, StudentT, signed_gap_posterior
+    from d3stats.models.gaps.wins import WinPosterior, score_wins, vote_wins, win_posterior
 
 __all__ = [
     "BetaGap",
@@ -18,3 +23,5 @@ __all__ = [
     "vote_wins",
     "win_posterior",
 ]
+
+lazy(__name__)
