@@ -156,7 +156,7 @@ def compare(
         save_figure(found.plot, figure)
     gate = None if found.margin is None else found.gate()
     if as_json:
-        print_json(found.to_dict() | ({} if gate is None else {"gate": gate.to_dict()}))
+        print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata))

@@ -101,7 +101,7 @@ def fit(
     if as_json:
         print_json(report.to_dict() | {"left_out": left_out})
     elif as_latex:
-        print_latex(tables_of(report, everything=everything))
+        print_latex(tables_of(report))
     else:
         print_result(report, everything=everything, notes=omitted)
 

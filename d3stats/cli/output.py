@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -202,10 +203,9 @@ def print_some_notes(notes: Sequence[str], *, everything: bool, further: int = 0
         print_text(f"{' and '.join(left)}: --all", "- ", "  ")
 
 
-def tables_of(found: Result, *, everything: bool = False) -> list[Table]:
-    """Return the tables of a result that answer the question, or all that people read."""
-    drawn = list(found._shown().items())
-    return [table_of(title, frame) for title, frame in (drawn if everything else drawn[: found._n_main])]
+def tables_of(found: Result) -> list[Table]:
+    """Return every table that people read of a result, as LaTeX has them."""
+    return list(itertools.starmap(table_of, found._shown().items()))
 
 
 def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:

@@ -127,7 +127,7 @@ def plan(
         more = {"left_out": left_out, "prices": None if paid is None else paid.note}
         print_json(made.to_dict() | more)
     elif as_latex:
-        print_latex(tables_of(made, everything=everything))
+        print_latex(tables_of(made))
     else:
         print_result(made, everything=everything, notes=notes)
 

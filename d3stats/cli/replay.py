@@ -117,7 +117,7 @@ def replay(
         return
     further = [*([_paired_table(result)] if paired else []), *strata_of(result.strata)]
     if as_latex:
-        print_latex([*tables_of(result, everything=everything), *further])
+        print_latex([*tables_of(result), *further])
         return
     notes = [*([decided] if decided else []), *strata_notes(result.strata)]
     notes += [f"left out: {line}" for line in passed_over]

@@ -407,7 +407,12 @@ def _checked_margin(claim: Claim, instance: Any, *, corrected: bool, checked: bo
     for assumption in claim.assumptions + (claim.missing if corrected else ()):
         if checked and not assumption.holds(instance):
             raise Unsound(f"instances of {claim.name} must satisfy {assumption.words!r}; got {instance}")
-    margin = float(claim.margin(instance))
+    try:
+        margin = float(claim.margin(instance))
+    except Exception as error:  # what a user's claim computes may fail in any way
+        raise Unsound(
+            f"margin of {claim.name} must be a number; got {type(error).__name__}: {error}, on {instance}"
+        ) from error
     if math.isnan(margin):
         raise Unsound(f"margin of {claim.name} must be a number; got nan on {instance}")
     return margin

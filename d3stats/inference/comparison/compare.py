@@ -247,6 +247,7 @@ class Comparison(Result):
         if self.margin is not None:
             margins["noninferior"] = self.noninferior(self.margin).to_dict()
             margins["equivalent"] = self.equivalent(self.margin).to_dict()
+            margins["gate"] = self.gate().to_dict()
         pairs = zip(self.differences, self.adjusted, strict=True)
         counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {

@@ -51,6 +51,10 @@ _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
 
 
+_ALPHA = "Krippendorff's alpha"
+"""The coefficient that answers first, where it was asked for: it takes missing votes, any weights, any panel."""
+
+
 def _limited(e: Estimate) -> str:
     return f"{e.value:z.2f}" + ("" if e.low is None else f" [{e.low:z.2f}, {e.high:z.2f}]")
 
@@ -127,7 +131,7 @@ class AgreementTable(EstimatesResult):
         return self._answer()[0]
 
     def _answer(self) -> Sequence[str]:
-        first = next((c for c in self.coefficients if c.measure == ALPHA), self.coefficients[0])
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
         e = first.estimate
         who = f"The {len(self.raters)} agents" if len(self.raters) > 2 else " and ".join(self.raters)
         number = f"{e.name} {_limited(e)}"
@@ -144,7 +148,7 @@ class AgreementTable(EstimatesResult):
         return lines
 
     def _gated(self) -> Sequence[Estimate]:
-        first = next((c for c in self.coefficients if c.measure == ALPHA), self.coefficients[0])
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
         return [first.estimate]
 
     def _title(self) -> str:
