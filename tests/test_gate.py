@@ -83,6 +83,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 )
                 rows.append((item, order, vote))
         pd.DataFrame(rows, columns=["item", "order", "vote"]).to_csv(folder / f"{name}.csv", index=False)
+    rows = [
+        (f"d{d}", f"q{d}", r, f"a{k}", "AB"[(d + k) % 2], "C")
+        for d in range(6)
+        for r in (1, 2)
+        for k in range(3)
+    ]
+    turns = pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label"])
+    turns.to_csv(folder / "debates.csv", index=False)  # no vote is a label
     noisy = {f"r{k}": np.where(rng.random(200) < 0.1, rng.choice(["A", "B"], 200), truth) for k in range(3)}
     pd.DataFrame({"item": range(200), **noisy}).to_csv(folder / "ratings.csv", index=False)
     return folder
@@ -100,6 +108,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("bias fair.csv --at-most 0.2", 0),
         ("bias biased.csv --at-most 0.1", 4),
         ("bias biased.csv --at-most 0.3", 5),
+        ("report old.csv", 1),
+        ("report debates.csv --gate --n-boot 20 --overwrite", 4),
         ("compare old.csv nothing.csv --margin 0.05", 1),
         ("compare old.csv new.csv --margin much", 2),
     ],

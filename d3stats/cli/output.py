@@ -191,7 +191,7 @@ def print_some_notes(notes: Sequence[str], *, everything: bool, further: int = 0
     kept: list[str] = []
     lines = 0
     for note in notes:
-        lines += len(folded(note, prose_columns(), "- ", "  "))
+        lines += len(folded(note, 80, "- ", "  "))  # the same notes on every terminal
         if kept and lines > LINES_OF_NOTES and not everything:
             break
         kept.append(note)

@@ -16,7 +16,7 @@ from d3stats.report.page import to_page
 from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
 from d3stats.report.source import read_sources, with_dollars
-from d3stats.result import Result
+from d3stats.result import Gate, Result
 from d3stats.sources import LogSource, Reading
 from d3stats.trajectories import Missing
 
@@ -39,6 +39,8 @@ class Analysis(Result):
     command : str
         How to make the same page again.
     seed : int
+    left_out : int
+        Defective records that were left out.
     notes : tuple of str
         Sections that are missing, with the reason.
 
@@ -55,6 +57,7 @@ class Analysis(Result):
     logs: tuple[str, ...]
     command: str
     seed: int
+    left_out: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the sections, not stored
@@ -83,6 +86,25 @@ class Analysis(Result):
         """What was read, and how many warnings stand before the numbers."""
         warned = counted(len(self.warnings), "warning")
         return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
+
+    def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
+        """Say whether every record was read and no warning stands on the page.
+
+        Parameters
+        ----------
+        at_least, at_most : float, optional
+            Refused: a page has no single estimate.
+
+        Returns
+        -------
+        Gate
+            Shown, or refuted with the number of warnings and of records that were left out.
+        """
+        if at_least is not None or at_most is not None:
+            raise ValueError("a gate of a page must come without limits; got one: ask a single result")
+        left = self.left_out
+        found = f"{counted(len(self.warnings), 'warning')}, {counted(left, 'record')} left out"
+        return Gate("every record was read, and nothing warns", not self.warnings and not left, found)
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return every table by its name: in short, read, rounds, counts, ks, rules, agreement and so on.
@@ -220,4 +242,5 @@ def analyse(
         )
     given = ", ".join(repr(s.given) if s.path is not None else f"<{s.given}>" for s in sources)
     called = f"d3stats.analyse({given}, rng={seed})" if command is None else command
-    return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed)
+    gone = sum(cause.left_out for s in sources if s.doctor is not None for cause in s.doctor.causes)
+    return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed, gone)

@@ -137,10 +137,11 @@ def agreement_table(found: AgreementTable) -> Table:
     """Return the panel's coefficients and those of every pair, each with its interval."""
     from d3stats._words import counted
 
-    kinds = list(dict.fromkeys(e.kind for e in found.estimates if e.low is not None))
+    kinds = [e.kind for e in found.estimates if e.low is not None]
+    usual = kinds[0] if kinds else ""
     rows = [
         (
-            one.estimate.name,
+            one.estimate.name if one.estimate.kind in (usual, "none") else _with_kind(one.estimate),
             _plain(one.estimate)
             if one.estimate.low is not None
             else f"{one.estimate.value:z.3f}, no interval",
@@ -150,13 +151,15 @@ def agreement_table(found: AgreementTable) -> Table:
         )
         for one in found.coefficients
     ]
-    level = (
-        f"{100 * found.estimates[0].level:.6g} % intervals: {' or '.join(kinds)}" if kinds else "no intervals"
-    )
+    level = f"{100 * found.estimates[0].level:.6g} % {usual}" if kinds else "no intervals"
     size = (
         f"{sized(found)}, {counted(len(found.raters), 'agent')}, {counted(found.n_missing, 'vote')} missing"
     )
     return f"{size}; {level}", ("", "estimate", "agreement", "by chance", "items"), rows
+
+
+def _with_kind(e: Estimate) -> str:
+    return f"{e.name} ({e.kind.removeprefix('cluster ')})"
 
 
 def comparison_tables(found: Comparison) -> list[Table]:

@@ -140,7 +140,7 @@ class AgreementTable(EstimatesResult):
         elif e.low is None or e.low <= 0 <= (e.high or 0):
             lines = [f"{who}: no agreement beyond chance is shown, {number}."]
         else:
-            lines = [f"{who} agree {'more' if e.value > 0 else 'less'} often than by chance: {number}."]
+            lines = [f"{who} agree {'beyond' if e.value > 0 else 'less than by'} chance: {number}."]
         if len(self.pairs) > 1:
             low, high = (pick(self.pairs, key=lambda pair: pair.estimate.value) for pick in (min, max))
             ends = " to ".join(f"{c.estimate.value:z.2f} ({', '.join(c.raters)})" for c in (low, high))
