@@ -43,8 +43,8 @@ class Gate:
     Not decided: alpha is at least 0.8 (0.820 [0.760, 0.880])
     >>> gate.code, Gate.of([alpha], at_least=0.7).code, Gate.of([alpha], at_most=0.7).code
     (5, 0, 4)
-    >>> bool(Gate.of([alpha], at_least=0.7))
-    True
+    >>> bool(Gate.of([alpha], at_least=0.7)), gate.to_dict()["outcome"]
+    (True, 'not decided')
     """
 
     claim: str
@@ -263,6 +263,13 @@ class Result:
         ------
         ValueError
             If not one of both is given, or the result has no estimate with an interval.
+
+        Examples
+        --------
+        >>> from d3stats import agreement
+        >>> votes = pd.DataFrame({"x": list("AABBCCAB") * 5, "y": list("AABCCCAB") * 5, "z": list("AABBCCAA") * 5})
+        >>> agreement(votes).gate(at_least=0.5).outcome
+        'shown'
         """
         return Gate.of(self._gated(), at_least=at_least, at_most=at_most)
 

@@ -58,8 +58,8 @@ class RoundsReport(Result):
     >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
-    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes)
-    (True, 0)
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes), len(report.notes_of(2))
+    (True, 0, 1)
     """
 
     trajectories: Trajectories

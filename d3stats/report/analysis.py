@@ -201,7 +201,7 @@ def analyse(
     --------
     >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
     >>> found.to_frame("rules")[["rule", "rounds"]].values.tolist()
-    [['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['unanimity', 1.5], ['full', 2.0]]
+    [['unanimity', 1.5], ['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['full', 2.0]]
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """

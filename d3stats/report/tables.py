@@ -155,7 +155,7 @@ def agreement_table(found: AgreementTable) -> Table:
     size = (
         f"{sized(found)}, {counted(len(found.raters), 'agent')}, {counted(found.n_missing, 'vote')} missing"
     )
-    return f"{size}; {level}", ("", "estimate", "agreement", "by chance", "items"), rows
+    return f"{size}; {level}", ("", "estimate", "agreement", "chance", "items"), rows
 
 
 def _with_kind(e: Estimate) -> str:

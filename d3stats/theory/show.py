@@ -228,7 +228,7 @@ def page(claim: str | Claim) -> Page:
     Examples
     --------
     >>> page("sign-agreement").to_text(80).splitlines()[0]
-    'sign-agreement: Accuracy and length of the sign-agreement stop'
+    'sign-agreement: Accuracy and length of the sign-agreement stop: holds.'
     """
     claim = as_claim(claim)
     replaces = tuple(other.name for other in claims().values() if claim.name in other.correction)

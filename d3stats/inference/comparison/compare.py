@@ -148,7 +148,7 @@ class Comparison(Result):
             return self.only.headline
         pairs = zip(self.differences, self.adjusted, strict=True)
         shown = [d for d, p in pairs if p is not None and p < 1 - d.difference.level]
-        listed = "; ".join(f"{d.name} {d.in_units()}" for d in shown)
+        listed = "; ".join(f"{d.name} {d._in_units()}" for d in shown)
         what = f"{len(shown)} of {counted(len(self), 'difference')} {verb(len(shown), 'is', 'are')} shown"
         return f"{what} (p adjusted, {self.family}){f': {listed}' if shown else ''}."
 
@@ -159,7 +159,7 @@ class Comparison(Result):
 
     def _margin_gates(self, margin: float) -> list[Gate]:
         tests = zip(self.differences, self.noninferior(margin), strict=True)
-        return [test.outcome(d.first.name, d.second.name) for d, test in tests]
+        return [test._outcome(d.first.name, d.second.name) for d, test in tests]
 
     def gate(
         self, *, margin: float | None = None, at_least: float | None = None, at_most: float | None = None

@@ -112,7 +112,7 @@ class MarginTest(Result):
         notes = (f"  note: {note}" for note in self.notes)
         return "\n".join([f"{self.difference}\n{self.conclusion}{p}", *notes])
 
-    def outcome(self, first: str, second: str) -> Gate:
+    def _outcome(self, first: str, second: str) -> Gate:
         """Return the claim of non-inferiority with what the interval says of it."""
         low, high = self.difference.low, self.difference.high
         shown: bool | None = None

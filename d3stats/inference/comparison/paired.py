@@ -204,9 +204,9 @@ class PairedDifference(Result):
         """Whether a difference is shown, and how large it may be."""
         shown = self.p_value is not None and self.p_value < 1 - self.difference.level
         verdict = "A difference is shown" if shown else "No difference shown"
-        return f"{verdict}: {self.name} {self.in_units()}."
+        return f"{verdict}: {self.name} {self._in_units()}."
 
-    def in_units(self) -> str:
+    def _in_units(self) -> str:
         """Return the difference and its limits in points where the values are shares, else as they are."""
         e = self.difference
         ends = self.first.value, self.second.value, *self.data.first, *self.data.second

@@ -437,6 +437,8 @@ class Drift(Result):
     [[2.0, 0.37]]
     >>> drift.functionals()[["round", "functional", "estimate"]].head(2).round(2).values.tolist()
     [[1, 'mean', 0.64], [1, 'spread', 0.24]]
+    >>> print(drift.moves())
+    The counts moved from round 1 to 2 (KS 0.375, noise 0.176).
     """
 
     fit: RoundsFit
