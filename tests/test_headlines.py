@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 
 import d3stats
@@ -53,6 +54,7 @@ def made(kind: type[Result]) -> list[Result]:
             before = dict(space)
             exec(compile(example.source, kind.__name__, "exec"), space)
             values += [value for name, value in space.items() if before.get(name) is not value]
+    plt.close("all")
     return [value for value in values if type(value) is kind]
 
 

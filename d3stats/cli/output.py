@@ -120,11 +120,11 @@ def print_warnings(notes: Sequence[str]) -> None:
 
 
 LINES_OF_NOTES = 5
-"""Lines that notes below the tables take without --all, but for one note; all warnings stand above them."""
+"""Lines that notes below the tables take without --all, but for one note; all warnings are above them."""
 
 
 def print_answer(lines: Sequence[str]) -> None:
-    """Print the sentences that answer the question, the first in bold."""
+    """Print the sentences that answer the question; the first has bold type."""
     for number, line in enumerate(lines):
         print_text(line, rest="  ", bold=number == 0)
 

@@ -104,7 +104,7 @@ def report(
         bool,
         typer.Option(
             "--gate",
-            help="For programs: exit code 0 if every record was read and no warning stands on the page, else 4.",
+            help="For programs: exit code 0 if every record was read and the page has no warning, else 4.",
         ),
     ] = False,
     as_json: Json = False,

@@ -321,7 +321,7 @@ class Escalation(Result):
 
     @property
     def headline(self) -> str:
-        """What to run, and what it lacks."""
+        """The answer, what to run, and what it lacks."""
         return f"{self.advice[0].upper()}{self.advice[1:]}."
 
     def _title(self) -> str:

@@ -655,7 +655,7 @@ class Plan(Result):
 
     @property
     def headline(self) -> str:
-        """Which rule to run, what it saves, and what it may lose."""
+        """The answer, which rule to run, what it saves, and what it may lose."""
         return f"Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
 
     def _answer(self) -> Sequence[str]:

@@ -146,7 +146,7 @@ class Replay(Result):
 
     @property
     def headline(self) -> str:
-        """Which rule saves most among those that lost little here, and what it may lose."""
+        """The answer, which rule saves most among those that lost little here, and what it may lose."""
         best = self.cheapest()
         kept = "accuracy" if self._labelled else "agreement with full depth"
         if best.empty:

@@ -363,7 +363,7 @@ class RiskControlled(Result):
 
     @property
     def headline(self) -> str:
-        """Which rule is certified, or that none is."""
+        """The answer, which rule is certified, or that none is."""
         return f"Run {self.guarantee}" if self.certified else self.guarantee
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:

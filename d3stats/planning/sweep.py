@@ -307,7 +307,7 @@ class Sweep(Result):
 
     @property
     def headline(self) -> str:
-        """Which rule to run in each world, and what it saves and loses there."""
+        """The answer, which rule to run in each world, and what it saves and loses there."""
         rows = self.recommend().to_dict("records")
         if len(rows) == 1:
             row = rows[0]
@@ -328,7 +328,7 @@ class Sweep(Result):
         gained = (
             f"it saves {percent(saved)} of the {unit} of {than}"
             if saved == saved
-            else f"{row['rounds']:.2f} rounds"
+            else f"{row['rounds']:z.2f} rounds"
         )
         if self._assumed:
             return f"{gained}; the pilot has no right answers (labels), so accuracy is unknown"

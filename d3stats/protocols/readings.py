@@ -79,7 +79,7 @@ class Schematic(Result):
 
     @property
     def headline(self) -> str:
-        """Who speaks: turns and rounds."""
+        """The answer, who speaks: turns and rounds."""
         played = f"{self.rounds} of at most {self.max_rounds} rounds" if self.max_rounds > 1 else "one round"
         who = counted(self.turns["agent"].nunique(), "agent")
         return f"{self.protocol}: {counted(len(self.turns), 'turn')} of {who} in {played}."

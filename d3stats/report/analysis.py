@@ -83,12 +83,12 @@ class Analysis(Result):
 
     @property
     def headline(self) -> str:
-        """What was read, and how many warnings stand before the numbers."""
+        """The answer, what was read, and how many warnings stand before the numbers."""
         warned = counted(len(self.warnings), "warning")
         return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
 
     def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
-        """Say whether every record was read and no warning stands on the page.
+        """Say whether every record was read and the page has no warning.
 
         Parameters
         ----------

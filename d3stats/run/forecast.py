@@ -513,7 +513,8 @@ class Forecast(Result):
     Examples
     --------
     >>> look = Outlook(rounds=2, size="typical", calls=4, tokens_in=900, tokens_out=100, dollars=0.01)
-    >>> print(Forecast(debates=1, measured=1, shortest=look, full=look, bound=look).headline)
+    >>> found = Forecast(debates=1, measured=1, shortest=look, full=look, bound=look)
+    >>> print(found.headline)
     1 debate: 1,000 tokens ($0.01) if none stops early, at most 1,000 ($0.01).
     """
 
@@ -526,7 +527,7 @@ class Forecast(Result):
 
     @property
     def headline(self) -> str:
-        """What the debates cost if none stops early, and at most."""
+        """The answer, what the debates cost if none stops early, and at most."""
         most = f"{self.bound.tokens:,}{_paid(self.bound)}"
         return (
             f"{counted(self.debates, 'debate')}: {self.full.tokens:,} tokens{_paid(self.full)} if none stops early, "

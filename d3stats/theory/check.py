@@ -571,7 +571,7 @@ class Audit(Result):
 
     @property
     def headline(self) -> str:
-        """How many claims are as stated."""
+        """The answer, how many claims are as stated."""
         agree = sum(v.agrees for v in self.verdicts)
         return f"{agree} of {counted(len(self.verdicts), 'claim')} {verb(agree, 'is', 'are')} as stated."
 

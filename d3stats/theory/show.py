@@ -112,7 +112,7 @@ class Page(Result):
 
     @property
     def headline(self) -> str:
-        """What is claimed, and whether it holds."""
+        """The answer, what is claimed, and whether it holds."""
         return f"{self.claim.name}: {self.claim.title}: {_VERDICTS[self.claim.status]}."
 
     def summary(self) -> str:
@@ -274,7 +274,7 @@ class Contents(Result):
 
     @property
     def headline(self) -> str:
-        """How many claims hold."""
+        """The answer, how many claims hold."""
         n = Counter(row[2] for row in self.rows)
         return (
             f"{len(self.rows)} claims: {n['holds']} hold, {n['holds under']} hold under a further condition, "

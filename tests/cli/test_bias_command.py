@@ -51,7 +51,7 @@ def test_every_audit_prints_its_effect_first_and_names_each_judge(table: str, au
     code, text = run(table, "--audit", audit)
     assert code == 0, text
     lines = text.splitlines()
-    assert lines[0].startswith(("Of 2 judges the clearest effect is that of", "J: ", "2 personas: "))
+    assert lines[0].startswith(("The clearest effect of 2 judges is that of", "J: ", "2 personas: "))
     assert first in " ".join(lines[:3])
     rows = [line for line in lines if line.startswith(f" {first}")]
     assert "[" in rows[0]

@@ -240,7 +240,7 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         first = min(audits, key=lambda one: 1.0 if one.p_value is None else one.p_value)
         if len(audits) == 1:
             return first.headline
-        return f"Of {counted(len(audits), 'judge')} the clearest effect is that of {first.headline} (not adjusted)"
+        return f"The clearest effect of {counted(len(audits), 'judge')} is that of {first.headline} (not adjusted)"
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per judge and estimate, and per judge, estimate and stratum."""

@@ -143,7 +143,7 @@ class Comparison(Result):
 
     @property
     def headline(self) -> str:
-        """Whether a difference is shown, and how large it may be; of several pairs, those that are shown."""
+        """The answer, whether a difference is shown and how large it may be; or, of several pairs, which are shown."""
         if len(self) == 1:
             return self.only.headline
         pairs = zip(self.differences, self.adjusted, strict=True)

@@ -103,7 +103,7 @@ class MarginTest(Result):
 
     @property
     def headline(self) -> str:
-        """What the data show, with the limit that decides."""
+        """The answer, what the data show, with the limit that decides."""
         return f"{self.conclusion[0].upper()}{self.conclusion[1:]}."
 
     def summary(self) -> str:
@@ -175,7 +175,7 @@ class MarginTests(Result):
 
     @property
     def headline(self) -> str:
-        """Of how many pairs the claim is shown; of one pair, its conclusion."""
+        """The answer, of how many pairs the claim is shown; of one pair, its conclusion."""
         if len(self) == 1:
             return self.results[0].headline
         return f"The claim is shown for {sum(one.holds is True for one in self)} of {len(self)} pairs."

@@ -110,7 +110,7 @@ class McNemar(Result):
     def headline(self) -> str:
         """The share of the differing items that the second run has right, and the test."""
         differ = counted(self.n_discordant, "item")
-        return f"Of {differ} on which the runs differ, the second has {self.c} right; {self._p()}."
+        return f"The second run has {self.c} right of the {differ} on which the runs differ; {self._p()}."
 
     def summary(self) -> str:
         """Return the share with its interval, and the test."""

@@ -201,7 +201,7 @@ class PairedDifference(Result):
 
     @property
     def headline(self) -> str:
-        """Whether a difference is shown, and how large it may be."""
+        """The answer, whether a difference is shown, and how large it may be."""
         shown = self.p_value is not None and self.p_value < 1 - self.difference.level
         verdict = "A difference is shown" if shown else "No difference shown"
         return f"{verdict}: {self.name} {self._in_units()}."

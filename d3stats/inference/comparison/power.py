@@ -821,7 +821,7 @@ class PilotPlan(EstimatesResult):
 
     @property
     def headline(self) -> str:
-        """How many questions are needed, or what the pilot's questions can show."""
+        """The answer, how many questions are needed, or what the pilot's questions can show."""
         return f"{self._lines()[0]}."
 
     def _document(self) -> dict[str, Any]:

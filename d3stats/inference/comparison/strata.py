@@ -188,7 +188,7 @@ class Strata(Result):
 
     @property
     def headline(self) -> str:
-        """Whether the strata differ, and the whole."""
+        """The answer, whether the strata differ, and the whole."""
         return f"{self.quantity}, by {self.column}: {self.equality}; all {_written(self.overall)}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:

@@ -126,7 +126,7 @@ class AgreementTable(EstimatesResult):
 
     @property
     def headline(self) -> str:
-        """Whether the raters agree beyond chance, by Krippendorff's alpha where it was asked for."""
+        """The answer, whether the raters agree beyond chance, by Krippendorff's alpha where it was asked for."""
         return self._answer()[0]
 
     def _answer(self) -> Sequence[str]:

@@ -75,7 +75,7 @@ class BordaCount(Result):
 
     @property
     def headline(self) -> str:
-        """How often the Borda count names the winner that the mean score, or the majority of first places, names."""
+        """The answer, how often the Borda count and the other methods name the same winner."""
         table = self.agreement()
         table = table[table["first"] == "borda"] if len(table) else table
         listed = [

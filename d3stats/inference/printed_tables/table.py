@@ -808,7 +808,7 @@ class TableAudit(Result):
 
     @property
     def headline(self) -> str:
-        """How many findings are inconsistent."""
+        """The answer, how many findings are inconsistent."""
         if not self.findings:
             return "Nothing was checked, because no check has all of its columns."
         wrong, depends, right = (len(self.of(verdict)) for verdict in get_args(Verdict))

@@ -449,7 +449,7 @@ class NeighbourCondition(Result):
 
     @property
     def headline(self) -> str:
-        """How many agents' beliefs are martingales."""
+        """The answer, how many agents' beliefs are martingales."""
         return (
             f"The beliefs of {int(self.holds.sum())} of {counted(self.holds.size, 'agent')} are martingales."
         )
@@ -628,7 +628,7 @@ class VoteOrConsensus(Result):
 
     @property
     def headline(self) -> str:
-        """Which of both is right more often, and by how much."""
+        """The answer, which of both is right more often, and by how much."""
         better = "An immediate majority vote" if self.advantage >= 0 else "A debate to consensus"
         return (
             f"{better} is right more often, by {points(abs(self.advantage), sign=False)}: majority "

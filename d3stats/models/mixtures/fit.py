@@ -210,7 +210,7 @@ class MixtureBatch(Result):
 
     @property
     def headline(self) -> str:
-        """How many fits ended, and the range of their means."""
+        """The answer, how many fits ended, and the range of their means."""
         means = self.distribution.mean
         return (
             f"{int(self.converged.sum())} of {counted(len(self), 'fit')} converged; means from "
@@ -366,7 +366,7 @@ class LikelihoodRatioTest(Result):
 
     @property
     def headline(self) -> str:
-        """Whether the larger model is supported."""
+        """The answer, whether the larger model is supported."""
         more = f"{counted(self.k_alternative, 'kind')} of debates"
         if self.null_family == "binomial":
             more = "debates that differ in their chance of a right vote"

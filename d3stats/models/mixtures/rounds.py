@@ -450,7 +450,7 @@ class Drift(Result):
 
     @property
     def headline(self) -> str:
-        """Between which rounds the counts moved by more than chance."""
+        """The answer, between which rounds the counts moved by more than chance."""
         return self.moves()
 
     def moves(self) -> str:

@@ -256,7 +256,7 @@ class Separation(Result):
 
     @property
     def headline(self) -> str:
-        """Which answer is ranked higher, and how often, at the smallest and the largest k."""
+        """The answer, which answer is ranked higher, and how often, at the smallest and the largest k."""
         _, ahead, right = self._ranked()
         listed = " and ".join(
             f"{percent(float(right[i]))} at k = {self.k[i]}" for i in sorted({0, self.k.size - 1})

@@ -216,7 +216,7 @@ class WeightedScore(Result):
 
     @property
     def headline(self) -> str:
-        """How far the weighted score lies from the mean to the best."""
+        """The answer, how far the weighted score lies from the mean to the best."""
         room = np.ravel(self.best - self.mean)
         gained = np.ravel(self.value - self.mean)
         share = f"{gained.sum() / room.sum():z.1%}" if room.sum() > 0 else "not available:"
@@ -313,7 +313,7 @@ class SelectedScore(Result):
 
     @property
     def headline(self) -> str:
-        """How often the judge's best argument was presented, and what was lost."""
+        """The answer, how often the judge's best argument was presented, and what was lost."""
         lost = np.ravel(self.best - self.score)
         return (
             f"The judge's best argument was presented on {np.mean(self.is_best):z.1%} of {counted(lost.size, 'side')}; "
