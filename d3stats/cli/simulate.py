@@ -133,9 +133,9 @@ def simulate(
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
         what = fit.study(rules, debates=debates, seed=seed)
         notes = [
-            *fit.untold,
             f"the probability holds for the fitted world only; {planned} also includes the pilot's "
             "sampling error",
+            *fit.untold,
         ]
         if log.tokens is not None:
             notes.append(
