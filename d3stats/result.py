@@ -23,7 +23,7 @@ REFUTED, UNDECIDED = 4, 5
 
 @dataclass(frozen=True)
 class Gate:
-    """Whether the data show a claim, for programs that go on only if they do.
+    """Whether the data show a claim, for programs that continue only if they do.
 
     Attributes
     ----------

@@ -124,7 +124,7 @@ LINES_OF_NOTES = 5
 
 
 def print_answer(lines: Sequence[str]) -> None:
-    """Print the sentences that answer the question; the first has bold type."""
+    """Print the sentences that answer the question."""
     for number, line in enumerate(lines):
         print_text(line, rest="  ", bold=number == 0)
 

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Write = Callable[[Mapping[Any, Any]], str]
-"""How a cell is made of a row."""
+"""A function that makes a cell of a row."""
 
 
 def limits_of(row: Mapping[Any, Any], measure: str) -> tuple[float, float, float]:

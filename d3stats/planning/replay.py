@@ -151,7 +151,7 @@ class Replay(Result):
         kept = "accuracy" if self._labelled else "agreement with full depth"
         if best.empty:
             if self._table[_SAVED].isna().all():
-                return "What unanimity would have cost in these debates is unknown; a note has the reason."
+                return "The cost of unanimity in these debates is unknown; a note has the reason."
             return f"No replayed rule saves rounds of unanimity and loses at most 1 point of {kept} here."
         row = best.to_dict("records")[0]
         saved = percent(row["saved"], row["saved_low"], row["saved_high"])

@@ -479,7 +479,7 @@ class Sweep(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the worlds, not stored
-        """What the worlds do not allow: rules that a protocol cannot run, debates of one round or without a decision.
+        """Limits of the worlds: rules that a protocol cannot run, debates of one round or without a decision.
 
         Examples
         --------

@@ -83,7 +83,7 @@ class Analysis(Result):
 
     @property
     def headline(self) -> str:
-        """The answer, what was read, and how many warnings stand before the numbers."""
+        """The answer, what was read, and how many warnings there are."""
         warned = counted(len(self.warnings), "warning")
         return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
 

@@ -142,7 +142,7 @@ def _saved(rules: Part) -> _Known:
         return _Known(KeyFigure(label, "nothing", f"Run unanimity. {reason}"))
     value, low, high = row["saved"], row["saved_low"], row["saved_high"]
     if value != value:
-        words = f"It {row['words']}. What it saves is unknown, because debates ended early."
+        words = f"The rule {row['words']}. Its savings are unknown, because debates ended early."
         return _Known(KeyFigure(f"Run {row['rule']}", "unknown", words))
     limits = "" if low != low else f"; {100 * row['level']:.6g} % interval {_percents(low, high)}"
     words = f"of unanimity's {row['unit']}{limits}. The rule {row['words']} under the model that d3stats plan fits."
