@@ -164,7 +164,7 @@ def test_names_in_brackets_are_shown_as_they_are(runs: list[str], name: str) -> 
 
 
 def test_notes_of_several_pairs_name_them(runs: list[str], tmp_path: Path) -> None:
-    code, text = run(*runs, runs[0])
+    code, text = run(*runs, runs[0], "--all")
     assert code == 0, text
     said = " ".join(text.split())
     assert "a (D) - a (A): the runs gave the same result on every item" in said

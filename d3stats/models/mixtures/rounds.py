@@ -455,17 +455,19 @@ class Drift(Result):
 
     def moves(self) -> str:
         """Return in words between which rounds the counts moved by more than chance, by KS distances."""
-        rows = self.ks(("pmf",)).to_dict("records")
+        rows = [row for row in self.ks(("pmf",)).to_dict("records") if row["ks"] == row["ks"]]
         before = dict(zip(self.fit.rounds[1:], self.fit.rounds, strict=False))
         moved = [row for row in rows if row["ks"] > row["noise"]]
         still = [f"from round {before[row['round']]} to {row['round']}" for row in rows if row not in moved]
+        if len(still) > 1:
+            still = ["between the other rounds" if moved else "between successive rounds"]
         said = [
             f"from round {before[row['round']]} to {row['round']} (KS {row['ks']:z.3f}, noise {row['noise']:z.3f})"
             for row in moved
         ]
         parts = [f"The counts moved {' and '.join(said)}"] if said else []
-        parts += [f"{'no' if said else 'No'} evidence of a move {' and '.join(still)}"] if still else []
-        return f"{'; '.join(parts)}." if parts else "There is one round, so nothing can move."
+        parts += [f"{'no' if said else 'No'} evidence of a move {still[0]}"] if still else []
+        return f"{'; '.join(parts)}." if parts else "No distance between rounds is known."
 
     def _title(self) -> str:
         return (
