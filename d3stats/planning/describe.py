@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted, percent, said_p
