@@ -222,7 +222,7 @@ class ExactResult(Result):
         change = points(float(self.accuracy - self.full_accuracy))
         return (
             f"{short_name(self.rule)}: {float(self.rounds):.4g} rounds, right {float(self.accuracy):z.1%}, {change} "
-            f"against all rounds, with which it agrees in {float(self.agreement):z.1%}."
+            f"against all rounds, same verdict in {float(self.agreement):z.1%}."
         )
 
     @property

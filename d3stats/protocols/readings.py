@@ -84,6 +84,9 @@ class Schematic(Result):
         who = counted(self.turns["agent"].nunique(), "agent")
         return f"{self.protocol}: {counted(len(self.turns), 'turn')} of {who} in {played}."
 
+    def _title(self) -> str:
+        return "order of turns and who reads whom"
+
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         reads = self.readings.groupby("turn")["reads"].agg(lambda turns: ", ".join(map(str, turns))).to_dict()
         shown = self.turns.assign(reads=[reads.get(turn, "") for turn in self.turns["turn"]])
