@@ -42,7 +42,11 @@ from d3stats.cli.output import (
 from d3stats.report.tables import Table, estimate, strata_notes, strata_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from d3stats.log.consistency import Checked
     from d3stats.planning.replay import Replay
+    from d3stats.trajectories import Trajectories
 
 DEFAULT_RULES = ("fixed:1", "fixed:2")
 
@@ -98,7 +102,7 @@ def replay(
         log, passed_over = opened.recorded(), left_out(opened.checked().problems)
         result = replay_rules(
             log.trajectories,
-            list(rules or DEFAULT_RULES),
+            list(rules or default_rules(log.trajectories, opened.checked())),
             missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
             level=level,
             interval=interval,  # type: ignore[arg-type]  # likewise
@@ -127,6 +131,17 @@ def replay(
 def _unlike(first: str | None, notes: Sequence[str]) -> list[str]:
     """Return all notes, each once."""
     return list(dict.fromkeys([*([first] if first else []), *notes]))
+
+
+def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:
+    """Return the rules with which the log's protocols stop where jurors vote at the end alone, else the default."""
+    if not t.pollings or not all(polling.at_end for polling in t.pollings):
+        return DEFAULT_RULES
+    from d3stats.protocols import protocols
+
+    known = protocols()
+    names = [name for name in log.items.coded("protocol").occurring() if name in known]
+    return list(dict.fromkeys(str(known[name]().rule()) for name in names)) or DEFAULT_RULES
 
 
 def _paired_table(result: Replay) -> Table:
