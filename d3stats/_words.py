@@ -243,15 +243,22 @@ def has_next_step(message: str) -> bool:
     return bool(_STEP.search(_QUOTED.sub("", got or message)))
 
 
-def percent(share: float, low: float | None = None, high: float | None = None, *, sign: bool = False) -> str:
-    """Write a share in percent with its limits, with one digit after the point where it is below ten.
+def percent(
+    share: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    sign: bool = False,
+    digits: int | None = None,
+) -> str:
+    """Write a share in percent with its limits, by default with one digit after the point below ten and else none.
 
     Examples
     --------
     >>> percent(0.424, 0.372, 0.468), percent(0.021), percent(0.5, None, None), percent(0.0012, 0.0, 0.02, sign=True)
     ('42 % [37, 47]', '2.1 %', '50 %', '+0.1 % [+0.0, +2.0]')
     """
-    return _in_hundredths(share, low, high, " %", sign, None)
+    return _in_hundredths(share, low, high, " %", sign, digits)
 
 
 def points(change: float, low: float | None = None, high: float | None = None, *, sign: bool = True) -> str:

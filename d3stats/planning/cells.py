@@ -56,12 +56,12 @@ def amount(measure: str, digits: int, *, limits: bool = True) -> Write:
     return write
 
 
-def share_cell(measure: str) -> Write:
+def share_cell(measure: str, digits: int | None = 1) -> Write:
     """Write a share in percent with its limits."""
 
     def write(row: Mapping[Any, Any]) -> str:
         value, low, high = limits_of(row, measure)
-        return "-" if value != value else percent(value, low, high)
+        return "-" if value != value else percent(value, low, high, digits=digits)
 
     return write
 

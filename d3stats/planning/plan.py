@@ -733,7 +733,12 @@ class Plan(Result):
             p = row["p_within"]
             return "-" if p != p else f"{p:z.2f}{'' if row['loss_from'] == 'chain' else ' *'}"
 
-        main = {"rule": rule_cell, **cost, "saved": share_cell("saved"), "change": change_cell("change")}
+        main = {
+            "rule": rule_cell,
+            **cost,
+            "saved": share_cell("saved", None),
+            "change": change_cell("change"),
+        }
         main[f"P(loss<={100 * self.max_loss:g})"] = within
         measures = [("rounds", 2), ("tokens", 0), ("dollars", 4)]
         known = [(m, d) for m, d in measures if self._table[m].notna().any()]

@@ -195,7 +195,7 @@ class Replay(Result):
                 {
                     "rule": rule_cell,
                     "rounds": amount("rounds", 2, limits=False),
-                    "saved": share_cell(_SAVED),
+                    "saved": share_cell(_SAVED, None),
                     "change": change_cell("change"),
                     "flips": lambda row: (
                         "-" if row["flips"] != row["flips"] else f"{100 * row['flips']:z.1f} %"
