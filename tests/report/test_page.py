@@ -283,8 +283,9 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     stops = found.stops()
     at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
     assert f"{at_once:.1%}" in said
-    best = found.cheapest().iloc[0]
-    assert f"Saved by {best['rule']} {best['saved']:.1%}" in said
+    made = d3stats.plan("slm7", limit=False)
+    assert f"Saved by {made.rule} {made.to_frame()['saved'].iloc[0]:.1%}" in said
+    assert f"with probability {made.probability:.2f}" in said
     t = d3stats.as_trajectories("slm7")
     missing = int((t.votes == -1).sum())
     assert f"{missing:,} of {t.votes.size:,} votes" in said
