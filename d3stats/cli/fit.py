@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.options import (
-    Boot,
+    BootOrNone,
     Columns,
     Encoding,
     Everything,
@@ -61,7 +61,7 @@ def fit(
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
-    n_boot: Boot = 500,
+    n_boot: BootOrNone = 500,
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
@@ -97,7 +97,7 @@ def fit(
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
     if figure is not None:
-        save_figure(lambda: report.plot(n_boot=n_boot, rng=seed), figure)
+        save_figure(lambda: report.plot(rng=seed), figure)
     if as_json:
         print_json(report.to_dict() | {"left_out": left_out})
     elif as_latex:
@@ -140,7 +140,10 @@ def _show_round(
         ("Components, ordered by mean", fit.components, ".4g"),
     ):
         cells = zip(frame.index, frame.to_numpy(), strict=True)
-        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
+        rows = [
+            [str(name), *["-" if value != value else f"{value:{digits}}" for value in row]]
+            for name, row in cells
+        ]
         tables.append((title, [str(frame.index.name), *frame.columns], rows))
     if as_latex:
         print_latex(tables[:1])

@@ -19,7 +19,7 @@ from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.note import MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of, worst_first
+from d3stats.note import MISSING_VALUES, Note, worst_first
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.result import Result
@@ -58,8 +58,8 @@ class RoundsReport(Result):
     >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
-    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes), len(report.notes_of(2))
-    (True, 0, 1)
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes[0], len(report.notes_of(2))
+    (True, 'No intervals of the fits and of KS: limits at 95 % need at least 39 bootstrap replicates; there are 20.', 2)
     """
 
     trajectories: Trajectories
@@ -95,8 +95,9 @@ class RoundsReport(Result):
 
     def _title(self) -> str:
         settings = self.fit.fits[0].settings
+        how = "" if self.drift.too_few else f" ({self.drift.kind})"
         return (
-            f"{100 * self.drift.level:.6g} % intervals over questions ({self.drift.kind}); votes right: mean of "
+            f"{100 * self.drift.level:.6g} % intervals over questions{how}; votes right: mean of "
             f"the fitted mixture, K={settings.n_components}; verdicts right: plurality; KS: to the round before, its "
             "noise in brackets."
         )
@@ -120,7 +121,8 @@ class RoundsReport(Result):
         def moved(scale: str) -> Write:
             def write(row: Mapping[Any, Any]) -> str:
                 distance, noise = row[f"ks_{scale}"], row[f"ks_{scale}_noise"]
-                return "-" if distance != distance else f"{distance:z.3f} ({noise:z.3f})"
+                beside = "" if noise != noise else f" ({noise:z.3f})"
+                return "-" if distance != distance else f"{distance:z.3f}{beside}"
 
             return write
 
@@ -181,8 +183,8 @@ class RoundsReport(Result):
             spread_high, prob_majority, ..., scored, accuracy, accuracy_low, accuracy_high, ks_debates,
             ks_pmf, ks_pmf_noise, ks_pmf_low, ks_pmf_high, ks_latent, ..., level``. A row is about the
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
-            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first and
-            where there are none.
+            are to the round before, over the ``ks_debates`` that have votes in both; they are missing in the first and
+            where no debate has votes in both.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
             that a vote is correct. With one vote per debate the spread is unknown and missing, and so are latent
             distances.
@@ -248,7 +250,9 @@ class RoundsReport(Result):
         list of str
         """
         t = self.trajectories
-        notes = [*t.remarks(), *self.fit[round_number].notes]
+        notes = [*t.remarks(), *self.fit[round_number].notes, *self._too_few_draws()]
+        why = self.drift.without_limits[self.fit.rounds.index(round_number)]
+        notes += [f"No intervals, because {why}."] if why else []
         if ended := int((t.depth < round_number).sum()):
             notes.append(
                 f"{ended} of {t.n_debates} debates ended before round {round_number}; the fit describes the others."
@@ -272,11 +276,11 @@ class RoundsReport(Result):
                 + " KS to the round before uses the debates with votes in both rounds."
                 * any(self.drift.pairs)
             )
-        notes += self._apart()
-        notes += absent_note(self.without_turns, t)
+        notes += [*self._apart(), *absent_note(self.without_turns, t)]
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
+        notes += self._too_few_draws()
         bare = {r: why for r, why in zip(self.fit.rounds, self.drift.without_limits, strict=True) if why}
         if bare:
             which = ", ".join(map(str, bare))
@@ -303,6 +307,10 @@ class RoundsReport(Result):
             )
             notes.append(Note(text, kind=MISSING_VALUES, n=gone))
         return (*notes, *self._left_out())
+
+    def _too_few_draws(self) -> list[str]:
+        """Say that fits have no limits because there are too few replicates."""
+        return [f"No intervals of the fits and of KS: {self.drift.too_few}."] if self.drift.too_few else []
 
     def _apart(self) -> list[str]:
         """Name the successive rounds that no debate shares."""
@@ -347,7 +355,8 @@ def describe_rounds(
     level : float
         Level of the intervals, in (0, 1).
     n_boot : int
-        Bootstrap replicates; each is refitted.
+        Bootstrap replicates; each is refitted. With fewer than 2 / (1 - level) - 1 (39 at 95 %), or 0, fits and
+        distances have no limits; accuracy keeps its own.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
     **reading : Reading
@@ -381,15 +390,9 @@ def describe_rounds(
         )
     counts = trajectories.counts(missing)
     if not len(counts):
-        hint = next((sentence_of(note) for note in trajectories.notes if kind_of(note) == UNREAD_LABEL), None)
         raise ValueError(
-            "trajectories must hold a debate with a right answer (label) and a vote; got none"
-            + (
-                f"; {hint}"
-                if hint
-                else ". Stopping rules can be replayed and planned without right answers: see "
-            )
-            + ("" if hint else "replay and plan")
+            "trajectories must hold a debate with a right answer (label) and a vote; got none. Stopping rules can be "
+            "replayed and planned without right answers: see replay and plan"
         )
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
