@@ -28,12 +28,7 @@ from d3stats.cli.options import (
     reading,
     refuse_unused,
 )
-from d3stats.cli.output import (
-    print_json,
-    print_latex,
-    print_result,
-    records,
-)
+from d3stats.cli.output import print_json, print_latex, print_result, records, working
 from d3stats.report.tables import table_of
 
 
@@ -173,7 +168,8 @@ def simulate(
             "the pilot has no right answers (labels): which answers are right is assumed, and so is every accuracy and "
             "loss here"
         )
-    done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
+    with working("simulating"):
+        done = run_sweep(what, workers=workers, scheduler=scheduler, out=out, progress=False)
     done = replace(done, max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)
     if csv is not None:

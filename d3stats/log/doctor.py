@@ -827,7 +827,8 @@ def fix_log(
     written, notes = log, log.notes
     with replacing(target) as partial:
         for _ in range(PASSES):
-            written = _mended(written, changes)
+            written, mended = _mended(written)
+            changes += mended
             _write(written, partial, texts)
             written = replace(read_log(partial, strict=False), notes=())
             if not {problem.kind for problem in written.problems} & _MENDED:
@@ -887,8 +888,9 @@ def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> 
 # ---------------------------------------------------------------- what a copy can mend
 
 
-def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
-    """Take out rounds that were cut short, fill in absent agents and set panels of other sizes apart."""
+def _mended(log: DebateLog) -> tuple[DebateLog, Counter[str]]:
+    """Take out rounds that were cut short, fill in absent agents, set panels of other sizes apart; and count these."""
+    changes: Counter[str] = Counter()
     turns, items = log.turns, log.items
     by_kind: dict[str, list[tuple[str | int, ...]]] = defaultdict(list)
     for problem in log.problems:
@@ -917,7 +919,7 @@ def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
         ]
         changes[_APART] += len(odd)
         items = items.assign(log=pd.Series(names, index=items.index, dtype=object))
-    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=())
+    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=()), changes
 
 
 def _absent(turns: pd.DataFrame) -> Iterator[dict[str, Any]]:
