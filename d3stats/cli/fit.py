@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.options import (
-    Boot,
+    BootOrNone,
     Columns,
     Encoding,
     Figure,
@@ -58,7 +58,7 @@ def fit(
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
-    n_boot: Boot = 500,
+    n_boot: BootOrNone = 500,
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
@@ -93,7 +93,7 @@ def fit(
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
     if figure is not None:
-        save_figure(lambda: report.plot(n_boot=n_boot, rng=seed), figure)
+        save_figure(lambda: report.plot(rng=seed), figure)
     if as_json:
         print_json(
             {
@@ -149,7 +149,10 @@ def _show_round(
         ("Components, ordered by mean", fit.components, ".4g"),
     ):
         cells = zip(frame.index, frame.to_numpy(), strict=True)
-        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
+        rows = [
+            [str(name), *["-" if value != value else f"{value:{digits}}" for value in row]]
+            for name, row in cells
+        ]
         tables.append((title, [str(frame.index.name), *frame.columns], rows))
     if as_latex:
         print_latex(tables[:1])

@@ -86,6 +86,9 @@ Strata = Annotated[
     ),
 ]
 Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
+BootOrNone = Annotated[
+    int, typer.Option("--n-boot", help="Bootstrap replicates; 0 for estimates without limits.")
+]
 BootOfKind = Annotated[
     int,
     typer.Option(
