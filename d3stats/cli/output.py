@@ -150,8 +150,8 @@ def print_result(
     if caption := found._title():
         print_text(caption)
         typer.echo("")
-    for number, (title, frame) in enumerate(drawn if everything else drawn[: found._n_main]):
-        print_table(*table_of(title if everything or number else "", frame))
+    for title, frame in drawn if everything else drawn[: found._n_main]:
+        print_table(*table_of(title if everything or found._n_main > 1 else "", frame))
     for table in tables:
         print_table(*table)
     print_some_notes(

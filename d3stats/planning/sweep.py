@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,7 +31,7 @@ from d3stats._check import choice, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
 from d3stats._progress import tell, working
-from d3stats._words import percent, points
+from d3stats._words import counted_points, percent, points
 from d3stats.note import worst_first
 from d3stats.planning.cells import Write, cells, plain, rule_cell, with_error
 from d3stats.planning.prices import Price
@@ -286,6 +286,13 @@ class Sweep(Result):
             said = [f"{next(iter(named))} in all {len(rows)} worlds"]
         return f"Run {'; '.join(said)}."
 
+    def _answer(self) -> Sequence[str]:
+        rows = self.recommend()
+        if len(rows) > 1:
+            return (self.headline,)
+        reason = str(rows["reason"].iloc[0])
+        return (self.headline, f"{reason[0].upper()}{reason[1:]}.")
+
     def _gains(self, row: Mapping[Any, Any]) -> str:
         unit = "tokens" if row["tokens"] == row["tokens"] and "saved_tokens_vs_unanimity" in row else "rounds"
         against = str(row["loss_vs"])
@@ -337,7 +344,8 @@ class Sweep(Result):
                     "-" if self._assumed else f"{row['p_within']:z.2f}"
                 ),
             }
-            shown["The rule for each world"] = cells(self.recommend(), columns)
+            limit = f"{counted_points(self.max_loss)} with probability {self.confidence:g} or more"
+            shown[f"Rules that lose at most {limit}"] = cells(self.recommend(), columns)
             shown |= self._by_world(self.to_frame())
         for _, part in table.groupby(["world", "seed"] if by == "seed" else ["world"], sort=False):
             first = part.iloc[0]
