@@ -93,21 +93,17 @@ def test_small_strata_share_the_skewness_that_none_of_them_shows() -> None:
     """Student's t of five log-normal values covers .82, and shrunken limits without the long side .82."""
     rng = np.random.default_rng(12)
     held: list[list[bool]] = []
-    for _ in range(150):
+    for _ in range(50):
         found = stratify(rng.lognormal(size=20), np.tile(list("abcd"), 5), null=None)
         truth = float(np.exp(0.5))
         of = [*found.raw, *(e for e in found.shrunken if e is not None)]
         assert len(of) == 8
         assert found.mean is not None
         held.append([e.low <= truth <= e.high for e in (*of, found.mean)])  # type: ignore[operator]
-    raw, shrunken, mean = (
-        np.mean(held, axis=0)[:4].mean(),
-        np.mean(held, axis=0)[4:8].mean(),
-        np.mean(held, axis=0)[8],
-    )
-    # 600 intervals of strata in 150 data sets: two errors of .017 below .93.
-    assert min(raw, shrunken) >= 0.93 - 0.034
-    assert mean >= 0.93 - 2 * np.sqrt(0.95 * 0.05 / 150)
+    share = np.mean(held, axis=0)
+    # 200 intervals of strata: three errors of .017 below .93.
+    assert min(share[:4].mean(), share[4:8].mean()) >= 0.93 - 0.05
+    assert share[8] >= 0.93 - 0.06
 
 
 def test_the_common_skewness_is_that_of_residuals_and_zero_of_symmetric_ones() -> None:
