@@ -239,7 +239,9 @@ def few_errors(wrong: int, n: int = 200, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     label = np.array(["A", "B"] * (n // 2))
     vote = label.copy()
-    at = rng.choice(n, wrong, replace=False)
+    # Errors on both sides, so that votes are not separated by the label.
+    sides = [rng.permutation(np.arange(side, n, 2)) for side in (0, 1)]
+    at = np.stack(sides, axis=1).ravel()[:wrong]
     vote[at] = np.where(label[at] == "A", "B", "A")
     lengths = rng.integers(40, 900, (2, n))
     columns = {"item": np.arange(n), "label": label, "vote": vote}
