@@ -11,6 +11,7 @@ from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
@@ -28,8 +29,7 @@ from d3stats.cli.options import (
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_tables,
     records,
     save_figure,
     working,
@@ -76,6 +76,7 @@ def calibrate(
     sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
@@ -112,10 +113,8 @@ def calibrate(
     if as_latex:
         print_latex(tables)
         return
-    print_notes(log.remarks())
-    for one in tables:
-        print_table(*one)
-    print_notes([*fit.untold, *[f"left out: {line}" for line in left_out]])
+    notes = [*log.remarks(), *fit.untold, *[f"left out: {line}" for line in left_out]]
+    print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
         typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
 
@@ -158,6 +157,6 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
     ]
     compared = "The pilot, compared with simulated pilots of the same size from this world"
     return [
-        (str(fit.to_dict()["title"]), heads, rows),
+        (fit._title(), heads, rows),
         (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),
     ]

@@ -11,6 +11,7 @@ from d3stats.cli.options import (
     BootOfKind,
     Columns,
     Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
@@ -27,13 +28,11 @@ from d3stats.cli.options import (
     refuse_replicates,
 )
 from d3stats.cli.output import (
+    leave,
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import comparison_tables, strata_notes, strata_of
@@ -89,7 +88,9 @@ def compare(
         float | None,
         typer.Option(
             "--margin",
-            help="Largest difference that does not matter; adds tests of non-inferiority and equivalence.",
+            help="Largest difference that does not matter; adds tests of non-inferiority and equivalence. For "
+            "programs: exit code 0 if the later run is shown to be less than this worse, 4 if it is worse, "
+            "5 if not decided.",
         ),
     ] = None,
     kind: Annotated[
@@ -126,6 +127,7 @@ def compare(
     level: Level = 0.95,
     n_boot: BootOfKind = 10_000,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -152,13 +154,16 @@ def compare(
         found = compare_runs(first, second, *more, **settings)
     if figure is not None:
         save_figure(found.plot, figure)
+    gate = None if found.margin is None else found.gate()
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata))
     else:
-        _show(found)
+        _show(found, everything)
+    if gate is not None:
+        leave(gate)
 
 
 def _rounds(given: list[str] | None) -> int | list[int | None] | None:
@@ -174,14 +179,12 @@ def _whole(word: str) -> int:
     return int(word)
 
 
-def _show(found: Comparison) -> None:
-    print_warnings(found.notes)
-    for table in (*comparison_tables(found), *strata_of(found.strata)):
-        print_table(*table)
-    if found.margin is not None:
-        results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
-        print_notes([result.conclusion for result in results])
-    print_notes([*_without_limits(found), *without_warnings(found.notes), *strata_notes(found.strata)])
+def _show(found: Comparison, everything: bool) -> None:
+    equal = [] if found.margin is None else [result.conclusion for result in found.equivalent(found.margin)]
+    notes = [*_without_limits(found), *equal, *found.notes, *strata_notes(found.strata)]
+    print_tables(
+        found._answer(), comparison_tables(found), notes, everything=everything, asked=strata_of(found.strata)
+    )
 
 
 def _without_limits(found: Comparison) -> list[str]:

@@ -10,6 +10,7 @@ from d3stats.cli.options import (
     BootOrNone,
     Columns,
     Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
@@ -27,17 +28,19 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import (
+    print_answer,
     print_json,
     print_latex,
     print_notes,
+    print_result,
     print_table,
     print_text,
     records,
     save_figure,
+    tables_of,
     without_warnings,
     working,
 )
-from d3stats.report.tables import round_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +71,7 @@ def fit(
     sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
@@ -95,24 +99,11 @@ def fit(
     if figure is not None:
         save_figure(lambda: report.plot(rng=seed), figure)
     if as_json:
-        print_json(
-            {
-                "rounds": records(report.to_frame()),
-                "counts": {str(r): row for r, row in report.counts().T.to_dict("list").items()},
-                "notes": report.notes(),
-                "left_out": left_out,
-            }
-        )
-        return
-    tables = round_tables(report)
-    if as_latex:
-        print_latex(tables)
-        return
-    print_notes(t.remarks())
-    for table in tables:
-        print_table(*table)
-    below = without_warnings(report.notes(), t.notes)
-    print_notes([*below, *omitted])
+        print_json(report.to_dict() | {"left_out": left_out})
+    elif as_latex:
+        print_latex(tables_of(report))
+    else:
+        print_result(report, everything=everything, notes=omitted)
 
 
 def _show_round(
@@ -127,7 +118,7 @@ def _show_round(
     fit, t = report.fit[round_number], report.trajectories
     table = report.drift.functionals()
     table = table[table["round"] == round_number].drop(columns="round").set_index("functional")
-    notes = [*report.notes(round_number), *omitted]
+    notes = [*report.notes_of(round_number), *omitted]
     if figure is not None:
         save_figure(lambda: fit.plot(level=report.drift.level), figure)
     if as_json:
@@ -157,6 +148,7 @@ def _show_round(
     if as_latex:
         print_latex(tables[:1])
         return
+    print_answer([fit.headline])
     print_notes(t.remarks())
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
     print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")

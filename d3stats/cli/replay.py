@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from d3stats.cli.options import (
     Boot,
     Columns,
     Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
@@ -31,14 +33,13 @@ from d3stats.cli.options import (
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_result,
     records,
     save_figure,
-    without_warnings,
+    tables_of,
     working,
 )
-from d3stats.report.tables import Table, cost_table, estimate, replay_table, strata_notes, strata_of
+from d3stats.report.tables import Table, estimate, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def replay(
     ] = "percentile",
     n_boot: Boot = 2000,
     paired: Annotated[
-        bool, typer.Option("--paired", help="Also show the differences between rules.")
+        bool, typer.Option("--paired", help="Also show the differences between all pairs of rules.")
     ] = False,
     strata: Strata = None,
     figure: Figure = None,
@@ -83,11 +84,11 @@ def replay(
     sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
-    from d3stats.inference.comparison.strata import strata_tables
     from d3stats.planning.replay import replay as replay_rules
     from d3stats.sources import open
     from d3stats.sources.strata import item_strata
@@ -112,34 +113,24 @@ def replay(
     if figure is not None:
         save_figure(result.plot, figure)
     decided = log.note()
-    notes = [*([decided] if decided else []), *result.notes]
     if as_json:
-        document = {
-            "rules": records(result.to_frame()),
-            "stops": records(result.stops()),
-            "notes": notes,
-            "left_out": passed_over,
-        }
-        if result.strata:
-            document |= {name: records(table) for name, table in strata_tables(result.strata).items()}
+        document = result.to_dict() | {"notes": _unlike(decided, result.notes), "left_out": passed_over}
         if paired:
             document["paired"] = records(result.paired())
         print_json(document)
         return
-    tables = [
-        replay_table(result),
-        *cost_table(result),
-        *([_paired_table(result)] if paired else []),
-        *strata_of(result.strata),
-    ]
+    further = [*([_paired_table(result)] if paired else []), *strata_of(result.strata)]
     if as_latex:
-        print_latex(tables)
+        print_latex([*tables_of(result), *further])
         return
-    print_notes(log.trajectories.remarks())
-    for table in tables:
-        print_table(*table)
-    notes = without_warnings(notes, log.trajectories.notes)
-    print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
+    notes = [*([decided] if decided else []), *strata_notes(result.strata)]
+    notes += [f"left out: {line}" for line in passed_over]
+    print_result(result, everything=everything, notes=notes, tables=further)
+
+
+def _unlike(first: str | None, notes: Sequence[str]) -> list[str]:
+    """Return all notes, each once."""
+    return list(dict.fromkeys([*([first] if first else []), *notes]))
 
 
 def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:

@@ -10,6 +10,7 @@ import typer
 from d3stats.cli.options import (
     Columns,
     Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
@@ -29,11 +30,8 @@ from d3stats.cli.options import (
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import score_tables
@@ -63,6 +61,7 @@ def scores(
     read: ReadAs = None,
     level: Level = 0.95,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -87,10 +86,7 @@ def scores(
     if as_latex:
         print_latex(tables)
         return
-    print_warnings(found.notes)
-    for table in tables:
-        print_table(*table)
-    print_notes([*without_warnings(found.notes), *omitted])
+    print_tables(found._answer(), tables, [*found.notes, *omitted], everything=everything)
 
 
 def _human(path: Path) -> pd.DataFrame:
