@@ -964,16 +964,20 @@ def plan(
         reason=plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
-        notes=(
-            *pilot.remarks(),
-            *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
-            *_capped_note(capped, pilot.n_rounds),
-            *_close_note(rule, rivals, sure),
-            *pilot_loss_note(told, rule, loss, at),
-            *untold(fit, checks, loss, sure, told.n_questions),
-            *coded.notes,
-            *told.notes,
-            *_blind_spots(rules),
+        notes=tuple(
+            worst_first(
+                (
+                    *pilot.remarks(),
+                    *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
+                    *_capped_note(capped, pilot.n_rounds),
+                    *_close_note(rule, rivals, sure),
+                    *pilot_loss_note(told, rule, loss, at),
+                    *untold(fit, checks, loss, sure, told.n_questions),
+                    *coded.notes,
+                    *told.notes,
+                    *_blind_spots(rules),
+                )
+            )
         ),
         fit=fit,
         checks=checks,
