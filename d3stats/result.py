@@ -366,7 +366,9 @@ class EstimatesResult(Result):
     @property
     def headline(self) -> str:
         """The first estimate with its interval."""
-        return str(self.estimates[0])
+        return (
+            str(self.estimates[0]) if self.estimates else "There is no estimate; the notes give the reason."
+        )
 
     def _gated(self) -> Sequence[Estimate]:
         return self.estimates[:1]
