@@ -135,7 +135,7 @@ def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[floa
     half, n = stats.t.ppf((1 + level) / 2, len(groups) - 1) * se, len(groups)
     skew = (away**3).sum() / (away**2).sum() ** 1.5
     usual = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)) / n) / 2
-    # A long tail counts as far as the median of the questions is off their mean to the same side, in errors of a median.
+    # A long tail counts as far as the median of the questions is off their mean to its side.
     off = -np.sign(skew) * np.median(away) / np.sqrt((away**2).mean()) * np.sqrt(n) / MEDIAN_ERROR
     alike = np.clip(off - 0.5 + max(2 * (20 / n - 1), 0), 0, 1)
     longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0) * alike
