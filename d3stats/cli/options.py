@@ -181,6 +181,25 @@ ReadAs = Annotated[
 ]
 
 
+READING: dict[str, tuple[Any, Any]] = {
+    "lenient": (Lenient, False),
+    "roles": (Roles, None),
+    "missing_values": (MissingValues, None),
+    "columns": (Columns, None),
+    "encoding": (Encoding, None),
+    "sheet": (SheetName, None),
+    "read": (ReadAs, None),
+}
+"""The fields of :class:`d3stats.sources.Reading` as a terminal has them, with their defaults."""
+
+
+def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed of a reading, as arguments of the library; what was not given is left out."""
+    named = ("missing_values", "columns", "encoding", "read", "sheet")
+    how = reading(**{name: typed[name] for name in named if name in typed})
+    return how | {name: typed[name] for name in ("lenient", "roles") if typed.get(name)}
+
+
 def choices(metavar: str | None) -> str | None:
     """Return ``[one|other]`` where an option names the place in the library that lists its words.
 
