@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, visible
-from d3stats.log.arrays import stopped_by_rule
+from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
@@ -451,7 +451,7 @@ def examined(
     checked: Checked,
     options: tuple[str, ...] = (),
 ) -> DoctorReport:
-    """Report on files that were read into tables and into columns of the same order; `options` say how, as typed."""
+    """Report on files that were read into tables and into columns, each in an order of its own; `options` say how."""
     journals = read_journals(file.path for file in files)
     scales = scales_beside(file.path for file in files)
     report = _report(log, checked, len(files), ", ".join(map(str, paths)), journals, scales)
@@ -483,8 +483,12 @@ def _report(
 ) -> DoctorReport:
     scored = scored_turns(checked.items, checked.turns)
     missing = count_missing(log.turns, journals)
-    has_seat = seated(log.turns)
     turns, n = checked.turns, len(checked.items)
+    voted = (
+        turns.coded("vote").codes >= 0 if checked.coding == "answers" else ~np.isnan(turns.numbers("correct"))
+    )
+    role = turns.coded("role")
+    has_seat = voting_roles(role, voted)[role.codes]
     debate, agent = turns.coded("debate").codes, turns.coded("agent")
     depth = np.zeros(n, dtype=np.int64)
     np.maximum.at(depth, debate, turns.numbers("round").astype(np.int64))
@@ -492,7 +496,6 @@ def _report(
     named = has_seat & (agent.codes >= 0)
     seats = np.unique(debate[named] * np.int64(width) + agent.codes[named]) // width
     panel = np.bincount(seats, minlength=n)
-    vote = log.turns["vote" if log.coding == "answers" else "correct"][has_seat]
     return DoctorReport(
         n_files=n_files,
         n_records=log.n_records,
@@ -501,7 +504,9 @@ def _report(
         n_verdicts=len(log.verdicts),
         rounds=_how_many(depth),
         panel_sizes=_how_many(panel[panel > 0]),
-        missing_votes=float(vote.isna().mean()) if len(vote) and not _scores_alone(log.turns) else None,
+        missing_votes=float((~voted[has_seat]).mean())
+        if has_seat.any() and not _scores_alone(log.turns)
+        else None,
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),

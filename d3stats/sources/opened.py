@@ -118,7 +118,7 @@ class Opened:
         Files of records; tables (files, frames, rows); logs in memory; arrays of votes; other values, such as one
         number per item.
     value : object
-        The frame, log or arrays that were given; None for files.
+        The frame, log or arrays that were given, or several logs, each opened; None for files.
     paths : tuple of str
         The files or globs, where there are any.
     reading : Reading
@@ -384,10 +384,17 @@ class Opened:
             if self.has_records:
                 self._recorded = recorded_of(self.checked(), self._roles)
             else:
-                arrays = self.kind == "arrays"
-                t = self.value if arrays else _arrays_of(self.value, self.reading.get("missing_values"))
+                t = self._arrays()
                 self._recorded = RecordedLog(t, np.full(len(t), None, dtype=object))
         return self._recorded
+
+    def _arrays(self) -> Trajectories:
+        """Return arrays that were given, and those of several logs one below the other."""
+        if self.kind != "arrays":
+            return _arrays_of(self.value, self.reading.get("missing_values"))
+        if isinstance(self.value, Trajectories):
+            return self.value
+        return Trajectories.concat(*(one.trajectories() for one in self.value))
 
     def trajectories(self) -> Trajectories:
         """Return the array view of the debates, see :meth:`recorded`."""
@@ -451,9 +458,8 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     if several and all(isinstance(one, _LOGS) for one in source):
         roles = reading.get("roles")
         of_roles: Reading = {} if roles is None else {"roles": tuple(roles)}
-        each = (open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source)
-        source = Trajectories.concat(*(one.trajectories() for one in each))
-        return Opened(f"{len(source)} debates of several logs", "arrays", source)
+        each = [open(one, **(of_roles if isinstance(one, DebateLog) else {})) for one in source]
+        return Opened("several logs", "arrays", each)
     kind: Kind = "arrays" if isinstance(source, Trajectories) else "values"
     return Opened(type(source).__name__, kind, source, reading=reading)
 

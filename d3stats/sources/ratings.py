@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats._words import counted, setting
+from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
@@ -21,6 +22,7 @@ from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
 from d3stats.sources.opened import Opened, Reading, is_cube, open
+from d3stats.sources.strata import item_strata
 from d3stats.sources.tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from d3stats.inputs.recorded import RecordedLog
     from d3stats.log.reader import DebateLog
 
-__all__ = ["CORRECTNESS", "DECISION", "FIELDS", "as_ratings"]
+__all__ = ["CORRECTNESS", "DECISION", "FIELDS", "as_ratings", "ratings_with_strata"]
 
 Codes = NDArray[np.int64]
 
@@ -129,6 +131,33 @@ def as_ratings(
             f"add a column {LABEL!r}, or choose another rater of {', '.join(map(repr, ratings.raters[:12]))}"
         )
     return ratings if raters is None else ratings.of(raters)
+
+
+def ratings_with_strata(
+    source: Any,
+    strata: StrataOf,
+    *,
+    round_number: int | None = None,
+    categories: Sequence[Any] | None = None,
+    raters: Sequence[str] | None = None,
+    repeats: Repeats = "refuse",
+    by: ItemIs = "debate",
+    **reading: Unpack[Reading],
+) -> tuple[Ratings, ItemStrata | None]:
+    """Return ratings, as :func:`as_ratings` reads them, and the strata of their items where these are asked for."""
+    if not isinstance(source, Ratings):
+        source, reading = open(source, **reading), Reading()
+    kinds = None if strata is None else item_strata(source, strata, FIELDS)
+    ratings = as_ratings(
+        source if isinstance(source, Ratings) else source.aside(strata),
+        round_number=round_number,
+        categories=categories,
+        raters=raters,
+        repeats=repeats,
+        by=by,
+        **reading,
+    )
+    return ratings, kinds
 
 
 def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequence[Any] | None) -> Ratings:

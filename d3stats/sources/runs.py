@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any, Literal, Unpack, get_type_hints
@@ -20,7 +20,7 @@ from d3stats.inputs.runs import Run
 from d3stats.inputs.told import Told
 from d3stats.note import MISSING_VALUES, warning
 from d3stats.plausibility import MUCH_MISSING, warnings_of
-from d3stats.sources.opened import Reading, open, open_all
+from d3stats.sources.opened import Opened, Reading, open, open_all
 from d3stats.sources.run_tables import (
     RunTable,
     fields_of,
@@ -30,8 +30,8 @@ from d3stats.sources.run_tables import (
     missing_as_wrong,
 )
 from d3stats.sources.strata import strata_or_none
-from d3stats.sources.tables import blank_clusters
-from d3stats.trajectories import Missing, Trajectories
+from d3stats.sources.tables import TableFile, blank_clusters
+from d3stats.trajectories import Missing
 from d3stats.values import canonical
 
 __all__ = ["UNNAMED", "as_run", "as_runs", "named_runs"]
@@ -102,46 +102,75 @@ def as_run(
     """
     choice("missing", missing, ("exclude", "wrong"))
     choice("by", by, ("question", "debate"))
-    cells: dict[str, str] = {}
-    taken: list[str] = []
-    recorded: RecordedLog | None = None
-    opened = open(source, **reading)
-    default = opened.stem
-    source = opened.value if opened.kind == "values" else opened
-    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
-        source = pd.Series(source)
-    if not opened.is_log(fields_of(value)):
-        table_file = items_of(opened, value)
-        source, cells, taken = table_file.frame, table_file.cells, table_file.notes
-    elif opened.kind != "values" or isinstance(source, (np.ndarray, Mapping)):
-        recorded = opened.recorded()
-        source = recorded.trajectories
-    if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
-        got = f"got {round_number} for a table"
-        raise ValueError(f"round_number must be left out where a run has no rounds; {got}")
-    if value is not None and isinstance(source, (Run, pd.Series)):
+    return _run_of(open(source, **reading), name, value, by, round_number, missing)
+
+
+def _run_of(
+    opened: Opened,
+    name: str | None,
+    value: str | None,
+    by: ItemIs,
+    round_number: int | None,
+    missing: Missing,
+) -> Run:
+    """Return the run that an opened source holds, see :func:`as_run`."""
+    given, stem = opened.value, opened.stem
+    values = opened.kind == "values" and isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1
+    one_column = values or isinstance(given, (Run, pd.Series))
+    of_items = not one_column and not opened.is_log(fields_of(value))
+    if round_number is not None and (one_column or of_items):
+        raise ValueError(
+            f"round_number must be left out where a run has no rounds; got {round_number} for a table"
+        )
+    if value is not None and isinstance(given, (Run, pd.Series)):
         raise ValueError(f"value must be left out where a run has one column; got {value!r}")
-    if isinstance(source, Run):
-        return _again(source, name, missing)
-    if isinstance(source, Trajectories):
-        table = from_trajectories(source, value, by, round_number, missing, recorded, name or default)
-        # That no vote is a label is said in words of its own.
-        told = warnings_of(f for f in source.findings() if f.kind != "no vote is a label")
-        table.notes[:] = [*told, *table.notes, *source.notes]
-    elif isinstance(source, pd.Series):
-        (items,) = canonical(source.index.to_series(), missing_values=(), names=True).columns
-        rows = pd.DataFrame({"item": items, "value": source.to_numpy(), "labelled": True})
-        table = RunTable(rows, None if source.name is None else str(source.name))
-    elif isinstance(source, pd.DataFrame):
-        table = from_frame(source, value, name or default or UNNAMED, opened.reading.get("missing_values"))
-        table.notes[:0] = taken
-        table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
+    if isinstance(given, Run):
+        return _again(given, name, missing)
+    if one_column:
+        table = _from_series(pd.Series(given))
+    elif of_items:
+        words = opened.reading.get("missing_values")
+        table = _from_items(items_of(opened, value), value, name or stem or UNNAMED, words)
+    elif opened.kind != "values" or isinstance(given, (np.ndarray, Mapping)):
+        table = _from_log(opened.recorded(), value, by, round_number, missing, name or stem)
     else:
         kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
-        raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
-    called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
-    doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
+        raise TypeError(f"a run must be {kinds}; got {type(given).__name__}")
+    called = next(n for n in (name, stem, table.name, UNNAMED) if n is not None)
+    doubts = _doubts(table.rows, missing) if one_column or of_items else []
     return _reduced(table.rows, called, missing, [*doubts, *table.notes], table.told)
+
+
+def _from_series(values: pd.Series) -> RunTable:
+    """Return a row per value; the index names the items."""
+    (items,) = canonical(values.index.to_series(), missing_values=(), names=True).columns
+    rows = pd.DataFrame({"item": items, "value": values.to_numpy(), "labelled": True})
+    return RunTable(rows, None if values.name is None else str(values.name))
+
+
+def _from_items(
+    read: TableFile, value: str | None, called: str, missing_values: Iterable[str] | None
+) -> RunTable:
+    """Return a row per row of a table of items."""
+    table = from_frame(read.frame, value, called, missing_values)
+    cells = [read.cells[c] for c in ("correct", "score", value) if c in read.cells]
+    return replace(table, notes=[*read.notes, *table.notes, *cells])
+
+
+def _from_log(
+    recorded: RecordedLog,
+    value: str | None,
+    by: ItemIs,
+    round_number: int | None,
+    missing: Missing,
+    called: str | None,
+) -> RunTable:
+    """Return a row per debate of a log."""
+    log = recorded.trajectories
+    table = from_trajectories(log, value, by, round_number, missing, recorded, called)
+    # That no vote is a label is said in words of its own.
+    doubts = warnings_of(f for f in log.findings() if f.kind != "no vote is a label")
+    return replace(table, notes=[*doubts, *table.notes, *log.notes])
 
 
 def as_runs(
@@ -195,18 +224,30 @@ def named_runs(
 
     Settings are those of :func:`as_run`; `round_number` is one for all or one per run.
     """
-    opened = open_all(sources, **reading)
-    kinds: list[ItemStrata | NoSuchStrata] = []
-    if strata is not None:
-        kinds = [strata_or_none(one, strata, fields_of(value)) for one in opened]
+    choice("missing", missing, ("exclude", "wrong"))
+    choice("by", by, ("question", "debate"))
+    return _runs_of(open_all(sources, **reading), names, round_number, strata, value, by, missing)
+
+
+def _runs_of(
+    opened: Sequence[Opened],
+    names: Sequence[str] | None,
+    round_number: int | Sequence[int | None] | None,
+    strata: StrataOf,
+    value: str | None,
+    by: ItemIs,
+    missing: Missing,
+) -> tuple[list[Run], list[ItemStrata | NoSuchStrata]]:
+    """Return the runs that opened sources hold, and their strata."""
+    kinds = [] if strata is None else [strata_or_none(one, strata, fields_of(value)) for one in opened]
+    if kinds:
         opened = [
-            one.aside(strata) if isinstance(kind_of, ItemStrata) else one
-            for one, kind_of in zip(opened, kinds, strict=True)
+            one.aside(strata) if isinstance(found, ItemStrata) else one
+            for one, found in zip(opened, kinds, strict=True)
         ]
-    rounds = _rounds(round_number, len(opened))
     runs = [
-        as_run(one, value=value, by=by, round_number=number, missing=missing)
-        for one, number in zip(opened, rounds, strict=True)
+        _run_of(one, None, value, by, number, missing)
+        for one, number in zip(opened, _rounds(round_number, len(opened)), strict=True)
     ]
     # A file is called what it is called, also "run".
     return _named(runs, names, [one.stem is not None for one in opened]), kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats._words import setting
+from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
 from d3stats.log.column_names import to_choose
-from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning
+from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import as_of_answers, order_of_swaps
+from d3stats.sources.strata import item_strata
 from d3stats.sources.tables import Fields, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import RIGHT, WRONG, canonical
@@ -26,7 +29,7 @@ from d3stats.values import RIGHT, WRONG, canonical
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
 
-__all__ = ["DECISION", "FIELDS", "as_judgments"]
+__all__ = ["DECISION", "FIELDS", "as_judgments", "judgments_with_strata"]
 
 Ints = NDArray[np.int64]
 
@@ -132,6 +135,38 @@ def as_judgments(
     else:
         raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {opened.name}")
     return _with(_coded(table, votes, missing_values, taken, personas), needs)
+
+
+def judgments_with_strata(
+    source: Any,
+    strata: StrataOf,
+    *,
+    votes: Votes,
+    decisions: bool = False,
+    personas: bool = False,
+    needs: Sequence[str] = (),
+    **reading: Unpack[Reading],
+) -> tuple[Judgments, ItemStrata | None]:
+    """Return verdicts, as :func:`as_judgments` reads them, and the strata of their items where these are asked for."""
+    kinds = None
+    if strata is not None and isinstance(source, Judgments):
+        kinds = _strata_of_verdicts(source, strata)
+        source = replace(source, notes=tuple(without_column(source.notes, kinds.column)))
+    elif strata is not None:
+        source, reading = open(source, **reading), Reading()
+        kinds, source = item_strata(source, strata, FIELDS), source.aside(strata)
+    data = as_judgments(source, votes=votes, decisions=decisions, personas=personas, needs=needs, **reading)
+    return data, kinds
+
+
+def _strata_of_verdicts(data: Judgments, strata: StrataOf) -> ItemStrata:
+    """Return the strata of verdicts that were read: they are in the table."""
+    if isinstance(strata, str) and strata not in data.table.columns:
+        raise ValueError(
+            f"strata must be a column of the verdicts ({', '.join(map(str, data.table.columns))}), or a mapping of "
+            f"item to stratum; got {strata!r}"
+        )
+    return item_strata(data.table, strata, FIELDS)
 
 
 def _with(data: Judgments, needs: Sequence[str]) -> Judgments:

@@ -601,6 +601,35 @@ def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | Non
     assert source.doctor == examine(path) == examine(path, log=read_log(path, strict=False))
 
 
+@pytest.mark.parametrize("coding", ["answers", "correctness"])
+def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
+    coding: str, tmp_path: Path
+) -> None:
+    """Advocates and a judge never vote: whose votes are missing does not depend on where their turns stand."""
+    from d3stats.log.doctor import examine
+    from d3stats.report.source import read_sources
+
+    rows = [
+        (f"d{d}", r, agent, role, {"answers": "A", "correctness": 1}[coding] if role == "juror" else None)
+        for d in range(30)
+        for r in (1, 2)
+        for agent, role in (("pro", "advocate"), ("zed", "judge"), ("k1", "juror"), ("k2", "juror"))
+    ]
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "role", "vote"])
+    if coding == "answers":
+        table["label"] = np.where(table["debate"].str[1:].astype(int) % 2, "A", "B")
+    else:
+        table = table.rename(columns={"vote": "correct"}).astype({"correct": "Int64"})
+    path = tmp_path / "court.csv"
+    for order in (table, table[::-1]):
+        order.to_csv(path, index=False)
+        (source,) = read_sources([path])
+        alone = examine(path)
+        assert alone.missing_votes == 0.0
+        assert not [f for f in alone.findings if "missing" in f.message]
+        assert source.doctor == alone
+
+
 def test_the_size_of_a_page_does_not_grow_with_the_log(tmp_path: Path) -> None:
     sizes = [
         len(d3stats.analyse(_large(tmp_path / f"{n}.jsonl", n), n_boot=30).to_html()) for n in (200, 2000)

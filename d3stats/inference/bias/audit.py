@@ -10,19 +10,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._check import as_rng
 from d3stats._words import counted, said_p, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
-from d3stats.inputs.labels import ItemStrata, Labels, StrataOf
+from d3stats.inputs.labels import ItemStrata, Labels
 from d3stats.inputs.verdicts import Judgments, Votes
-from d3stats.note import without_column
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result, json_value
-from d3stats.sources import Reading, open
-from d3stats.sources.strata import item_strata
-from d3stats.sources.verdicts import FIELDS, as_judgments
+from d3stats.sources import Reading
+from d3stats.sources.verdicts import as_judgments
 
 __all__ = [
     "Audit",
@@ -318,39 +317,34 @@ def each_judge(
     return Audits(found, refused)
 
 
-def by_kind(
+def audited(
     audit: Callable[..., Any],
-    source: Any,
-    strata: StrataOf,
+    data: Judgments,
+    kinds: ItemStrata | None,
     judge: str | None,
     *,
-    votes: Votes,
-    kinds: Mapping[str, Any] | None = None,
-    reading: Reading,
-    options: Mapping[str, Any],
+    pooled: bool = False,
     again: Callable[[Any], Mapping[str, Any]] | None = None,
+    **options: Any,
 ) -> Any:
-    """Run an audit on all verdicts and on those of each stratum, for one judge or for each.
+    """Audit the verdicts of one judge, or of each, and those of each stratum where `kinds` says the items' strata.
 
-    `kinds` says which verdicts are wanted besides. `again` tells the settings of the strata from the audit of the
-    whole.
+    An audit takes verdicts, ``judge=`` and its settings. A `pooled` one takes all judges together. `again` tells the
+    settings of the strata from the audit of the whole.
     """
-    if isinstance(source, Judgments):
-        data = as_judgments(source, personas=True, **reading)
-        groups = _kinds_of(data, strata)
-        data = replace(data, notes=tuple(without_column(data.notes, groups.column)))
+    if kinds is not None and "rng" in options:
+        options["rng"] = int(as_rng(options["rng"]).integers(2**62))  # a stratum draws what the whole draws
+    several = judge is None and len(data.judges) > 1 and not pooled
+    whole = each_judge(audit, data, **options) if several else audit(data, judge=judge, **options)
+    if kinds is None:
+        return whole
+    if kinds.is_log:
+        labels = kinds.labels(list(data.table.index), "debate", unit="debate")
     else:
-        opened = open(source, **reading)
-        groups = item_strata(opened, strata, FIELDS)
-        data = as_judgments(opened.aside(strata), votes=votes, **(kinds or {}))
-    if groups.is_log:
-        labels = groups.labels(list(data.table.index), "debate", unit="debate")
-    else:
-        labels = groups.labels([data.items[k] for k in data.item], unit="item")
-    found = audit(data, judge=judge, **options)
+        labels = kinds.labels([data.items[k] for k in data.item], unit="item")
 
-    def told(whole: Any, name: str | None) -> Any:
-        settings = {**options, **(again(whole) if again else {})}
+    def with_strata(found: Any, name: str | None) -> Any:
+        settings = {**options, **(again(found) if again else {})}
 
         def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
             made = audit(data.rows(rows), judge=name, **settings)
@@ -359,25 +353,15 @@ def by_kind(
 
         mine = labels if name is None else _of_judge(labels, data, name)
         parts = by_stratum(mine, data.cluster, measure, unit="cluster", names=data.clusters)
-        return replace(whole, strata=parts)
+        return replace(found, strata=parts)
 
-    if not isinstance(found, Audits):
-        return told(found, judge)
-    return replace(found, audits={name: told(one, name) for name, one in found.items()})
+    if not isinstance(whole, Audits):
+        return with_strata(whole, judge)
+    return replace(whole, audits={name: with_strata(one, name) for name, one in whole.items()})
 
 
 _EXTREMES = ("lowest pairwise agreement", "highest pairwise agreement")
 """Estimates of other pairs in every stratum."""
-
-
-def _kinds_of(data: Judgments, strata: StrataOf) -> ItemStrata:
-    """Return the strata of verdicts that were read: they are in the table."""
-    if isinstance(strata, str) and strata not in data.table.columns:
-        raise ValueError(
-            f"strata must be a column of the verdicts ({', '.join(map(str, data.table.columns))}), or a mapping of "
-            f"item to stratum; got {strata!r}"
-        )
-    return item_strata(data.table, strata, FIELDS)
 
 
 def _of_judge(labels: Labels, data: Judgments, judge: str) -> Labels:

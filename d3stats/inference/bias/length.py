@@ -28,13 +28,13 @@ from scipy.special import expit
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, Audits, by_kind, clustered_rate, contrast_of_rates, each_judge
+from d3stats.inference.bias.audit import Audit, Audits, audited, clustered_rate, contrast_of_rates
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.resampling import degrees_of_freedom, student_limits, too_unequal
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.sources import Reading
-from d3stats.sources.verdicts import as_judgments
+from d3stats.sources.verdicts import judgments_with_strata
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -160,15 +160,18 @@ def length_bias(
     log-odds per doubling of the length ratio: 0.924 [0.622, 1.226] (95 % jackknife t, n = 300 in 300 clusters)
     """
     level = probability("level", level, open_interval=True)
-    if strata is not None:
-        settings: dict[str, Any] = {"use_label": use_label, "level": level}
-        by_strata: LengthBias | Audits[LengthBias] = by_kind(
-            length_bias, source, strata, judge, votes=votes, reading=reading, options=settings
-        )
-        return by_strata
-    data = as_judgments(source, votes=votes, needs=("length_a", "length_b"), **reading)
-    if judge is None and len(data.judges) > 1:
-        return each_judge(length_bias, data, use_label=use_label, level=level)
+    found: LengthBias | Audits[LengthBias] = audited(
+        _of_judge,
+        *judgments_with_strata(source, strata, votes=votes, needs=("length_a", "length_b"), **reading),
+        judge,
+        use_label=use_label,
+        level=level,
+    )
+    return found
+
+
+def _of_judge(data: Judgments, *, judge: str | None, use_label: bool, level: float) -> LengthBias:
+    """Audit the verdicts of one judge."""
     name, data = one_judge(data, judge)
     lengths = [data.numbers("length_a"), data.numbers("length_b")]
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])

@@ -23,7 +23,7 @@ Psychological Bulletin 76, 378. Holm (1979), Scandinavian Journal of Statistics 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Unpack
@@ -36,7 +36,7 @@ from scipy.special import expit, logit
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, by_kind, clustered_rate
+from d3stats.inference.bias.audit import Audit, audited, clustered_rate
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import ONE_JUDGE, Judgments, Votes, one_judge
@@ -50,7 +50,7 @@ from d3stats.resampling import (
 )
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
-from d3stats.sources.verdicts import as_judgments
+from d3stats.sources.verdicts import judgments_with_strata
 from d3stats.trajectories import MISSING, Missing
 from d3stats.values import RIGHT, WRONG
 
@@ -287,27 +287,31 @@ def persona_effect(
     0.125
     """
     level = probability("level", level, open_interval=True)
-    if strata is not None:
-        settings: dict[str, Any] = {
-            "baseline": baseline,
-            "personas": personas,
-            "missing": missing,
-            "level": level,
-        }
-        by_strata: PersonaEffect = by_kind(
-            persona_effect,
-            source,
-            strata,
-            judge,
-            votes=votes,
-            kinds={"personas": True},
-            reading=reading,
-            options=settings,
-            again=_same_personas,
-        )
-        return by_strata
     choice("missing", missing, ("exclude", "wrong"))
-    data = as_judgments(source, votes=votes, personas=True, **reading)
+    found: PersonaEffect = audited(
+        _of_judge,
+        *judgments_with_strata(source, strata, votes=votes, personas=True, **reading),
+        judge,
+        pooled=True,
+        again=_same_personas,
+        baseline=baseline,
+        personas=personas,
+        missing=missing,
+        level=level,
+    )
+    return found
+
+
+def _of_judge(
+    data: Judgments,
+    *,
+    judge: str | None,
+    baseline: str,
+    personas: Sequence[str] | None,
+    missing: Missing,
+    level: float,
+) -> PersonaEffect:
+    """Audit the votes of the personas of one judge, or of all jurors."""
     owner = ""
     if "persona" in data.table or judge is not None:
         owner, data = one_judge(data, judge)

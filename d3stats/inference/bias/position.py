@@ -27,24 +27,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, probability
+from d3stats._check import RngLike, probability
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import (
     Audit,
     Audits,
+    audited,
     audits_frame,
-    by_kind,
     clustered_rate,
     contrast_of_rates,
-    each_judge,
     unlabelled_note,
 )
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
 from d3stats.sources import Reading
-from d3stats.sources.verdicts import as_judgments
+from d3stats.sources.verdicts import judgments_with_strata
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -186,22 +185,18 @@ def position_bias(
       note: every inconsistent pair favours the first slot, so the log-odds of this share are infinite; their lower limit is 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
-    if strata is not None:
-        settings: dict[str, Any] = {"level": level, "rng": int(as_rng(rng).integers(2**62))}
-        by_strata: PositionBias | Audits[PositionBias] = by_kind(
-            position_bias,
-            source,
-            strata,
-            judge,
-            votes=votes,
-            kinds={"decisions": True},
-            reading=reading,
-            options=settings,
-        )
-        return by_strata
-    data = as_judgments(source, votes=votes, decisions=True, **reading)
-    if judge is None and len(data.judges) > 1:
-        return each_judge(position_bias, data, level=level, rng=rng)
+    found: PositionBias | Audits[PositionBias] = audited(
+        _of_judge,
+        *judgments_with_strata(source, strata, votes=votes, decisions=True, **reading),
+        judge,
+        level=level,
+        rng=rng,
+    )
+    return found
+
+
+def _of_judge(data: Judgments, *, judge: str | None, level: float, rng: RngLike) -> PositionBias:
+    """Audit the verdicts of one judge."""
     name, data = one_judge(data, judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
     notes = [*data.doubts(), *data.notes]

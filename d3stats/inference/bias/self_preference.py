@@ -26,16 +26,15 @@ from d3stats.inference.bias.audit import (
     Audit,
     Audits,
     Side,
-    by_kind,
+    audited,
     clustered_rate,
     contrast_of_rates,
-    each_judge,
     unlabelled_note,
 )
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
 from d3stats.sources import Reading
-from d3stats.sources.verdicts import as_judgments
+from d3stats.sources.verdicts import judgments_with_strata
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -143,16 +142,20 @@ def self_preference(
     (0.8, 0.667, 0.133)
     """
     level = probability("level", level, open_interval=True)
-    if strata is not None:
-        settings: dict[str, Any] = {"against": against, "level": level}
-        by_strata: SelfPreference | Audits[SelfPreference] = by_kind(
-            self_preference, source, strata, judge, votes=votes, reading=reading, options=settings
-        )
-        return by_strata
     choice("against", against, ("disinterested", "all"))
-    data = as_judgments(source, votes=votes, needs=("family_a", "family_b", "judge_family"), **reading)
-    if judge is None and len(data.judges) > 1:
-        return each_judge(self_preference, data, against=against, level=level)
+    families = ("family_a", "family_b", "judge_family")
+    found: SelfPreference | Audits[SelfPreference] = audited(
+        _of_judge,
+        *judgments_with_strata(source, strata, votes=votes, needs=families, **reading),
+        judge,
+        against=against,
+        level=level,
+    )
+    return found
+
+
+def _of_judge(data: Judgments, *, judge: str | None, against: Against, level: float) -> SelfPreference:
+    """Audit the verdicts of one judge."""
     judge, mine = one_judge(data, judge)
     families = sorted(set(mine.texts("judge_family")) - {""})
     if len(families) != 1:

@@ -23,8 +23,8 @@ from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
-from d3stats.inputs.labels import Labels, StrataOf, strata_of_runs
-from d3stats.inputs.runs import PairedRuns, pair
+from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
+from d3stats.inputs.runs import PairedRuns, Run, pair
 from d3stats.result import Result, json_value
 from d3stats.sources import Reading
 from d3stats.sources.runs import named_runs
@@ -348,47 +348,78 @@ def compare(
     >>> [(e.name, e.value) for e in by_kind.raw]
     [('coding', 0.0), ('ethics', 0.25), ('math', 0.25)]
     """
-    level = probability("level", level, open_interval=True)
-    asked: dict[str, Any] = {"level": level, "kind": checked_kind(kind)}
-    asked["test"] = test if test is None else choice("test", test, TESTS)
-    choice("family", family, FAMILIES)
-    n_boot = integer("n_boot", n_boot, minimum=2)
-    margin = None if margin is None else checked_margin(margin)
-    runs, kinds = named_runs(
-        (a, b, *more),
-        names=names,
-        round_number=round_number,
-        strata=strata,
-        value=value,
-        by=by,
-        missing=missing,
-        **reading,
+    asked = _Asked(level, kind, test, family, baseline, margin, weights, by, n_boot)
+    return _compared(
+        *named_runs(
+            (a, b, *more),
+            names=names,
+            round_number=round_number,
+            strata=strata,
+            value=value,
+            by=by,
+            missing=missing,
+            **reading,
+        ),
+        asked,
+        rng,
     )
-    choice("weights", weights, get_args(Weights))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Settings of a comparison, checked."""
+
+    level: float
+    kind: Kind
+    test: Test | None
+    family: Family
+    baseline: str | None
+    margin: float | None
+    weights: Weights
+    by: Literal["question", "debate"]
+    n_boot: int
+
+    def __post_init__(self) -> None:
+        probability("level", self.level, open_interval=True)
+        checked_kind(self.kind)
+        if self.test is not None:
+            choice("test", self.test, TESTS)
+        choice("family", self.family, FAMILIES)
+        integer("n_boot", self.n_boot, minimum=2)
+        if self.margin is not None:
+            checked_margin(self.margin)
+        choice("weights", self.weights, get_args(Weights))
+
+    def difference(self, data: PairData, repeated: bool) -> PairedDifference:
+        """Return the difference of a pair with its interval and its tests."""
+        return difference_of(data, level=self.level, kind=self.kind, test=self.test, repeated=repeated)
+
+    def pairs(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Return which runs are compared, the first of each pair first."""
+        if self.baseline is None:
+            return list(combinations(range(len(names)), 2))
+        at = names.index(choice("baseline", self.baseline, names))
+        return [(at, k) for k in range(len(names)) if k != at]
+
+
+def _compared(
+    runs: Sequence[Run], kinds: Sequence[ItemStrata | NoSuchStrata], asked: _Asked, rng: RngLike
+) -> Comparison:
+    """Compare runs, and by stratum where each run's strata are given."""
     paired = pair(runs)
-    labels = None
-    if kinds:
-        level_of: Any = "cluster" if by == "question" else "debate"
-        unit = "question" if by == "question" else "item"
-        labels = strata_of_runs(kinds, paired.items, level=level_of, unit=unit)
-        if weights == "question":
-            labels = _of_clusters(labels, paired)
-    if weights == "question":
+    labels = _labels(kinds, paired, asked) if kinds else None
+    if asked.weights == "question":
         paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
+    pairs = asked.pairs(paired.names)
     differences = tuple(
-        difference_of(_data(paired, i, j, n_boot, (seed, i, j)), repeated=paired.repeated, **asked)
-        for i, j in _pairs(paired.names, baseline)
+        asked.difference(_data(paired, i, j, asked.n_boot, (seed, i, j)), paired.repeated) for i, j in pairs
     )
+    margin = asked.margin
     if margin is not None:
         checked_margin(margin, all(d.binary for d in differences))
     p_values = [d.p_value for d in differences]
-    adjusted = adjust([1.0 if p is None else p for p in p_values], family)
-    whole = _data(paired, 0, 1, n_boot, (seed,))
-    own = [
-        replace(whole, names=(name, ""), first=row).own(0, level)
-        for name, row in zip(paired.names, paired.values, strict=True)
-    ]
+    adjusted = adjust([1.0 if p is None else p for p in p_values], asked.family)
     notes = [*paired.notes]
     if len(differences) == 1:
         notes += differences[0].notes
@@ -398,17 +429,13 @@ def compare(
             notes.append(
                 f"{none} of {len(p_values)} pairs have no p-value; they count as p = 1 in the adjustment"
             )
-    parts: tuple[Strata, ...] = ()
-    if labels is not None:
-        pairs = _pairs(paired.names, baseline)
-        parts = _by_stratum(paired, labels, pairs, n_boot, seed, asked)
     return Comparison(
-        strata=parts,
+        strata=() if labels is None else _by_stratum(paired, labels, pairs, seed, asked),
         differences=differences,
-        runs=tuple(own),
+        runs=tuple(_own(paired, seed, asked)),
         adjusted=tuple(None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)),
-        family=family,
-        baseline=baseline,
+        family=asked.family,
+        baseline=asked.baseline,
         margin=margin,
         n_items=paired.n_items,
         n_clusters=paired.n_clusters,
@@ -416,6 +443,14 @@ def compare(
         unscored=paired.unscored,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _labels(kinds: Sequence[ItemStrata | NoSuchStrata], paired: PairedRuns, asked: _Asked) -> Labels:
+    """Return the stratum of every item, or of every question where these count once."""
+    of_questions = asked.by == "question"
+    unit = "question" if of_questions else "item"
+    labels = strata_of_runs(kinds, paired.items, level="cluster" if of_questions else "debate", unit=unit)
+    return _of_clusters(labels, paired) if asked.weights == "question" else labels
 
 
 def _of_clusters(labels: Labels, paired: PairedRuns) -> Labels:
@@ -434,25 +469,17 @@ def _of_clusters(labels: Labels, paired: PairedRuns) -> Labels:
 
 
 def _by_stratum(
-    paired: PairedRuns,
-    labels: Labels,
-    pairs: list[tuple[int, int]],
-    n_boot: int,
-    seed: int,
-    asked: dict[str, Any],
+    paired: PairedRuns, labels: Labels, pairs: list[tuple[int, int]], seed: int, asked: _Asked
 ) -> tuple[Strata, ...]:
     """Return every pair's difference by stratum, then every run's mean."""
 
     def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
         codes = np.unique(paired.cluster[rows], return_inverse=True)[1]
         part = replace(paired, values=paired.values[:, rows], cluster=codes)
-        data = {pair: _data(part, *pair, n_boot, (seed, *pair)) for pair in pairs}
-        found = [difference_of(one, repeated=paired.repeated, **asked).difference for one in data.values()]
-        whole = _data(part, 0, 1, n_boot, (seed,))
-        own = zip(part.names, part.values, strict=True)
+        data = [_data(part, i, j, asked.n_boot, (seed, i, j)) for i, j in pairs]
         return [
-            *found,
-            *(replace(whole, names=(name, ""), first=row).own(0, asked["level"]) for name, row in own),
+            *(asked.difference(one, paired.repeated).difference for one in data),
+            *_own(part, seed, asked),
         ]
 
     shares = {name: (0.0, 1.0) for name, row in zip(paired.names, paired.values, strict=True) if _share(row)}
@@ -462,6 +489,15 @@ def _by_stratum(
         if _share(paired.values[i]) and _share(paired.values[j])
     }
     return by_stratum(labels, paired.cluster, measure, bounds=shares | changes, names=paired.cluster_names)
+
+
+def _own(paired: PairedRuns, seed: int, asked: _Asked) -> list[Estimate]:
+    """Return every run's own mean."""
+    whole = _data(paired, 0, 1, asked.n_boot, (seed,))
+    return [
+        replace(whole, names=(name, ""), first=row).own(0, asked.level)
+        for name, row in zip(paired.names, paired.values, strict=True)
+    ]
 
 
 def _share(row: NDArray[np.float64]) -> bool:
@@ -490,10 +526,3 @@ def _by_question(paired: PairedRuns) -> PairedRuns:
 def _data(paired: PairedRuns, i: int, j: int, n_boot: int, seed: tuple[int, ...]) -> PairData:
     names, values = (paired.names[i], paired.names[j]), paired.values
     return PairData(names, values[i], values[j], paired.cluster, n_boot, seed)
-
-
-def _pairs(names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(range(len(names)), 2))
-    at = names.index(choice("baseline", baseline, names))
-    return [(at, k) for k in range(len(names)) if k != at]

@@ -27,12 +27,11 @@ from d3stats.inference.judges.coefficients import (
     is_table,
     need_pairs,
 )
-from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.result import EstimatesResult, json_value
-from d3stats.sources import Reading, open
-from d3stats.sources.ratings import FIELDS, Repeats, as_ratings
-from d3stats.sources.strata import item_strata
+from d3stats.sources import Reading
+from d3stats.sources.ratings import Repeats, ratings_with_strata
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -392,16 +391,38 @@ def agreement(
         plain = weights is None or (isinstance(weights, str) and weights == "identity")
         metric = "nominal" if plain else "interval"
     How(kind, level, n_boot, None)
-    kinds = None
-    if not isinstance(source, Ratings):
-        source = open(source, **reading)
-        kinds = None if strata is None else item_strata(source, strata, FIELDS)
-        source = source.aside(strata)
-    elif strata is not None:
-        kinds = item_strata(source, strata, FIELDS)
-    read = as_ratings(
-        source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by
+    return _agreed(
+        *ratings_with_strata(
+            source,
+            strata,
+            round_number=round_number,
+            categories=categories,
+            raters=raters,
+            repeats=repeats,
+            by=by,
+            **reading,
+        ),
+        wanted,
+        of_labels,
+        by,
+        {"weights": weights, "metric": metric},
+        {"kind": kind, "level": level, "n_boot": n_boot},
+        rng,
     )
+
+
+def _agreed(
+    read: Ratings,
+    kinds: ItemStrata | None,
+    wanted: Sequence[str],
+    of_labels: bool,
+    by: Literal["debate", "question"],
+    of_setting: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    rng: RngLike,
+) -> AgreementTable:
+    """Compute the wanted coefficients of ratings, each with its part of `of_setting`, and by stratum."""
+    weights = of_setting["weights"]
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
     need_pairs(read, "agreement")
@@ -415,8 +436,6 @@ def agreement(
     # A stream for each coefficient, wanted or not: what one draws does not depend on what else is asked for.
     titles = [*(one.title for one in PANEL.values()), *map(_pair_title, every)]
     streams = dict(zip(titles, as_rng(rng).spawn(len(titles)), strict=True))
-    settings: dict[str, Any] = {"kind": kind, "level": level, "n_boot": n_boot}
-    of_setting = {"weights": weights, "metric": metric}
     refused: dict[str, str] = {}
 
     def made(name: str, of: Any, ratings: Ratings, setting: str) -> list[Coefficient]:
