@@ -74,6 +74,7 @@ CHANGES: dict[str, list[str]] = {
             "--confidence 0.5",
             "--debates 5",
             "--target agreement",
+            "--n-draws 20",
             "--rule supermajority:0.7",
         ),
         *("--output-share 0.9", "--level 0.5", "--no-limit", "--seed 7", "--prices prices.toml --model mine"),
