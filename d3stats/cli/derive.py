@@ -28,7 +28,7 @@ __all__ = ["Derived", "Given", "derived", "library_function", "options_of"]
 EVERYWHERE: dict[str, tuple[Any, Any]] = {"rng": (Seed, 0), "strata": (Strata, None)}
 """Parameters that have one form in every command: a generator is a seed, strata are a column."""
 
-SHORT = {"rules": "-r"}
+SHORT = {"rules": "-r", "n_components": "-k"}
 """Options that have one letter too."""
 
 _PLAIN = {bool: bool, int: int, float: float, str: str, Path: str}
@@ -58,10 +58,11 @@ class Given:
         return open(self.source, **self.reading)
 
     def __call__(self, *sources: Any, **own: Any) -> Any:
-        """Call the function with opened sources, or with paths, which are then read as was said."""
-        from d3stats.sources import Opened
+        """Call the function with opened sources, or with paths, which are then read as was said.
 
-        how = {} if any(isinstance(source, Opened) for source in sources) else self.reading
+        Only paths take the settings of reading.
+        """
+        how = self.reading if all(isinstance(source, str) for source in sources) else {}
         return library_function(self.place)(*sources, **self.settings | how | own)
 
 
@@ -166,11 +167,11 @@ def reads_sources(place: str) -> bool:
 def options_of(
     place: str, without: Collection[str], completes: Mapping[str, Callable[..., list[str]]]
 ) -> Iterator[tuple[str, inspect.Parameter]]:
-    """Yield the options of the keyword parameters of a function, by their names."""
+    """Yield the options of the parameters of a function that have a default, by their names."""
     function = library_function(place)
     texts = parameter_texts(function)
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.KEYWORD_ONLY or name in without:
+        if parameter.kind is parameter.VAR_KEYWORD or parameter.default is parameter.empty or name in without:
             continue
         if name in EVERYWHERE:
             kind, default = EVERYWHERE[name]

@@ -212,9 +212,9 @@ def describe_rounds(
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         Debates with right answers; those without turns are left out.
     n_components : int
-        Components of the mixture.
+        Number of components of the mixture.
     missing : {"exclude", "wrong"}
-        What a missing vote counts as in the fits, and a debate without a verdict in accuracy.
+        A missing vote, and a debate without a verdict, is left out or counts as wrong.
     level : float
         Level of the intervals, in (0, 1).
     n_boot : int

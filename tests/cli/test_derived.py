@@ -64,7 +64,8 @@ def test_each_parameter_is_an_option_of_the_same_name_default_and_choices(name: 
     function = library_function(DERIVED[name].place)
     typed = options(name)
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is not parameter.KEYWORD_ONLY or parameter.name in NO_WORD.get(name, ()):
+        required = parameter.default is parameter.empty
+        if required or parameter.name in NO_WORD.get(name, ()):
             continue
         if parameter.name == "rng":
             assert typed.pop("seed").default == 0
