@@ -28,6 +28,9 @@ __all__ = ["Derived", "Given", "derived", "library_function", "options_of"]
 EVERYWHERE: dict[str, tuple[Any, Any]] = {"rng": (Seed, 0), "strata": (Strata, None)}
 """Parameters that have one form in every command: a generator is a seed, strata are a column."""
 
+NAMED = {"round_number": "round"}
+"""Options with another name than the parameter: `round` is a function of Python."""
+
 SHORT = {"rules": "-r", "n_components": "-k"}
 """Options that have one letter too."""
 
@@ -76,8 +79,8 @@ class Derived:
         of the function takes its place.
     place : str
         The function, as ``module:name``.
-    source : type
-        The source argument as typer has it, `source_name` its name.
+    source : mapping of str to type
+        The source arguments as typer has them, by their names.
     without : collection of str
         Parameters that have no word in a terminal.
     lists : mapping of str to callable
@@ -93,7 +96,7 @@ class Derived:
         completes: Mapping[str, Callable[..., list[str]]],
     ) -> None:
         self.command, self.place, self.without, self.completes = command, place, frozenset(without), completes
-        ((self.source_name, self.source),) = source.items()
+        self.sources = dict(source)
         self.__doc__, self.__name__ = command.__doc__, command.__name__
 
     def stub(self) -> Callable[[], None]:
@@ -111,26 +114,29 @@ class Derived:
         hints = get_type_hints(self.command, include_extras=True)
         mine = dict(inspect.signature(self.command).parameters)
         del mine["given"]
-        theirs = dict(options_of(self.place, self.without | set(mine), self.completes))
+        theirs = dict(options_of(self.place, self.without | set(mine) | set(self.sources), self.completes))
         reads = READING if reads_sources(self.place) else {}
         keyword = inspect.Parameter.KEYWORD_ONLY
         own = {name: p.replace(kind=keyword, annotation=hints[name]) for name, p in mine.items()}
-        first = inspect.Parameter(self.source_name, keyword, annotation=self.source)
+        first = {
+            name: inspect.Parameter(name, keyword, annotation=kind) for name, kind in self.sources.items()
+        }
         how = {
             name: inspect.Parameter(name, keyword, default=default, annotation=kind)
             for name, (kind, default) in reads.items()
-            if name not in own
+            if not {name, singular(name)} & set(own)
         }
         # Those of the terminal that are the function's stand where the function has them, the others at the end.
         names = list(inspect.signature(library_function(self.place)).parameters)
         placed = {name: {**theirs, **own}[name] for name in names if name in theirs or name in own}
         last = {name: p for name, p in own.items() if name not in placed}
         seed = {"rng": placed.pop("rng")} if "rng" in placed else {}
-        parameters = {self.source_name: first, **placed, **how, **seed, **last}
+        parameters = {**first, **placed, **how, **seed, **last}
 
         def run(**typed: Any) -> None:
             for_terminal = {name: typed.pop(name) for name in mine}
-            source = typed.pop(self.source_name)
+            sources = [typed.pop(name) for name in self.sources]
+            source = sources[0] if len(sources) == 1 else sources
             reading = reading_of({name: typed.pop(name) for name in how})
             settings = {name: value for name, value in typed.items() if value is not None and value != []}
             self.command(Given(self.place, source, settings, reading), **for_terminal)
@@ -184,7 +190,7 @@ def options_of(
             )
         kind, words, several = form
         text = texts[name]
-        word = "--" + (singular(name) if several else name).replace("_", "-")
+        word = "--" + NAMED.get(name, singular(name) if several else name).replace("_", "-")
         if several:
             text = f"{text.rstrip('.')}; repeatable."
         names = [f"{word}/--no-{word[2:]}"] if kind is bool and parameter.default else [word]

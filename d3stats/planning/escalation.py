@@ -13,13 +13,13 @@ D3, 5.5 (SAMRE where the first gap is below 25 points, MORE elsewhere). Angelopo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from d3stats._check import choice, loss, number, probability
 from d3stats._words import counted, verb
@@ -465,7 +465,7 @@ def plan_escalation(
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
-    thresholds: ArrayLike = THRESHOLDS,
+    thresholds: Sequence[float] | NDArray[np.float64] = THRESHOLDS,
     level: float = 0.95,
     **reading: Unpack[Reading],
 ) -> Escalation:
@@ -480,11 +480,12 @@ def plan_escalation(
         The expensive protocol's debates on the same items. Verdicts are the decisions that the logs record; see
         :func:`join_protocols`.
     max_loss : float
-        The most accuracy over debates that the choice may lose against the second protocol alone, in (0, 1).
+        Accuracy over debates that may be lost against the second protocol alone, in (0, 1); .01 is one point.
     confidence : float
-        Probability over pilots that the chosen threshold keeps `max_loss`, in (0, 1).
+        Probability over pilots that the loss is kept, in (0, 1).
     thresholds : array of float
-        Points, fixed before the pilot is looked at. They are tested from the widest on, up to the first that fails.
+        Gaps in points to try, fixed before the pilot is looked at; by default 15 from 60 to 0. They are tested from the
+        widest on, up to the first that fails.
     level : float
         Level of the intervals, in (0, 1).
     **reading : Reading

@@ -56,7 +56,7 @@ MODES: dict[str, list[str]] = {
     "calibrate": ["calibrate log.csv --world voter"],
 }
 CHANGES: dict[str, list[str]] = {
-    "fit": ["--components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
+    "fit": ["--n-components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
     "replay": [
         *(
             "--rule unanimity|fixed:2",
@@ -85,6 +85,7 @@ CHANGES: dict[str, list[str]] = {
             "--value votes",
             "--round 1",
             "--baseline other",
+            "--weights question",
             "--margin 0.2",
         ),
         *(
@@ -100,6 +101,7 @@ CHANGES: dict[str, list[str]] = {
         *(
             "--a 'agent 1' --b 'agent 2'",
             "--measure alpha",
+            "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'",
             "--weights linear",
             "--metric interval",
             "--categories A",
@@ -139,7 +141,7 @@ CHANGES: dict[str, list[str]] = {
         *("--ignore depth", "--order turns", "--order rounds"),
         *(
             "--round 1",
-            "--words 2",
+            "--repeated-words 2",
             "--family bonferroni",
             "--level 0.5",
             "--seed 7",
@@ -189,7 +191,7 @@ CHANGES: dict[str, list[str]] = {
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
         "--encoding utf-16",
     ],
-    "calibrate": ["--world conformity", "--free accuracy", "--level 0.5", "--seed 7"],
+    "calibrate": ["--world conformity", "--free accuracy", "--level 0.5", "--seed 7", "--method simulated_moments", "--n-rep 200", "--n-sim 100", "--n-starts 1"],
 }
 """Another value of every option; one with two options changes the first."""
 
@@ -222,7 +224,7 @@ NOTHING_TO_CHANGE = {
     "--against": ["bias verdicts.csv --audit self"],
     "--round": ["rationales disputed"],
     # There are no rationales that repeat so many words, or no reasons.
-    "--words": ["rationales"],
+    "--repeated-words": ["rationales"],
 }  # fmt: skip
 """Options without an effect in modes that begin so, with the reason."""
 
