@@ -195,6 +195,16 @@ def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDA
     return array
 
 
+LARGEST = 1e50
+"""Largest size of a value that is averaged: the fourth powers of such values still have a number."""
+
+
+def refuse_infinite(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse infinite and missing values, and those so large that their squares would be infinite."""
+    refuse_first(name, "must be finite", values, ~np.isfinite(values))
+    refuse_first(name, f"must be at most {LARGEST:g} in size", values, np.abs(values) > LARGEST)
+
+
 def refuse_first(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
     """Refuse the first of the `bad` values, saying where it is."""
     if bad.any():

@@ -9,6 +9,7 @@ __all__ = [
     "FIRST_SHEET",
     "MISSING_VALUES",
     "SPELLINGS",
+    "UNREAD_LABEL",
     "UNREAD_SCORES",
     "Note",
     "kind_of",
@@ -146,6 +147,7 @@ FIRST_SHEET = "first sheet"
 MISSING_VALUES = "missing values"
 SPELLINGS = "spellings"
 UNREAD = "unread columns"
+UNREAD_LABEL = "a column that may be the label"
 UNREAD_SCORES = "unread scores"
 _SHOWN = 8
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, flags, whole_numbers
+from d3stats._check import LARGEST, choice, flags, refuse_first, whole_numbers
 from d3stats.counts import ConfusionCounts, RoundCounts, TransitionCounts
 from d3stats.log.arrays import (
     MISSING,
@@ -645,6 +645,8 @@ def _refuse_contradictions(t: Trajectories) -> None:
                 f"{name} must be codes from {MISSING} to {len(t.answers) - 1}; "
                 f"got codes from {codes.min()} to {codes.max()}"
             )
+    if t.scores is not None:
+        refuse_first("scores", f"must be at most {LARGEST:g} in size", t.scores, np.abs(t.scores) > LARGEST)
     for name, played, most in (("depth", t.depth, rounds), ("panel", t.panel, seats)):
         if n and (played.min() < 0 or played.max() > most):
             raise ValueError(f"{name} must lie between 0 and {most}; got {played.min()} to {played.max()}")

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._check import LARGEST
 from d3stats.note import MISSING_VALUES, SPELLINGS, Note
 
 __all__ = [
@@ -371,7 +372,7 @@ def numbers_of(name: str, cells: pd.Series[Any]) -> NDArray[np.float64]:
     """
     values = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     given = cells.notna().to_numpy()
-    bad = (np.isnan(values) & given) | np.isinf(values)
+    bad = (np.isnan(values) & given) | np.isinf(values) | (np.abs(values) > LARGEST)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(

@@ -62,13 +62,14 @@ def bias(
         list[str] | None, typer.Option("--judge", help="Audit only this judge; repeatable; default: all.")
     ] = None,
     votes: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--votes",
             metavar="d3stats.inputs.verdicts:Votes",
-            help="Meaning of a vote: the name of an answer, or of a slot (A is the answer shown first).",
+            help="Meaning of a vote: the name of an answer, or of a slot (A is the answer shown first); default: an "
+            "answer.",
         ),
-    ] = "answer",
+    ] = None,
     baseline: Annotated[
         str, typer.Option("--baseline", help="For --audit persona: the name of the judge without a persona.")
     ] = "none",

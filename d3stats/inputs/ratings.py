@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import meant
+from d3stats._check import LARGEST, meant
 from d3stats.trajectories import MISSING
 
 __all__ = ["LABEL", "Ratings"]
@@ -150,7 +150,11 @@ class Ratings:
         """The categories as numbers, NaN for those that are no finite number."""
         names = pd.Series(self.categories, dtype=object)
         numbers = pd.to_numeric(names, errors="coerce").to_numpy(np.float64)
-        return np.where(np.isfinite(numbers), numbers, np.nan)
+        numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+        if (huge := np.abs(numbers) > LARGEST).any():
+            got = f"{numbers[huge.argmax()]:g}; correct it, or leave the cell empty"
+            raise ValueError(f"votes must be at most {LARGEST:g} in size where they are numbers; got {got}")
+        return numbers
 
     def of(self, raters: Sequence[str]) -> Ratings:
         """Keep some raters, in the given order; the label can be named as one of them.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import meant
+from d3stats._check import LARGEST, meant
 from d3stats._words import setting
 from d3stats.inputs.lines import place_of
 from d3stats.note import warning
@@ -126,11 +126,12 @@ class Judgments:
     def numbers(self, name: str) -> Floats:
         """Return a column of finite positive or missing numbers."""
         values = pd.to_numeric(self.table[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        bad = self.table[name].notna().to_numpy() & ~(np.isfinite(values) & (values > 0))
+        bad = self.table[name].notna().to_numpy() & ~((values <= LARGEST) & (values > 0))
         if bad.any():
             got = self.table[name][bad].astype(object).iloc[0]
             where = place_of(self.table, self.table.index[int(np.argmax(bad))])
-            raise ValueError(f"{name} must be above 0 or missing; got {got!r} {where}")
+            limit = f" and at most {LARGEST:g}" if (values > LARGEST).any() else ""
+            raise ValueError(f"{name} must be above 0{limit} or missing; got {got!r} {where}")
         return values
 
     def texts(self, name: str) -> NDArray[np.object_]:

@@ -407,12 +407,14 @@ def resolve(
                 ),
             )
         if len(left) > 1:
+            advice = f"choose one with {to_type(**{field: left[-1]})}"
+            gold, votes = maybe_label(left), [name for name in left if plain(name) != _GOLD_OR_VOTE]
+            if field == "vote" and gold is not None and votes and not _has_label(by_plain):
+                both = to_type(vote=votes[-1], label=gold)
+                advice = f"{advice}, or if {gold!r} holds the right answers with {both}"
             raise ColumnError(
                 field,
-                Advised(
-                    f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}",
-                    f"choose one with {to_type(**{field: left[-1]})}",
-                ),
+                Advised(f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}", advice),
             )
         if left:
             found[field] = (left[0],)
@@ -435,6 +437,25 @@ def resolve(
         del found["round"]  # a turn of a conversation between a user and both models
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
     return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
+
+
+_GOLD_OR_VOTE = "answer"
+"""A plain name that is as often that of the right answers as that of the votes."""
+
+
+def maybe_label(names: Iterable[Any]) -> str | None:
+    """Return the column that may hold right answers or votes, by its name; None where there is none.
+
+    Examples
+    --------
+    >>> maybe_label(["id", "Answer", "prediction"]), maybe_label(["id", "vote"])
+    ('Answer', None)
+    """
+    return next((str(name) for name in names if plain(name) == _GOLD_OR_VOTE), None)
+
+
+def _has_label(names: Iterable[str]) -> bool:
+    return bool({"label", *other_names("label")} & {*names})
 
 
 TURNS = frozenset(f"turn{end}" for end in ("", "number", "no", "nr", "num", "id", "index", "idx"))

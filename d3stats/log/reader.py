@@ -38,6 +38,7 @@ from d3stats.log.schema import (
     AnyRecord,
     Header,
     RepeatedKey,
+    Score,
     Temperature,
     first_defect,
     parse_json,
@@ -153,7 +154,7 @@ def _as_read(model: type[msgspec.Struct]) -> type[msgspec.Struct]:
 _KINDS = {_as_read(model): kind for kind, model in enumerate(MODELS.values())}
 _AS_READ: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, _KINDS))
 _ENCODER = msgspec.json.Encoder()
-_SCORES = msgspec.json.Decoder(dict[str, dict[str, float]] | None)
+_SCORES = msgspec.json.Decoder(dict[str, dict[str, Score]] | None)
 
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),

@@ -29,6 +29,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct
 
+from d3stats._check import LARGEST
+
 __all__ = [
     "MODELS",
     "SCHEMA_VERSION",
@@ -54,6 +56,7 @@ Name = Annotated[str, Meta(min_length=1)]
 Round = Annotated[int, Meta(ge=1, le=999_999_999)]
 Tokens = Annotated[int, Meta(ge=0, le=999_999_999_999_999)]
 MOST_TEMPERATURE = 1_000_000
+Score = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Temperature = Annotated[float, Meta(ge=0, le=MOST_TEMPERATURE)]
 
 
@@ -195,7 +198,7 @@ class Turn(Record, tag="turn", frozen=True):
     agent: Name
     role: Name | None = None
     vote: Name | None = None
-    scores: dict[str, dict[str, float]] | None = None
+    scores: dict[str, dict[str, Score]] | None = None
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     tokens_cached: Tokens | None = None

@@ -25,6 +25,7 @@ from d3stats.log.column_names import (
     Resolved,
     as_option,
     choice_of,
+    maybe_label,
     one_role,
     other_names,
     plain,
@@ -46,7 +47,7 @@ from d3stats.log.sheets import (
     without_headers,
 )
 from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
-from d3stats.note import FIRST_SHEET, UNREAD_SCORES, Note, kind_of, unread, warning
+from d3stats.note import FIRST_SHEET, UNREAD_LABEL, UNREAD_SCORES, Note, kind_of, unread, warning
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
@@ -227,6 +228,20 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
 
 _MEASURED = ("label", "vote", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached")
 """Fields on whose values the results rest, so that two columns for one of them are warned of."""
+
+
+def _unread_label(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> list[str]:
+    """Warn of a column that was not read and may hold the right answers, where there is no label."""
+    name = None if "label" in cells else maybe_label(found.unread)
+    if name is None or name not in sheet.names or "vote" not in cells:
+        return []
+    told = sheet.get(name)
+    pairs = np.unique(np.stack([cells["debate"].codes, told.codes])[:, told.codes >= 0], axis=1)
+    if not pairs.size or np.bincount(pairs[0]).max() > 1:
+        return []
+    text = f"{name!r} was not read and has one value in each debate, as right answers have; "
+    text += f"if it holds them, add label={name} to columns= (--columns)"
+    return [warning(text, UNREAD_LABEL, about="label", examples=[name])]
 
 
 def _rivals(sheet: Sheet, found: Resolved) -> list[str]:
@@ -427,7 +442,12 @@ _TEMPERATURE = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?
 _TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _TRUTH_WORDS = {
     word: truth
-    for truth, words in enumerate(("no n f wrong incorrect falsch", "yes y t right correct wahr"))
+    for truth, words in enumerate(
+        (
+            "no n f wrong incorrect fail failed i falsch nein non faux \u2717 \u2718",
+            "yes y t right correct pass passed c wahr richtig ja oui vrai s\u00ed \u2713 \u2714",
+        )
+    )
     for word in words.split()
 }
 _SAID = (
@@ -518,7 +538,8 @@ def records_of_sheet(
         notes.append("there is no column for the vote, so the table holds scores alone")
     if "round" not in cells:
         notes.append("there is no column for the round, so all rows belong to round 1")
-    notes += _rivals(sheet, found) + unread(found.unread) + _few_questions(cells, found)
+    notes += [*_unread_label(sheet, found, cells), *_rivals(sheet, found), *unread(found.unread)]
+    notes += _few_questions(cells, found)
     rows = _Rows(sheet.name, sheet.line, cells, from_zero)
     records = replace(
         rows.records(has_items=items is None),
@@ -1122,7 +1143,17 @@ def _no_truths(texts: Iterable[str]) -> str | None:
     """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
     odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
     listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-    return f"correct must be 0, 1 or empty; got correct={listed}" if odd else None
+    return f"correct must be 0, 1 or empty; got correct={listed}{truths_advice(odd)}" if odd else None
+
+
+def truths_advice(odd: Iterable[Any]) -> str:
+    """Say what to do with values of a column correct that say neither right nor wrong."""
+    try:
+        _ = [float(each) for each in odd]
+    except ValueError:
+        choice_ = to_type(label="correct")
+        return f"; write 1 for right and 0 for wrong, or if the column holds right answers, choose it with {choice_}"
+    return "; for points name the column score"
 
 
 def _json(name: str, text: str) -> Any:

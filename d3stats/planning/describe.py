@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.note import MISSING_VALUES, Note
+from d3stats.note import MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories
@@ -251,9 +251,15 @@ def describe_rounds(
         )
     counts = trajectories.counts(missing)
     if not len(counts):
+        hint = next((sentence_of(note) for note in trajectories.notes if kind_of(note) == UNREAD_LABEL), None)
         raise ValueError(
-            "trajectories must hold a debate with a right answer (label) and a vote; got none. Stopping rules can be "
-            "replayed and planned without right answers: see replay and plan"
+            "trajectories must hold a debate with a right answer (label) and a vote; got none"
+            + (
+                f"; {hint}"
+                if hint
+                else ". Stopping rules can be replayed and planned without right answers: see "
+            )
+            + ("" if hint else "replay and plan")
         )
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)

@@ -15,13 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, setting
+from d3stats.inputs.verdicts import TIE, Votes
 from d3stats.log.column_names import choice_of, plain, to_type
 from d3stats.log.tables import truths
 from d3stats.note import Note
 from d3stats.trajectories import MISSING
 from d3stats.values import is_missing_word
 
-__all__ = ["as_of_answers", "order_of_swaps"]
+__all__ = ["as_of_answers", "meaning_of_votes", "order_of_swaps", "right_as_places", "votes_for_models"]
 
 Ints = NDArray[np.int64]
 _PAIRS = (("length_a", "length_b"), ("family_a", "family_b"), ("model_a", "model_b"))
@@ -33,12 +34,26 @@ _SWAPPED = frozenset(
     for before, after in (("", ""), ("is", ""), ("was", ""), ("", "order"), ("order", ""), ("position", ""))
 )
 """Plain names of columns that say whether B was shown first."""
+_ORDER_WORDS = {
+    word: order
+    for order, words in (
+        ("AB", "original normal forward unswapped unchanged straight"),
+        ("BA", "swapped swap reversed reverse flipped backward inverted exchanged"),
+    )
+    for word in words.split()
+}
+"""Words in a column of orders, plain."""
+_PLACES = {"first": "A", "second": "B", "left": "A", "right": "B"}
+"""Words for a place, which may also be words for an answer."""
 
 
 def order_of_swaps(table: pd.DataFrame, columns: Any = None) -> tuple[pd.DataFrame, list[str]]:
     """Make an order of a column that says whether the answers were swapped, where there is no order; and say so."""
     chosen = choice_of(columns).get("order")
     if "order" in table.columns:
+        table, words = _order_in_words(table)
+        if words:
+            return table, words
         found = ["order"] if isinstance(chosen, str) and plain(chosen) in _SWAPPED else []
     else:
         found = [str(name) for name in table.columns if plain(name) in _SWAPPED]
@@ -61,6 +76,154 @@ def order_of_swaps(table: pd.DataFrame, columns: Any = None) -> tuple[pd.DataFra
     read = table.drop(columns=found).assign(order=pd.Series(order, index=table.index, dtype=object))
     read.attrs = table.attrs
     return read, [f"order is {name!r}: BA where it is true, AB where it is false"]
+
+
+def _order_in_words(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Read a column of orders that says original and swapped, in whatever words."""
+    cells = table["order"].map(lambda cell: None if pd.isna(cell) else str(cell)).astype(object)
+    said = {
+        cell: _ORDER_WORDS.get(plain(cell)) for cell in cells.dropna().unique() if not is_missing_word(cell)
+    }
+    if not said or None in said.values():
+        return table, []
+    read = table.assign(order=cells.map(said).astype(object).where(cells.isin(list(said)), None))
+    read.attrs = table.attrs
+    return read, [
+        f"order in words: {', '.join(f'{word!r} is {order}' for word, order in sorted(said.items()))}"
+    ]
+
+
+def votes_for_models(
+    table: pd.DataFrame, votes: Votes | None
+) -> tuple[pd.DataFrame, Votes | None, list[str]]:
+    """Read votes and labels that name a model of their row, and the order that exchanged columns of models tell.
+
+    A vote for a model is one for its column. Where an item has its two models in either order, the columns are places,
+    and so are votes that name a column: an order of the first row of each item is AB.
+    """
+    by_plain = {plain(str(name)): name for name in table.columns}
+    pair = [by_plain[name] for name in ("modela", "modelb") if name in by_plain]
+    if len(pair) < 2 or not {"item", "vote"} <= set(table.columns):
+        return table, votes, []
+    one, other = (_text(table[name]) for name in pair)
+    notes: list[str] = []
+    changed: dict[str, Any] = {}
+    for name in (name for name in ("vote", "label") if name in table.columns):
+        said = _text(table[name])
+        names = (said == one) | (said == other)
+        others = {str(x).upper() for x in said[~names] if x is not None and not is_missing_word(str(x))}
+        if names.any() and others <= _NO_MODELS:
+            read = np.where(said == one, "A", np.where(said == other, "B", said))
+            changed[name] = pd.Series(read, index=table.index, dtype=object)
+            notes.append(
+                f"{name}s name models: A is the one in {str(pair[0])!r}, B the one in {str(pair[1])!r}"
+            )
+    attrs, table = table.attrs, table.assign(**changed)
+    table.attrs = attrs
+    item = pd.factorize(table["item"].astype(str))[0]
+    order = _codes_of_orders(table) if "order" in table.columns else np.zeros(len(table), dtype=np.int64)
+    start = (
+        pd.Series(one, dtype=object).where(order == 0).groupby(item).transform("first").to_numpy(dtype=object)
+    )
+    back = (one != start) & (other == start)
+    if not back.any() or votes == "answer":
+        return table, votes, notes
+    if "order" not in table.columns:
+        table = table.assign(order=np.where(back, "BA", "AB").astype(object))
+        table.attrs = attrs
+        notes.append(
+            f"order is that of {str(pair[0])!r} and {str(pair[1])!r}: AB as in the first row of an item, BA where they "
+            "are exchanged; votes name the column, so the place"
+        )
+    elif "vote" not in changed or (back != (order == 1)).any():
+        return table, votes, notes
+    return table, "slot", notes
+
+
+_NO_MODELS = {"TIE", "TIE (BOTHBAD)", "A", "B", "MODEL_A", "MODEL_B"}
+
+
+def _codes_of_orders(table: pd.DataFrame) -> Ints:
+    return np.asarray(
+        [{"AB": 0, "12": 0, "1-2": 0}.get(str(cell).upper(), 1) for cell in table["order"]], dtype=np.int64
+    )
+
+
+def meaning_of_votes(
+    table: pd.DataFrame, order: Ints, votes: Votes | None
+) -> tuple[pd.DataFrame, Votes, list[str]]:
+    """Return the votes in letters, and whether they name answers or places; refuse what could be either.
+
+    First and second name the answers A and B, or the places in which they were shown. So do 1 and 2 beside an order in
+    letters, unless labels in 1 and 2 are the same in both orders, which those of places are not.
+    """
+    said = {name: _text(table[name]) for name in ("vote", "label", "order") if name in table.columns}
+    cast = {str(x).casefold() for x in said["vote"] if x is not None}
+    words = cast & set(_PLACES)
+    numbers = bool(cast & {"1", "2"})
+    both = {0, 1} <= set(order[(order != MISSING) & (said["vote"] != None)].tolist())  # noqa: E711
+    if votes is None and both and (words or numbers):
+        labels = {str(x).casefold() for x in said.get("label", ()) if x is not None}
+        coded_alike = (
+            numbers
+            and not words
+            and (bool(labels & {"1", "2"}) or not any(str(x).upper() in ("AB", "BA") for x in said["order"]))
+        )
+        if not coded_alike:
+            shown = sorted(words or cast & {"1", "2"})
+            raise ValueError(
+                f"vote must say whether {' and '.join(map(repr, shown))} are places or the answers A and B; for the "
+                f"places in which answers were shown use {setting('votes', 'slot')}, else "
+                f"{setting('votes', 'answer')}"
+            )
+    if words:
+        changed = {
+            name: pd.Series(
+                [_PLACES.get(str(x).casefold(), x) for x in said[name]], index=table.index, dtype=object
+            )
+            for name in ("vote", "label")
+            if name in said
+        }
+        attrs, table = table.attrs, table.assign(**changed)
+        table.attrs = attrs
+    notes: list[str] = []
+    if votes is None and both:
+        letters = "1 and 2" if numbers else "A and B"
+        notes.append(
+            Note(
+                f"votes are read as names of the answers {letters}, wherever these were shown; if they name places, "
+                f"use {setting('votes', 'slot')}",
+                kind="meaning of votes",
+            )
+        )
+    return table, votes or "answer", notes
+
+
+def right_as_places(vote: Ints, order: Ints, label: Ints) -> str:
+    """Say where votes that were read as answers are right in the order AB and wrong in BA, as those of places are.
+
+    Shares right are means over the two labels, so that a judge that always follows the place has 1/2 in both orders.
+    """
+    shares: list[tuple[float, float]] = []
+    for one in (0, 1):
+        cells = [
+            (vote == label)[(order == one) & (label == k) & (vote != MISSING) & (vote != TIE)] for k in (0, 1)
+        ]
+        if min(map(len, cells)) < _EACH:
+            return ""
+        means = [float(cell.mean()) for cell in cells]
+        shares.append((sum(means) / 2, float(sum(0.25 / len(cell) for cell in cells)) ** 0.5 / 2))
+    (ab, se_ab), (ba, se_ba) = shares
+    if ab - 0.5 < 2 * se_ab or 0.5 - ba < 2 * se_ba:
+        return ""
+    return (
+        f"votes read as answers are right in {ab:.0%} of items shown as AB and in {ba:.0%} of those shown as BA, less "
+        f"than by chance; votes that name places look so: use {setting('votes', 'slot')} if they do"
+    )
+
+
+_EACH = 5
+"""So many items of each label in each order tell whether votes are right more often than by chance."""
 
 
 @dataclass(frozen=True)

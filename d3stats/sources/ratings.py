@@ -17,7 +17,7 @@ from d3stats._words import counted, setting
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.ratings import LABEL, Ratings
-from d3stats.log.column_names import TABLE_COLUMNS, other_names, plain, resolve, to_choose, to_type
+from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
@@ -256,6 +256,8 @@ def _long_table(
         read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
         notes, attrs = list(read_items.notes), read_items.frame.attrs
         named = opened.name if opened.paths else "a table of ratings"
+        if repeats == "refuse":
+            _refuse_repeats(opened, read_items.frame)
         table = _of_frame(read_items.frame, round_number, notes, named, decided, asked)
         if alone and DECISION in set(table["rater"]):
             table = table[table["rater"] == DECISION]
@@ -485,10 +487,10 @@ def _of_frame(
             )
     _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
-    if len(raters) < len(others):
+    in_column = len(wide.columns) == frame.shape[1]  # the names of items are no index
+    if len(raters) < len(others) or (in_column and not asked):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
-        (unread,) = unread_note(wide[others], raters)
-        notes.append(f"raters are {listed}; {unread}")
+        notes.append("; ".join([f"raters are {listed}", *unread_note(wide[others], raters)]))
     wide = wide.astype(object).reset_index(drop=True)
     return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
 
@@ -688,6 +690,42 @@ def _one_per_item(table: pd.DataFrame, column: str, item: NDArray[np.int64], n_i
             f"{column} must be one per item; got {one!r} and {other!r} on item {table['item'].iloc[row]!r}"
         )
     return pd.Series(np.array([*values, None], dtype=object)[first[item]], index=table.index, dtype=object)
+
+
+def _refuse_repeats(opened: Opened, frame: pd.DataFrame) -> None:
+    """Refuse a second vote of a rater on an item, in its round; say which column tells the votes apart, if one does."""
+    key = [name for name in ("item", "rater", "round") if name in frame.columns]
+    if not {*_LONG} <= set(frame.columns) or not (again := frame.duplicated(key)).any():
+        return
+    item, rater = frame.loc[again, ["item", "rater"]].astype(object).iloc[0]
+    known = {*_LONG, "label", "cluster", "round"}
+    times = int(frame.groupby(key, dropna=False).size().max())
+    runs = {"log", *other_names("log")}
+    apart = [
+        c
+        for c in frame.columns
+        if c not in known
+        and (plain(str(c)) in runs or frame[c].nunique() <= 2 * times)
+        and not frame.duplicated([*key, c]).any()
+    ]
+    names = opened.frame.columns if opened.frame is not None else opened.tables[0].names
+    try:
+        found = resolve(
+            names, ["item"], columns={k: c for k, c in choice_of(opened.columns).items() if k == "item"}
+        )
+    except ValueError:
+        return
+    if "item" not in found.columns or not apart:
+        return
+    own = found.columns["item"]
+    first = min(apart, key=lambda c: (plain(str(c)) not in runs, frame[c].nunique()))
+    chosen = choice_of(opened.columns) | {"item": [*own, str(first)]}
+    if not {"cluster", "question"} & set(frame.columns):
+        chosen["cluster"] = own[0] if len(own) == 1 else list(own)
+    raise ValueError(
+        f"a rater must judge an item once; got {rater!r} on {item!r} twice, with different {str(first)!r}; make it a "
+        f"part of the item with {to_type(**chosen)}, or keep the rows of one {str(first)!r}"
+    )
 
 
 def _without_repeats(

@@ -14,8 +14,8 @@ from d3stats._words import setting
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import Told
-from d3stats.log.column_names import to_choose
-from d3stats.log.tables import truths, truths_note
+from d3stats.log.column_names import maybe_label, to_choose
+from d3stats.log.tables import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
 from d3stats.plausibility import judged, odd_numbers, warnings_of
 from d3stats.sources.opened import Opened
@@ -162,6 +162,9 @@ def from_frame(
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
         advice = to_choose("correct") if named is None else ""
+        gold = maybe_label(source.columns) if named is None and "vote" in source.columns else None
+        if gold is not None:
+            advice = f"; if {gold!r} holds the right answers, add label={gold} to columns= (--columns)"
         raise ValueError(
             f"a table of a run must have the column {wanted}; got {list(source.columns)}{advice}"
         )
@@ -276,8 +279,9 @@ def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
     wrong = (values.notna() & ~numbers.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
-        got = f"{values.astype(object).iloc[row]!r} {place_of(table, row)} of {called!r}"
-        raise ValueError(f"correct must be 0, 1 or missing; got {got}; for points name the column score")
+        first = values.astype(object).iloc[row]
+        got = f"{first!r} {place_of(table, row)} of {called!r}"
+        raise ValueError(f"correct must be 0, 1 or missing; got {got}{truths_advice([first])}")
 
 
 def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
+from d3stats._check import LARGEST, choice
 from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
@@ -364,6 +364,10 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
     if np.isinf(values).any():
         got = f"an infinite one {place_of(table, int(np.isinf(values).argmax()))} of {name!r}"
         raise ValueError(f"values must be finite or missing; got {got}")
+    if (huge := np.abs(values) > LARGEST).any():
+        row = int(huge.argmax())
+        got = f"{values[row]:g} {place_of(table, row)} of {name!r}; correct it, or leave the cell empty"
+        raise ValueError(f"values must be at most {LARGEST:g} in size; got {got}")
     return values
 
 

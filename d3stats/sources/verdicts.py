@@ -20,7 +20,13 @@ from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
 from d3stats.sources.opened import Reading, is_cube, open
-from d3stats.sources.places import as_of_answers, order_of_swaps
+from d3stats.sources.places import (
+    as_of_answers,
+    meaning_of_votes,
+    order_of_swaps,
+    right_as_places,
+    votes_for_models,
+)
 from d3stats.sources.strata import item_strata
 from d3stats.sources.tables import Fields, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
@@ -55,7 +61,7 @@ FIELDS = Fields(
 def as_judgments(
     source: Any,
     *,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     decisions: bool = False,
     personas: bool = False,
     needs: Sequence[str] = (),
@@ -72,8 +78,10 @@ def as_judgments(
         length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
         a judge is an agent that votes; the order is the one that its name ends in, (1-2) or (2-1), or else which
         candidate the debate showed first. Where debates say that an item is their question, else it is the debate.
-    votes : {"answer", "slot"}
-        Whether a vote names the answer, or the place where it was shown (A the first).
+    votes : {"answer", "slot"}, optional
+        Whether a vote names the answer, or the place where it was shown (A the first). By default the answer; votes
+        that could be either are refused: first and second, or 1 and 2 beside the orders AB and BA. Where an item
+        has the models in ``model_a`` and ``model_b`` in either order, these tell the order, and votes name the column.
     decisions : bool
         Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
         says what was shown first.
@@ -101,7 +109,8 @@ def as_judgments(
     >>> as_judgments(pd.DataFrame({"item": [1, 1], "order": ["AB", "BA"], "vote": ["A", "B"]}), votes="slot").vote
     array([0, 0])
     """
-    choice("votes", votes, ("answer", "slot"))
+    if votes is not None:
+        choice("votes", votes, ("answer", "slot"))
     if isinstance(source, Judgments):
         if not personas and source.answers != PAIR:
             raise ValueError(
@@ -111,11 +120,13 @@ def as_judgments(
         return _with(source, needs)
     opened = open(source, **reading)
     missing_values = opened.reading.get("missing_values")
-    if not opened.is_log(FIELDS):
+    of_a_log = opened.is_log(FIELDS)
+    if not of_a_log:
         read = with_parts(opened.items(FIELDS), either_order=True)
         table, taken = read.frame.reset_index(drop=True), list(read.notes)
         table, swaps = order_of_swaps(table, opened.columns)
-        taken += swaps
+        table, votes, models = votes_for_models(table, votes)
+        taken += [*swaps, *models]
         if opened.paths and not {"item", "vote"} & set(table.columns):
             raise ValueError(
                 f"{opened.name} must have the columns item and vote, or those of a log; "
@@ -134,6 +145,8 @@ def as_judgments(
         table = _from_trajectories(t, personas=personas)
     else:
         raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {opened.name}")
+    if of_a_log and votes is None:
+        votes = "answer"
     return _with(_coded(table, votes, missing_values, taken, personas), needs)
 
 
@@ -141,7 +154,7 @@ def judgments_with_strata(
     source: Any,
     strata: StrataOf,
     *,
-    votes: Votes,
+    votes: Votes | None = None,
     decisions: bool = False,
     personas: bool = False,
     needs: Sequence[str] = (),
@@ -181,7 +194,7 @@ def _with(data: Judgments, needs: Sequence[str]) -> Judgments:
 
 def _coded(
     table: pd.DataFrame,
-    votes: Votes,
+    votes: Votes | None,
     missing_values: Iterable[str] | None,
     taken: Sequence[str] = (),
     personas: bool = False,
@@ -198,8 +211,12 @@ def _coded(
     judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
     cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
     known = _ANSWERS if answers == PAIR else {answer: code for code, answer in enumerate(answers)}
-    meanings = (("vote", known), ("order", _ORDERS), ("label", known))
-    vote, order, label = (_codes(table, name, meaning) for name, meaning in meanings)
+    order = _codes(table, "order", _ORDERS)
+    if answers == PAIR:
+        table, votes, meant = meaning_of_votes(table, order, votes)
+        taken = [*taken, *meant]
+    votes = votes or "answer"
+    vote, label = (_codes(table, name, known) for name in ("vote", "label"))
     if votes == "slot":
         if answers != PAIR:
             raise ValueError(
@@ -212,6 +229,8 @@ def _coded(
             )
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
+    elif answers == PAIR and (contrary := right_as_places(vote, order, label)):
+        taken = [warning(contrary, "meaning of votes"), *taken]
     table, label, places = as_of_answers(table, item, order, label, items, votes)
     notes = (*places, *notes)
     for name, codes in (("cluster", cluster), ("label", label)):
@@ -291,9 +310,15 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
         wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
         raise ValueError(
             f"{name} must be one of {', '.join(wanted)} or missing; "
-            f"got {column[bad].iloc[0]!r} {_first(table, bad)}"
+            f"got {column[bad].iloc[0]!r} {_first(table, bad)}{_ADVICE.get(name, '')}"
         )
     return np.asarray(codes.where(~absent).fillna(MISSING), dtype=np.int64)
+
+
+_ADVICE = {
+    "vote": "; a vote may also name a model, where columns model_a and model_b do",
+    "order": "; write AB where A was shown first, BA where B was",
+}
 
 
 def _first(table: pd.DataFrame, bad: NDArray[np.bool_]) -> str:

@@ -261,7 +261,7 @@ def each_judge(
     source: Any,
     judges: Sequence[str] | None = None,
     *,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     personas: bool = False,
     **options: Any,
 ) -> Audits[Any]:
@@ -277,7 +277,7 @@ def each_judge(
         As for the audit.
     judges : sequence of str, optional
         By default all.
-    votes : {"answer", "slot"}
+    votes : {"answer", "slot"}, optional
         Whether votes name an answer or the place in which it was shown.
     personas : bool
         Whether votes may be for any answers, as :func:`persona_effect` takes them.

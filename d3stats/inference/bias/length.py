@@ -107,7 +107,7 @@ def length_bias(
     source: Any,
     *,
     judge: str | None = None,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     use_label: bool = True,
     level: float = 0.95,
     strata: StrataOf = None,
@@ -122,7 +122,7 @@ def length_bias(
         known, ``order`` where it varies (:func:`as_judgments`).
     judge : str, optional
         Which judge; by default each of them.
-    votes : {"answer", "slot"}
+    votes : {"answer", "slot"}, optional
         Whether a vote names the answer, or the place where it was shown (A the first).
     use_label : bool
         Hold quality fixed by the label. Without the label, the effect also holds that of

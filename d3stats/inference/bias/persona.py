@@ -227,7 +227,7 @@ def persona_effect(
     baseline: str = "none",
     personas: list[str] | None = None,
     judge: str | None = None,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     missing: Missing = "exclude",
     level: float = 0.95,
     strata: StrataOf = None,
@@ -249,7 +249,7 @@ def persona_effect(
         Which personas; by default all. The majority is that of these.
     judge : str, optional
         Whose personas, where the table has the column ``persona`` and several judges.
-    votes : {"answer", "slot"}
+    votes : {"answer", "slot"}, optional
         Whether a vote names the answer, or the place where it was shown (A the first).
     missing : {"exclude", "wrong"}
         Whether a missing vote is left out or counts as wrong. In the majority it is left out either way.

@@ -133,7 +133,7 @@ def position_bias(
     source: Any,
     *,
     judge: str | None = None,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     level: float = 0.95,
     rng: RngLike = None,
     strata: StrataOf = None,
@@ -149,7 +149,7 @@ def position_bias(
         first also has the judge "decision": the protocol itself.
     judge : str, optional
         Which judge; by default each of them.
-    votes : {"answer", "slot"}
+    votes : {"answer", "slot"}, optional
         Whether a vote names the answer or the place.
     level : float
         Level of the intervals, in (0, 1).
@@ -209,8 +209,8 @@ def _of_judge(data: Judgments, *, judge: str | None, level: float, rng: RngLike)
     data = data.rows(cast)
     if len(data) == 0:
         raise ValueError(
-            f"a position audit needs verdicts with their order; got none of {name!r} (in a debate log: the "
-            "field first of an item, or seats named 'JUDGE (1-2)' and 'JUDGE (2-1)')"
+            f"a position audit needs verdicts with their order; got none of {name!r}; add a column order, AB where A "
+            "was first, or in a debate log the field first of an item, or seats 'JUDGE (1-2)', 'JUDGE (2-1)'"
         )
     one, other = _pairs(data)
     if len(one) == 0:

@@ -95,7 +95,7 @@ def self_preference(
     source: Any,
     *,
     judge: str | None = None,
-    votes: Votes = "answer",
+    votes: Votes | None = None,
     against: Against = "disinterested",
     level: float = 0.95,
     strata: StrataOf = None,
@@ -109,7 +109,7 @@ def self_preference(
         Verdicts with ``judge``, ``label``, ``family_a``, ``family_b`` and ``judge_family``.
     judge : str, optional
         Which judge; by default each of them.
-    votes : {"answer", "slot"}
+    votes : {"answer", "slot"}, optional
         Whether a vote names the answer, or the place where it was shown (A the first).
     against : {"disinterested", "all"}
         Which other judges are the baseline: those whose family is neither of the pair's, or all.

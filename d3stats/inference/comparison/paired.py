@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability, refuse_first
+from d3stats._check import RngLike, as_rng, choice, integer, probability, refuse_infinite
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparison.margins import Better, MarginTest, equivalence, noninferiority
@@ -354,5 +354,5 @@ def _values(name: str, values: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"{name} must be numbers; got {values!r}") from None
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} must be one value per item, at least one; got shape {array.shape}")
-    refuse_first(name, "must be finite", array, ~np.isfinite(array))
+    refuse_infinite(name, array)
     return array

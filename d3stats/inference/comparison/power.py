@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_first
+from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_infinite
 from d3stats._words import setting
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.power_laws import (
@@ -961,7 +961,7 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
     diff = np.asarray(pilot, dtype=np.float64)
     if diff.ndim != 1 or diff.size == 0:
         raise ValueError(f"pilot must be differences, one per item; got an array of shape {diff.shape}")
-    refuse_first("pilot", "must be finite", diff, ~np.isfinite(diff))
+    refuse_infinite("pilot", diff)
     codes = cluster_codes(cluster, diff.size, unit="difference")
     return diff, codes, "", bool(np.isin(diff, (-1.0, 0.0, 1.0)).all())
 

@@ -41,7 +41,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import probability, refuse_first
+from d3stats._check import probability, refuse_infinite
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import adjust
@@ -468,7 +468,7 @@ def stratify(
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or len(x) == 0:
         raise ValueError(f"values must be one per item, at least one; got shape {x.shape}")
-    refuse_first("values", "must be finite", x, ~np.isfinite(x))
+    refuse_infinite("values", x)
     labels = Labels.of(strata, column)
     if len(labels.codes) != len(x):
         raise ValueError(f"strata must have one value per item ({len(x)}); got {len(labels.codes)}")

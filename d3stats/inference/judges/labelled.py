@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._check import LARGEST
 from d3stats.resampling import cluster_codes
 
 __all__ = ["common_codes", "error_of_two_samples", "fieller", "numbers", "refuse_scores"]
@@ -31,6 +32,9 @@ def numbers(name: str, values: ArrayLike, size: int | None = None, *, unit: str 
         raise ValueError(
             f"{name} must be finite or missing; got an infinity at row {np.isinf(column).argmax()}"
         )
+    if (huge := np.abs(column) > LARGEST).any():
+        got = f"{column[huge.argmax()]:g} at row {huge.argmax()}"
+        raise ValueError(f"{name} must be at most {LARGEST:g} in size; got {got}")
     if size is not None and column.size != size:
         raise ValueError(f"{name} must have one value per {unit} ({size}); got {column.size}")
     return column

@@ -228,7 +228,7 @@ def test_labels_missing_for_half_the_items_are_left_out_and_said() -> None:
     table.loc[::2, "label"] = None
     audit = length_bias(table)
     assert audit[LENGTH].n == 120
-    assert audit.notes[1].startswith("120 of 240 verdicts lack")
+    assert any(note.startswith("120 of 240 verdicts lack") for note in audit.notes)
     without = length_bias(table, use_label=False)
     assert without[LENGTH].n == 240
     assert "quality" in without.notes[-1]

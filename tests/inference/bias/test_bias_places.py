@@ -118,3 +118,103 @@ def test_two_columns_of_swaps_and_other_words_are_refused() -> None:
         position_bias(table.assign(swapped=True, flipped=False))
     with pytest.raises(ValueError, match="'swapped' must say True or False"):
         position_bias(table.assign(swapped="left"))
+
+
+def coded(table: pd.DataFrame, votes: tuple[str, str]) -> pd.DataFrame:
+    """The same verdicts with other words for the vote."""
+    return table.assign(vote=table["vote"].map(dict(zip("AB", votes, strict=True))))
+
+
+def of_models(table: pd.DataFrame, *, order: bool, names: bool) -> pd.DataFrame:
+    """The same verdicts with a column for each model in the order shown; votes and labels name a model, or a column."""
+    back = table["order"] == "BA"
+    made = by_place(table, "length", "family", *(() if names else ("vote", "label")))
+    ends = [
+        ("gpt" if k % 2 else "llama", "llama" if k % 2 else "gpt") for k in made["item"].str[1:].astype(int)
+    ]
+    models = pd.DataFrame(ends, columns=["A", "B"], index=made.index)
+    if names:
+        for name in ("vote", "label"):
+            made[name] = models["A"].where(made[name] == "A", models["B"])
+    made["model_a"] = models["A"].where(~back, models["B"])
+    made["model_b"] = models["B"].where(~back, models["A"])
+    return made if order else made.drop(columns="order")
+
+
+@pytest.mark.parametrize("words", [("1", "2"), ("first", "second"), ("left", "right")])
+def test_votes_that_may_name_answers_or_places_are_refused_until_it_is_said(words: tuple[str, str]) -> None:
+    table = verdicts(9)
+    for how, made in (("answer", table), ("slot", by_place(table, "vote"))):
+        told = coded(made, words)
+        for audit in (position_bias, length_bias, self_preference):
+            with pytest.raises(
+                ValueError, match=r"are places or the answers A and B.*--votes slot.*--votes answer"
+            ):
+                audit(told)
+        assert numbers(told, votes=how) == pytest.approx(numbers(table), nan_ok=True)
+
+
+def test_numbers_beside_labels_or_orders_in_numbers_name_answers() -> None:
+    table = verdicts(10)
+    expected = numbers(table)
+    both = coded(table, ("1", "2")).assign(label=table["label"].map({"A": "1", "B": "2"}))
+    orders = coded(table, ("1", "2")).assign(order=table["order"].map({"AB": "1-2", "BA": "2-1"}))
+    for made in (both, orders):
+        assert numbers(made) == pytest.approx(expected, nan_ok=True)
+        assert any("names of the answers 1 and 2" in note for note in as_judgments(made).notes)
+    slots = by_place(both.assign(vote=table["vote"], label=table["label"]), "vote", "label")
+    with pytest.raises(ValueError, match="label must describe the answers"):
+        position_bias(
+            slots.assign(
+                vote=slots["vote"].map({"A": "1", "B": "2"}), label=slots["label"].map({"A": "1", "B": "2"})
+            )
+        )
+
+
+@pytest.mark.parametrize(("order", "names"), [(True, True), (False, True), (False, False)])
+def test_columns_of_models_tell_the_answer_of_a_vote_and_the_order(order: bool, names: bool) -> None:
+    table = verdicts(11)
+    made = of_models(table, order=order, names=names)
+    assert numbers(made) == pytest.approx(numbers(table), nan_ok=True)
+    said = as_judgments(made).notes
+    assert any("name models" in note for note in said) == names
+    assert any("order is that of" in note for note in said) == (not order)
+
+
+def test_models_in_one_order_tell_no_order_and_the_refusal_says_what_to_add() -> None:
+    table = verdicts(12)
+    one = table[table["order"] == "AB"].drop(columns="order").assign(model_a="x", model_b="y", label=None)
+    with pytest.raises(ValueError, match="add a column order, AB where A was first"):
+        position_bias(one, judge="J")
+
+
+@pytest.mark.parametrize("words", [("original", "swapped"), ("Normal", "Reversed"), ("forward", "backward")])
+def test_orders_in_words(words: tuple[str, str]) -> None:
+    table = verdicts(13)
+    made = table.assign(order=table["order"].map(dict(zip(("AB", "BA"), words, strict=True))))
+    assert numbers(made) == pytest.approx(numbers(table), nan_ok=True)
+    assert any(f"{words[1]!r} is BA" in note for note in as_judgments(made).notes)
+    with pytest.raises(ValueError, match=r"order must be one of AB, BA or missing.*write AB where"):
+        position_bias(table.assign(order="upside"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_letters_of_places_read_as_answers_are_warned_of_and_those_of_answers_are_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    label = rng.choice(["A", "B"], 80)
+    always = seed == 5  # a judge that always takes the first place is right half the time in both orders
+    rows = []
+    for k, right in enumerate(label):
+        for order in ("AB", "BA"):
+            vote = right if rng.random() < 0.8 else "AB"["BA".index(right)]
+            rows.append((f"i{k}", order, order[0] if always else vote, right))
+    table = pd.DataFrame(rows, columns=["item", "order", "vote", "label"])
+
+    def warned(made: pd.DataFrame, **how: Any) -> bool:
+        return any(
+            n.startswith("WARNING") and "less than by chance" in n for n in as_judgments(made, **how).notes
+        )
+
+    assert not warned(table)
+    assert warned(by_place(table, "vote")) == (not always)
+    assert not warned(by_place(table, "vote"), votes="slot")

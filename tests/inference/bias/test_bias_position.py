@@ -104,7 +104,7 @@ def test_slots_and_answers_say_the_same_thing() -> None:
     table = both_orders("ccfsttcfT")
     flipped = {"A": "B", "B": "A", "tie": "tie"}
     slots = table.assign(vote=np.where(table["order"] == "BA", table["vote"].map(flipped), table["vote"]))
-    one, other = position_bias(table), position_bias(slots, votes="slot")
+    one, other = position_bias(table, votes="answer"), position_bias(slots, votes="slot")
     assert one.to_dict() == other.to_dict()
 
 
@@ -142,7 +142,7 @@ def test_missing_votes_are_left_out_and_said() -> None:
     table.loc[0, "vote"] = None
     audit = position_bias(table)
     assert audit.n_pairs == 3
-    assert audit.notes[1].startswith("1 of 8 verdicts have no vote")
+    assert any(note.startswith("1 of 8 verdicts have no vote") for note in audit.notes)
 
 
 def test_one_order_only_gives_an_effect_against_the_label_and_no_consistency() -> None:
@@ -220,7 +220,7 @@ def test_a_judge_of_one_letter_is_told_to_look_at_what_votes_name_before_anythin
     table = both_orders("c" * 30)
     assert 'give votes="slot"' in position_bias(table).notes[0]
     assert 'give votes="slot"' in position_bias(table.assign(vote=["A", "tie"] * 30)).notes[0]
-    assert not any("slot" in note for note in position_bias(both_orders("cf")).notes if "votes=" in note)
+    assert not any("give votes=" in note for note in position_bias(both_orders("cf")).notes)
     # Said to name places, the same votes are a judge that prefers the first: nothing is left to doubt.
     assert not any("votes=" in note for note in position_bias(table, votes="slot").notes)
 

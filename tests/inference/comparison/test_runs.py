@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import d3stats
 from d3stats import LogWriter, Trajectories
 from d3stats.inference import ItemMismatch, Run, as_run, pair
 from d3stats.log.schema import Item, Turn
@@ -267,7 +268,9 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
         (pd.DataFrame({"q": [1]}), ValueError, "must have a column 'item'"),
         (pd.DataFrame({"item": ["q1"]}), ValueError, "'correct', 'score', or 'vote' and 'label'"),
         (pd.DataFrame({"item": ["q1"], "correct": [2]}), ValueError, "correct must be 0, 1 or missing; got"),
+        (pd.DataFrame({"item": ["q1"], "correct": ["A"]}), ValueError, r"got 'A' .*--columns label=correct\)"),
         (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, r"infinite one at row 1 \(counted"),
+        (pd.DataFrame({"item": ["q1"], "score": [-1e308]}), ValueError, r"at most 1e\+50 in size; got -1e\+308"),
         (
             pd.DataFrame({"item": ["q1"], "score": ["high"]}),
             TypeError,
@@ -369,3 +372,62 @@ def test_runs_that_scored_no_item_together_and_runs_of_one_name_are_refused() ->
         pair([a, a])
     with pytest.raises(ValueError, match="at least two; got 1"):
         pair([a])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("pass", "fail"),
+        ("Passed", "FAILED"),
+        ("C", "I"),
+        ("ja", "nein"),
+        ("oui", "non"),
+        ("\u2713", "\u2717"),
+    ],
+)
+def test_words_for_right_and_wrong_are_read_alike_in_runs_and_in_logs_and_are_said(
+    right: str, wrong: str, tmp_path: Path
+) -> None:
+    truth = np.random.default_rng(1).integers(0, 2, 20)
+    words = [right if one else wrong for one in truth]
+    run = as_run(pd.DataFrame({"item": range(20), "correct": words}))
+    assert run.value.tolist() == truth.tolist()
+    assert any(f"{right!r} is 1" in note and f"{wrong!r} is 0" in note for note in run.notes)
+    log = pd.DataFrame({"debate": range(20), "round": 1, "agent": "x", "correct": words})
+    log.to_csv(tmp_path / "log.csv", index=False)
+    for source in (log, tmp_path / "log.csv"):
+        read = d3stats.as_trajectories(source)
+        assert read.successes_trials()[0][:, 0].sum() == truth.sum()
+    mixed = [*words[:-1], "B"]
+    for table in (log.assign(correct=mixed), pd.DataFrame({"item": range(20), "correct": mixed})):
+        with pytest.raises(ValueError, match="write 1 for right and 0 for wrong"):
+            as_run(table)
+
+
+def test_a_column_answer_beside_predictions_is_never_dropped_without_a_word(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    gold, said = (rng.choice(list("ABC"), 30) for _ in range(2))
+    items = pd.DataFrame({"id": range(30), "prediction": said, "answer": gold})
+    log = pd.DataFrame({"question": range(30), "round": 1, "agent": "x", "prediction": said, "answer": gold})
+    log = pd.concat([log, log.assign(agent="y")])
+    for table in (items, log):
+        path = tmp_path / "table.csv"
+        table.to_csv(path, index=False)
+        for source in (table, path):
+            with pytest.raises(
+                ValueError, match=r"holds the right answers with .*vote=prediction,label=answer"
+            ):
+                as_run(source)
+            both = as_run(source, columns={"vote": "prediction", "label": "answer"})
+            assert np.nanmean(both.value) == pytest.approx((said == gold).mean())
+    with pytest.raises(ValueError, match="'answer' holds the right answers, add label=answer"):
+        as_run(items, columns={"vote": "prediction"})
+    with pytest.raises(ValueError, match="add label=answer to columns="):
+        d3stats.describe_rounds(log, columns={"vote": "prediction"})
+    read = d3stats.as_trajectories(log, columns={"vote": "prediction"})
+    assert any(note.startswith("WARNING: 'answer' was not read") for note in read.notes)
+    varied = log.assign(answer=rng.choice(list("ABC"), 60))
+    assert not any(
+        "'answer' was not read" in note
+        for note in d3stats.as_trajectories(varied, columns={"vote": "prediction"}).notes
+    )

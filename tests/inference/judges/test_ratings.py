@@ -53,8 +53,9 @@ def test_words_for_missing_in_a_file_are_counted_and_names_are_kept(tmp_path: Pa
     assert (ratings.items, ratings.cluster_names) == (("NA", "q2", "q3"), ("c", "q3"))
     assert ratings.raters == ("x", "NA")
     assert ratings.codes.tolist() == [[0, 0], [-1, 1], [1, -1]]
-    assert ratings.notes[0].startswith("2 votes are read as missing: 'NA' (1), 'None' (1); if")
-    assert ratings.notes[1:] == (
+    assert ratings.notes[0] == "raters are x, NA"
+    assert ratings.notes[1].startswith("2 votes are read as missing: 'NA' (1), 'None' (1); if")
+    assert ratings.notes[2:] == (
         "1 item without a cluster, while others have one, forms a cluster of its own",
     )
 
@@ -71,7 +72,9 @@ def test_a_question_is_the_cluster_of_its_items_and_never_a_rater() -> None:
     for table in (wide, wide.assign(item=["i", "j", "k"])):
         ratings = as_ratings(table)
         assert (ratings.raters, ratings.cluster.tolist()) == (("x", "y"), [0, 0, 1])
-        assert ratings.notes == ("clusters are those of the column 'question'",)
+        said = ["clusters are those of the column 'question'"]
+        said += ["raters are x, y"] if "item" in table else []
+        assert list(ratings.notes) == said
     assert as_ratings(wide.assign(question=list("pqr"))).n_clusters == 3
     assert as_ratings(wide.assign(cluster=list("abb"))).cluster_names == ("a", "b")
 
@@ -260,3 +263,37 @@ def test_a_column_per_agent_and_round_is_read_as_the_log_that_it_is(debate: str,
         assert same(
             as_ratings(source, round_number=2), as_ratings(Trajectories.from_log(path), round_number=2)
         )
+
+
+@pytest.mark.parametrize("column", ["run", "seed", "Durchgang"])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_two_runs_in_one_table_are_refused_with_the_columns_that_read_them(
+    column: str, ragged: bool, tmp_path: Path
+) -> None:
+    rows = [
+        (run, f"q{k}", number, rater, "AB"[(k * number + len(rater) * run) % 2])
+        for run in (1, 2)
+        for k in range(12)
+        for number in ((1, 2, 3) if run == 2 or not ragged else (1, 2))
+        for rater in ("x", "yy", "zzz")
+    ]
+    table = pd.DataFrame(rows, columns=[column, "qid", "round", "rater", "vote"])
+    table = table.assign(confidence=np.arange(len(table)))
+    table.to_csv(tmp_path / "runs.csv", index=False)
+    for source in (table, tmp_path / "runs.csv"):
+        with pytest.raises(
+            ValueError, match=f"twice, with different '{column}'.*--columns item=qid\\+{column},cluster=qid"
+        ):
+            as_ratings(source)
+        read = as_ratings(source, columns={"item": ["qid", column], "cluster": "qid"})
+        assert (read.n_items, len(read.cluster_names), read.raters) == (24, 12, ("x", "yy", "zzz"))
+    twice = pd.concat([table[table[column] == 1]] * 2, ignore_index=True)
+    with pytest.raises(ValueError, match=r"--repeats separate"):
+        as_ratings(twice.drop(columns=[column, "confidence"]))
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e60])
+def test_numbers_without_a_square_are_refused(value: float) -> None:
+    table = pd.DataFrame({"item": list("pqrs"), "x": [value, 1, 2, 3], "y": [1, 1, 2, 3.0]})
+    with pytest.raises(ValueError, match=r"at most 1e\+50 in size"):
+        d3stats.inference.percent_agreement(table, weights="quadratic")
