@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         worlds,
     )
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
-    from d3stats.inference.bias import position_bias
+    from d3stats.inference.bias import bias, position_bias
     from d3stats.inference.comparison.compare import compare
     from d3stats.inference.comparison.power import plan_comparison, sample_size
     from d3stats.inference.judges.agreement import agreement
@@ -86,6 +86,7 @@ __all__ = [
     "agreement",
     "analyse",
     "as_trajectories",
+    "bias",
     "calibrate",
     "cohen_kappa",
     "compare",

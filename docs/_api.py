@@ -57,6 +57,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "agreement",
         "cohen_kappa",
         "jury_curve",
+        "bias",
         "position_bias",
         "prediction_powered_mean",
         "rationales",

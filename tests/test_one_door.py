@@ -75,6 +75,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
+    "d3stats.bias": lambda log: d3stats.bias(log, rng=1).to_frame(),
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
         log, {f"d{d:02d}": "odd" if d // 2 % 2 else "even" for d in range(24)}
     ),

@@ -1081,7 +1081,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         300,
         lambda c: _alone(c) and _binary(c),
     ),
-    Estimator("position bias", "sides", (INFERENCE + "position_bias",), _position, 500),
+    Estimator("position bias", "sides", (INFERENCE + "position_bias", "d3stats.bias"), _position, 500),
     Estimator("length bias", "sides", (INFERENCE + "length_bias",), _length, 500),
     Estimator("self-preference", "sides", (INFERENCE + "self_preference",), _self, 500),
     Estimator("persona effect", "sides", (INFERENCE + "persona_effect",), _persona, 500),

@@ -121,7 +121,7 @@ CHANGES: dict[str, list[str]] = {
             "--votes slot",
             "--baseline ethics",
             "--against all",
-            "--no-label",
+            "--no-use-label",
             "--strata kind",
         ),
         *("--level 0.5", "--seed 7"),
@@ -191,7 +191,16 @@ CHANGES: dict[str, list[str]] = {
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
         "--encoding utf-16",
     ],
-    "calibrate": ["--world conformity", "--free accuracy", "--level 0.5", "--seed 7", "--method simulated_moments", "--n-rep 200", "--n-sim 100", "--n-starts 1"],
+    "calibrate": [
+        "--world conformity",
+        "--free accuracy",
+        "--level 0.5",
+        "--seed 7",
+        "--method simulated_moments",
+        "--n-rep 200",
+        "--n-sim 100",
+        "--n-starts 1",
+    ],
 }
 """Another value of every option; one with two options changes the first."""
 
@@ -343,7 +352,7 @@ def test_every_option_of_these_commands_is_tried(command: str) -> None:
         if name.startswith("--")
     }
     tried = {word for change in CHANGES[command] for word in shlex.split(change) if word.startswith("--")}
-    assert options - tried - ELSEWHERE - {"--limit", "--label"} == set()
+    assert options - tried - ELSEWHERE - {"--limit", "--use-label"} == set()
 
 
 @pytest.mark.slow

@@ -488,9 +488,13 @@ def _signed_gap(table: pd.DataFrame) -> Numbers:
 
 
 def _position(table: pd.DataFrame) -> Numbers:
+    return _of_judges(bias.each_judge(position_bias, table))
+
+
+def _of_judges(audits: Any) -> Numbers:
     return {
         f"{judge}/{k}": v
-        for judge, audit in bias.each_judge(position_bias, table).items()
+        for judge, audit in audits.items()
         for k, v in numbers(audit.to_frame(), ["name"], skip=("n",)).items()
     }
 
@@ -750,6 +754,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.kendall": ("runs", _rank(inference.kendall)),
     "d3stats.inference.share": ("runs", _share),
     "d3stats.position_bias": ("verdicts", _position),
+    "d3stats.bias": ("verdicts", lambda t: _of_judges(d3stats.bias(t))),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.length_bias": (
