@@ -754,7 +754,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.kendall": ("runs", _rank(inference.kendall)),
     "d3stats.inference.share": ("runs", _share),
     "d3stats.position_bias": ("verdicts", _position),
-    "d3stats.bias": ("verdicts", lambda t: _of_judges(d3stats.bias(t))),
+    "d3stats.bias": ("verdicts", lambda t: _of_judges(bias.bias(t))),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.length_bias": (
