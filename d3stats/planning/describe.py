@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
@@ -83,7 +82,8 @@ class RoundsReport:
             spread_high, prob_majority, ..., scored, accuracy, accuracy_low, accuracy_high, ks_debates,
             ks_pmf, ks_pmf_noise, ks_pmf_low, ks_pmf_high, ks_latent, ..., level``. A row is about the
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
-            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first.
+            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first and
+            where there are none.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
             that a vote is correct. With one vote per debate the spread is unknown and missing, and so are latent
             distances.
@@ -156,9 +156,11 @@ class RoundsReport:
         if ended:
             notes.append(
                 f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. Each row describes the "
-                "debates with that round, so different rows describe different debates. KS to the round "
-                "before uses the debates with votes in both rounds."
+                "debates with that round, so different rows describe different debates."
+                + " KS to the round before uses the debates with votes in both rounds."
+                * any(self.drift.pairs)
             )
+        notes += self._apart()
         notes += absent_note(self.without_turns, t)
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
@@ -189,6 +191,21 @@ class RoundsReport:
             )
             notes.append(Note(text, kind=MISSING_VALUES, n=gone))
         return [*notes, *self._left_out()]
+
+    def _apart(self) -> list[str]:
+        """Name the successive rounds that no debate shares."""
+        rounds = self.fit.rounds
+        apart = [
+            f"{before} and {after}"
+            for before, after, pair in zip(rounds, rounds[1:], self.drift.pairs, strict=False)
+            if pair is None
+        ]
+        if not apart:
+            return []
+        return [
+            f"No debate has votes in both rounds {'; '.join(apart)}, so these rounds describe different debates and "
+            "have no distance."
+        ]
 
     def _left_out(self) -> list[str]:
         unlabelled = int((self.trajectories.label == MISSING).sum())
@@ -231,8 +248,7 @@ def describe_rounds(
     Raises
     ------
     ValueError
-        When no debate has a label and a vote, there are fewer than two questions, or no debate has votes in both of
-        two successive rounds.
+        When no debate has a label and a vote, or there are fewer than two questions.
 
     Examples
     --------
@@ -264,7 +280,6 @@ def describe_rounds(
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
     voted = np.array(fit.rounds) - 1
-    _refuse_apart(fit.rounds, trials[:, voted] > 0)
     drift = rounds_drift(
         successes[:, voted],
         trials[:, voted],
@@ -277,20 +292,6 @@ def describe_rounds(
     settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
     accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
     return RoundsReport(trajectories, drift.fit, drift, missing, absent, accuracy)
-
-
-def _refuse_apart(rounds: tuple[int, ...], voted: NDArray[np.bool_]) -> None:
-    """Refuse rounds that no debate shares with the round before; their distance cannot be known."""
-    apart = np.flatnonzero((voted[:, 1:] & voted[:, :-1]).sum(axis=0) == 0)
-    if apart.size:
-        before, after = rounds[apart[0]], rounds[apart[0] + 1]
-        once = (voted.sum(axis=1) <= 1).all()
-        why = "every debate has votes in one round only" if once else "no debate has votes in both"
-        raise ValueError(
-            "some debate must have votes in both of two successive rounds; got rounds "
-            f"{before} and {after}: {why}, so no drift can be estimated; one round is fitted by fit_rounds(log)"
-            f"[{before}].summary() in Python"
-        )
 
 
 def _accuracy_by_round(

@@ -362,7 +362,7 @@ def draw_overview(
     Parameters
     ----------
     shares, ks : DataFrame
-        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them.
+        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them; an empty `ks` is not drawn.
     stops : DataFrame, optional
         As :func:`plot_stop_rounds` takes it; without it the distances have the lower row to themselves.
     threshold : float
@@ -387,18 +387,20 @@ def draw_overview(
     rounds = list(dict.fromkeys(shares["round"]))
     per_row = min(len(rounds), 4)
     rows = -(-len(rounds) // per_row)
-    fig = Figure(figsize=(TWO_COLUMNS, 1.9 * rows + 2.6), layout="constrained")
-    above, below = np.asarray(fig.subfigures(2, 1, height_ratios=[1.9 * rows, 2.6]))
-    panels = above.subplots(rows, per_row, sharex=True, sharey=True, squeeze=False).ravel()
+    lower = [1.0] * (len(ks) > 0) + [1.1] * (stops is not None)
+    heights = [1.9 * rows] + [2.6] * (len(lower) > 0)
+    fig = Figure(figsize=(TWO_COLUMNS, sum(heights)), layout="constrained")
+    parts = np.asarray(fig.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)).ravel()
+    panels = parts[0].subplots(rows, per_row, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in panels[len(rounds) :]:
         unused.set_axis_off()
     plot_counts_by_round(shares, axes=panels[: len(rounds)])
-    if stops is None:
-        plot_ks_series(ks, threshold=threshold, ax=below.subplots())
-    else:
-        left, right = below.subplots(1, 2, width_ratios=[1.0, 1.1])
-        plot_ks_series(ks, threshold=threshold, ax=left)
-        plot_stop_rounds(stops, ax=right)
+    if lower:
+        below = parts[1].subplots(1, len(lower), width_ratios=lower, squeeze=False).ravel()
+        if len(ks):
+            plot_ks_series(ks, threshold=threshold, ax=below[0])
+        if stops is not None:
+            plot_stop_rounds(stops, ax=below[-1])
     return fig
 
 

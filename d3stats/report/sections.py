@@ -388,7 +388,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
     lead: list[str] = []
     # One vote per debate determines no latent law.
     moved = found.drift.ks() if found.fit.panel > 1 else found.drift.ks(("pmf",))
-    if len(rounds) > 1:
+    if len(moved):
         pictures.append(
             Picture(
                 png(lambda: plot_ks_series(moved)),
@@ -398,7 +398,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
                 "evidence of change.",
             )
         )
-    else:
+    elif len(rounds) == 1:
         lead.append("The log has one round with votes, so there is no distance to a round before.")
     return _named(
         source,

@@ -414,8 +414,8 @@ class Drift(Result):
     fit : RoundsFit
     resampled : tuple of BetaBinomialMixture
         One batch of laws per round, fitted to the debates of that round in resampled questions.
-    pairs : tuple of Pair
-        One per two successive rounds.
+    pairs : tuple of Pair or None
+        One per two successive rounds; None where no debate has votes in both.
     level, n_boot
         Level of the intervals, and the number of replicates behind them.
     without_limits : tuple of str
@@ -435,7 +435,7 @@ class Drift(Result):
 
     fit: RoundsFit
     resampled: tuple[BetaBinomialMixture, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair | None, ...]
     level: float
     n_boot: int
     without_limits: tuple[str, ...]
@@ -481,7 +481,7 @@ class Drift(Result):
         Columns ``round, debates, scale, ks, noise, low, high, level, kind``. ``noise`` is the `level` quantile of the
         distance when nothing drifts; ``low, high`` are percentiles when questions are resampled, missing where one of
         the rounds is in `without_limits`. A distance below its noise shows no drift; only an upper bound below a margin
-        shows there is none.
+        shows there is none. A round that shares no debate with the one before has no row.
         """
         for scale in scales:
             if scale not in self._by_scale:
@@ -498,6 +498,8 @@ class Drift(Result):
         tail, panel = (1 - self.level) / 2, self.fit.panel
         rows = []
         for at, (later, pair) in enumerate(zip(self.fit.rounds[1:], self.pairs, strict=True)):
+            if pair is None:
+                continue
             noise = np.quantile(_distances(*pair.swapped, scale, panel), self.level)
             low, high = np.quantile(_distances(*pair.resampled, scale, panel), [tail, 1 - tail])
             if any(self.without_limits[at : at + 2]):
@@ -572,12 +574,6 @@ def rounds_drift(
     if silent.size:
         got = f"none in round {silent[0] + 1}"
         raise ValueError(f"trials must be positive for some debate in every round; got {got}")
-    apart = np.flatnonzero(((n[:, 1:] > 0) & (n[:, :-1] > 0)).sum(axis=0) == 0)
-    if apart.size:
-        raise ValueError(
-            "some debate must have votes in both of two successive rounds (trials positive in both columns); got no "
-            f"debate with votes in rounds {apart[0] + 1} and {apart[0] + 2}, so no drift can be estimated"
-        )
     probability("level", level, open_interval=True)
     n_boot = integer("n_boot", n_boot, minimum=2)
     generator = as_rng(rng)
@@ -590,11 +586,15 @@ def rounds_drift(
     cells, marks = _one_hot(s, n)
     laws, in_pairs = _shared_debates(cells, marks, n > 0, fit)
     resampled, moved = _resampled(cells, marks, codes, fit, laws, in_pairs, n_boot, generator)
-    pairs = []
+    pairs: list[Pair | None] = []
     for r, two in enumerate(laws):
+        draws = moved[r]
+        if two is None or draws is None:
+            pairs.append(None)
+            continue
         swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, two, n_boot, generator)
         before, after = (one.distribution for one in two)
-        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, moved[r], swapped))
+        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, draws, swapped))
     why = tuple(_without_limits(s[:, r], n[:, r], codes) for r in range(s.shape[1]))
     return Drift(fit, resampled, tuple(pairs), level, n_boot, why)
 
@@ -613,15 +613,16 @@ def _without_limits(successes: Ints, trials: Ints, cluster: Ints) -> str:
 
 def _shared_debates(
     cells: Cells, marks: Floats, voted: NDArray[np.bool_], fit: RoundsFit
-) -> tuple[list[tuple[MixtureFit, MixtureFit]], NDArray[np.bool_]]:
+) -> tuple[list[tuple[MixtureFit, MixtureFit] | None], NDArray[np.bool_]]:
     """Fit every two successive rounds to the debates with votes in both; return these debates beside the fits.
 
-    A round whose debates are all in the pair keeps the fit that it has.
+    A round whose debates are all in the pair keeps the fit that it has. Two rounds without a debate in both have None.
     """
     both = voted[:, :-1] & voted[:, 1:]
+    met = np.asarray(both.any(axis=0))
     laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
     partial = [
-        (r, side) for r in range(both.shape[1]) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
+        (r, side) for r in np.flatnonzero(met) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
     ]
     if partial:
         table = np.array([marks[both[:, r], r + side].sum(axis=0) for r, side in partial])
@@ -630,7 +631,7 @@ def _shared_debates(
         batch = fit_beta_binomial_mixture_batch(cells.successes, cells.trials, table, **options)
         for i, (r, side) in enumerate(partial):
             laws[r][side] = batch[i]
-    return [(before, after) for before, after in laws], both
+    return [(before, after) if met[r] else None for r, (before, after) in enumerate(laws)], both
 
 
 def _one_hot(successes: Ints, trials: Ints) -> tuple[Cells, Floats]:
@@ -649,22 +650,26 @@ def _resampled(
     marks: Floats,
     cluster: Ints,
     fit: RoundsFit,
-    laws: list[tuple[MixtureFit, MixtureFit]],
+    laws: list[tuple[MixtureFit, MixtureFit] | None],
     both: NDArray[np.bool_],
     n_boot: int,
     rng: np.random.Generator,
-) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture]]]:
+) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture] | None]]:
     """Refit every round and every pair of rounds to the same resampled questions."""
     n, width = marks.shape[1:]
-    partial = [r for r, (a, b) in enumerate(laws) if a is not fit.fits[r] or b is not fit.fits[r + 1]]
+    partial = {
+        r: two
+        for r, two in enumerate(laws)
+        if two is not None and (two[0] is not fit.fits[r] or two[1] is not fit.fits[r + 1])
+    }
     shared = [marks[:, r + side] * both[:, r, None] for r in partial for side in (0, 1)]
     one_round = np.moveaxis(marks, 1, 0)
     totals = resampled_totals(cluster_totals(np.hstack([*one_round, *shared]), cluster), n_boot, rng)
     drawn = np.split(totals, range(width, totals.shape[1], width), axis=1)
     rounds = tuple(_refitted([one], [sets], cells)[0] for one, sets in zip(fit.fits, drawn[:n], strict=True))
-    moved = [(rounds[r], rounds[r + 1]) for r in range(n - 1)]
-    for i, r in enumerate(partial):
-        before, after = _refitted(list(laws[r]), drawn[n + 2 * i : n + 2 * i + 2], cells)
+    moved = [None if two is None else (rounds[r], rounds[r + 1]) for r, two in enumerate(laws)]
+    for i, (r, two) in enumerate(partial.items()):
+        before, after = _refitted(list(two), drawn[n + 2 * i : n + 2 * i + 2], cells)
         moved[r] = (before, after)
     return rounds, moved
 

@@ -11,7 +11,6 @@ from d3stats import Trajectories
 from d3stats.inference import agreement, as_ratings, as_run, compare, jury_curve
 from d3stats.inference.bias import as_judgments, persona_effect, position_bias
 from d3stats.log import Item, LogWriter, Turn, Verdict
-from d3stats.models.mixtures.rounds import rounds_drift
 from d3stats.sources import open as open_source
 
 PAIR = ("A", "B")
@@ -252,9 +251,3 @@ def test_a_debate_in_which_no_rater_spoke_is_told_of(tmp_path: Path) -> None:
         log.write(Item(debate="cut", question="cut", label="A", answers=PAIR))
         log.write(Turn(debate="cut", round=1, agent="advocate A", role="advocate"))
     assert "in 1 debate no rater had a turn, so they are left out" in as_ratings(path).notes
-
-
-def test_drift_is_refused_where_no_debate_votes_in_two_successive_rounds() -> None:
-    once = np.array([[3, 0], [2, 0], [0, 2], [0, 3]])
-    with pytest.raises(ValueError, match="no debate with votes in rounds 1 and 2"):
-        rounds_drift(once, np.where(once > 0, 3, 0), n_boot=2, rng=1)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import d3stats
+from d3stats import describe_rounds, fit_beta_binomial
 from d3stats.cli import app
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
 from d3stats.trajectories import Trajectories
@@ -164,20 +165,44 @@ def test_limits_of_a_round_need_ten_questions_with_the_rarer_vote(
     assert drift.functionals()["estimate"].notna().all()
 
 
-@pytest.mark.parametrize("shown", [(), ("--round", "2")])
-def test_a_log_with_votes_in_last_rounds_only_is_refused_with_what_works(
-    tmp_path: Path, shown: tuple[str, ...]
-) -> None:
+def test_rounds_that_no_debate_shares_are_fitted_apart_and_have_no_distance(tmp_path: Path) -> None:
+    """Debates end in round 1, 2 or 3; votes are cast in the last round alone, but for five debates in 2 and 3."""
+    rng = np.random.default_rng(2)
+    ends = np.arange(60) % 3
+    successes, trials = np.zeros((60, 3), dtype=int), np.zeros((60, 3), dtype=int)
+    trials[np.arange(60), ends] = 5
+    trials[np.flatnonzero(ends == 2)[:5], 1] = 5
+    successes[trials > 0] = rng.integers(1, 6, int((trials > 0).sum()))
+    drift = rounds_drift(successes, trials, n_components=1, n_boot=40, rng=1)
+    assert [pair if pair is None else pair.debates for pair in drift.pairs] == [None, 5]
+    moved = drift.ks(("pmf",))
+    assert moved[["round", "debates"]].to_numpy().tolist() == [[3, 5]]
+    assert 0 <= moved["ks"].item() <= 1
+    alone = [fit_beta_binomial(successes[voted, r], 5).mean for r, voted in enumerate((trials > 0).T)]
+    table = drift.functionals()
+    assert table.loc[table["functional"] == "mean", "estimate"].to_numpy() == pytest.approx(alone, abs=1e-6)
+
     path = tmp_path / "last.csv"
     rows = [
-        (d, r, agent, "A", "AB"[(d * 7 + k * 3) % 5 > 3] if r == d % 2 + 1 else "")
-        for d in range(24)
-        for r in range(1, d % 2 + 2)
-        for k, agent in enumerate(("x", "y", "z"))
+        (d, r + 1, f"a{k}", "A", "AB"[int(k >= successes[d, r])] if trials[d, r] else None)
+        for d in range(60)
+        for r in range(ends[d] + 1)
+        for k in range(5)
     ]
     pd.DataFrame(rows, columns=["debate", "round", "agent", "label", "vote"]).to_csv(path, index=False)
-    said = " ".join(CliRunner().invoke(app, ["fit", str(path), *shown]).output.split())
-    assert "rounds 1 and 2: every debate has votes in one round only" in said
-    assert "fit_rounds(log)[1].summary()" in said
-    assert "trials positive" not in said
-    assert "mean" in d3stats.fit_rounds(str(path))[1].summary()
+    report = describe_rounds(path, n_components=1, n_boot=40, rng=1)
+    frame = report.to_frame().set_index("round")
+    assert frame["mean"].to_numpy() == pytest.approx(alone, abs=1e-6)
+    assert frame["ks_pmf"].isna().tolist() == [True, True, False]
+    assert frame["ks_debates"].isna().tolist() == [True, True, False]
+    assert any("No debate has votes in both rounds 1 and 2, so" in note for note in report.notes())
+    assert len(report.plot(n_boot=20, rng=1).axes) == 4
+
+
+def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() -> None:
+    votes = np.full((30, 2, 3), -1)
+    votes[:15, 0] = votes[15:, 1] = np.arange(3) > 0
+    t = d3stats.Trajectories.from_arrays(votes, [1] * 30, answers=["A", "B"])
+    report = describe_rounds(t, n_components=1, n_boot=20, rng=1)
+    assert report.drift.ks().empty
+    assert len(report.plot(n_boot=20, rng=1).axes) == 2
