@@ -40,7 +40,7 @@ Second = Annotated[
 ]
 
 
-@derived("d3stats.planning.escalation:plan_escalation", {"first": First, "second": Second})
+@derived("d3stats.planning.escalation:escalate", {"first": First, "second": Second})
 def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figure: Figure = None) -> None:
     """Choose between two protocols debate by debate: play the second one where the first leaves a narrow gap."""
     from d3stats.sources import open_all

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from d3stats.planning.describe import RoundsReport
 
 
-@derived("d3stats.planning.describe:describe_rounds", {"logs": Logs})
+@derived("d3stats.planning.describe:fit", {"logs": Logs})
 def fit(
     given: Given,
     round_number: Annotated[

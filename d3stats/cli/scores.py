@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@derived("d3stats.planning.scores:describe_scores", {"logs": Logs})
+@derived("d3stats.planning.scores:scores", {"logs": Logs})
 def scores(
     given: Given,
     human: Annotated[

@@ -22,7 +22,7 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RoundsReport", "describe_rounds"]
+__all__ = ["RoundsReport", "fit"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +43,7 @@ class RoundsReport:
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate
-    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
     >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
@@ -212,7 +212,7 @@ class RoundsReport:
         return [f"{unlabelled} debates without a right answer are left out."] if unlabelled else []
 
 
-def describe_rounds(
+def fit(
     trajectories: LogSource,
     *,
     n_components: int = 2,
@@ -253,7 +253,7 @@ def describe_rounds(
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate
-    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.to_frame()[["round", "debates", "accuracy"]].round(2).values.tolist()
     [[1.0, 60.0, 0.77], [2.0, 60.0, 0.8], [3.0, 60.0, 0.78]]
     """

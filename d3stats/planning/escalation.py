@@ -39,7 +39,7 @@ from d3stats.trajectories import MISSING, Trajectories
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["THRESHOLDS", "Escalation", "join_protocols", "plan_escalation"]
+__all__ = ["THRESHOLDS", "Escalation", "escalate", "join_protocols"]
 
 ENDS = ("", "_low", "_high")
 
@@ -294,7 +294,7 @@ class Escalation(Result):
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.05)
+    >>> plan = escalate(more, samre, max_loss=0.05)
     >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
@@ -459,7 +459,7 @@ class Escalation(Result):
         )
 
 
-def plan_escalation(
+def escalate(
     first: LogSource,
     second: LogSource | None = None,
     *,
@@ -522,7 +522,7 @@ def plan_escalation(
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.03)
+    >>> plan = escalate(more, samre, max_loss=0.03)
     >>> plan.recommended, plan.threshold
     ('threshold', 2.5)
     >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()

@@ -200,9 +200,7 @@ def test_every_role_has_the_prices_of_its_model(roles: list[str] | None) -> None
                 turn.tokens_in * asked + turn.tokens_out * answered
             ) / 1e6
     np.testing.assert_allclose(found.dollars[[part.debates.index(str(d)) for d in range(24)]], expected)
-    check(
-        plan(part, dollars=found.dollars, rules=RULES, limit=False, n_draws=40, rng=1), part, found.dollars
-    )
+    check(plan(part, dollars=found.dollars, rules=RULES, limit=False, n_draws=40, rng=1), part, found.dollars)
 
 
 def test_turns_have_the_prices_of_the_model_that_the_log_names() -> None:
