@@ -139,7 +139,7 @@ class Derived:
             source = sources[0] if len(sources) == 1 else sources
             reading = reading_of({name: typed.pop(name) for name in how})
             settings = {name: value for name, value in typed.items() if value is not None and value != []}
-            self.command(Given(self.place, source, settings, reading), **for_terminal)
+            self.command(given=Given(self.place, source, settings, reading), **for_terminal)
 
         run.__doc__, run.__name__ = self.__doc__, self.__name__
         run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
