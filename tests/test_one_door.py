@@ -326,6 +326,34 @@ def test_a_run_of_inspect_is_the_mean_of_its_epochs(inspected: tuple[Path, pd.Da
     assert by_topic.difference.value == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("value", ["verdict", "plurality", "votes", "tokens"])
+def test_a_run_of_inspect_has_the_values_that_debates_have(
+    inspected: tuple[Path, pd.DataFrame], value: str
+) -> None:
+    path, table = inspected
+    one, other = (inference.as_run(source, value=value) for source in (path, table))
+    assert one.value.tolist() == other.value.tolist()
+
+
+def test_what_a_scorer_could_not_read_is_0_in_a_run_and_missing_in_a_log_and_both_are_said(
+    tmp_path: Path,
+) -> None:
+    given = [
+        {"value": "I", "answer": None}
+        if k % 4 == 0
+        else {"value": "CI"[k % 3 > 0], "answer": "AB"[(k + (k % 3 > 0)) % 2]}
+        for k in range(INSPECT_QUESTIONS)
+    ]
+    path = inspect_log(tmp_path / "refused.eval", {"match": given}, 1)
+    run, votes = inference.as_run(path), inference.as_run(path, value="votes")
+    silent = np.arange(INSPECT_QUESTIONS) % 4 == 0
+    assert not run.value[silent].any()
+    assert np.isnan(votes.value[silent]).all()
+    assert (run.value[~silent] == votes.value[~silent]).all()
+    assert any("6 of 24 values are 0 because the scorer read no answer" in note for note in run.notes)
+    assert int((as_trajectories(path).votes < 0).sum()) == 6
+
+
 def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     points = {name: rng.integers(1, 4, INSPECT_QUESTIONS * 2) for name in ("strict", "mild")}

@@ -22,7 +22,11 @@ from d3stats.cli.output import (
 from d3stats.report.tables import Table, cost_table, estimate, replay_table, strata_notes, strata_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from d3stats.log.consistency import Checked
     from d3stats.planning.replay import Replay
+    from d3stats.trajectories import Trajectories
 
 
 @derived("d3stats.planning.replay:replay", {"logs": Logs}, completes={"rules": completion.rules})
@@ -45,7 +49,8 @@ def replay(
         kinds = None if strata is None else item_strata(opened, strata)
         opened = opened.aside(strata)
         log, passed_over = opened.recorded(), left_out(opened.checked().problems)
-        result = given(log.trajectories, strata=kinds)
+        rules = given.settings.get("rules") or default_rules(log.trajectories, opened.checked())
+        result = given(log.trajectories, rules=rules, strata=kinds)
     if figure is not None:
         save_figure(result.plot, figure)
     decided = log.note()
@@ -77,6 +82,19 @@ def replay(
         print_table(*table)
     notes = without_warnings(notes, log.trajectories.notes)
     print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
+
+
+def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:
+    """Return the rules with which the log's protocols stop where jurors vote at the end alone, else the default."""
+    from d3stats.planning.replay import DEFAULT_RULES
+
+    if not t.pollings or not all(polling.at_end for polling in t.pollings):
+        return DEFAULT_RULES
+    from d3stats.protocols import protocols
+
+    known = protocols()
+    names = [name for name in log.items.coded("protocol").occurring() if name in known]
+    return list(dict.fromkeys(str(known[name]().rule()) for name in names)) or DEFAULT_RULES
 
 
 def _paired_table(result: Replay) -> Table:

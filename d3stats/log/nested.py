@@ -6,12 +6,14 @@ a turn, stays a value of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from d3stats.log.column_names import plain
+from d3stats.log.column_names import other_names, plain
 
-__all__ = ["is_nested", "opens", "records_in", "rows_of"]
+__all__ = ["is_nested", "may_open", "opens", "records_in", "rows_of"]
 
 _ROUNDS = frozenset(("rounds", "turns", "history", "steps", "trajectory", "debate_rounds", "transcript"))
 _VOTES = frozenset(
@@ -31,25 +33,60 @@ _VOTES = frozenset(
 _LISTS = frozenset(
     ("debates", "data", "results", "records", "items", "questions", "samples", "examples", "logs")
 )
-_KEYS = frozenset(map(plain, _ROUNDS | _VOTES))
-_ROUND_KEYS = frozenset(map(plain, _ROUNDS))
+_MAYBE_VOTES = frozenset(
+    map(plain, ("responses", "replies", "outputs", "answers", "messages", "generations"))
+)
+"""Keys that hold votes where their values are records of turns; else they may hold texts or candidates."""
+_MAYBE_ROUNDS = frozenset(map(plain, ("debate", "discussion", "dialogue", "conversation")))
+"""Keys that hold rounds where their values are records; else they name a debate."""
+_KEYS = frozenset(map(plain, _ROUNDS | _VOTES)) | _MAYBE_VOTES | _MAYBE_ROUNDS
+_ROUND_KEYS = frozenset(map(plain, _ROUNDS)) | _MAYBE_ROUNDS
+_NUMBERED = re.compile(r"(?:round|turn|step|iteration|rd|r)([0-9]{1,3})")
+_SAID = frozenset(
+    map(plain, ("agent", "vote", "answer", "correct", "text", "role", "round", "scores", "judge", "rater"))
+) | frozenset(
+    plain(name)
+    for field in ("vote", "correct", "text", "tokens", "tokens_in", "tokens_out")
+    for name in (field, *other_names(field))
+)
+"""Keys that say what a mapping with single values is of: of a turn, and not votes by agents' names."""
+
+_MODELS = frozenset(map(plain, ("model", "model_id", "model_name", "llm")))
+_AGENTS = frozenset(map(plain, ("agent", "judge", "rater", *other_names("agent")))) - _MODELS
+"""Keys of who votes; several agents may share a model."""
 
 
-def opens(key: str) -> bool:
-    """Whether a key says that its value holds rounds or votes, if it holds anything."""
-    return plain(key) in _KEYS
+@cache
+def _plain(key: str) -> str:
+    return plain(key)
+
+
+def may_open(key: str) -> bool:
+    """Whether a key says that its value may hold rounds or votes."""
+    return _plain(key) in _KEYS or _NUMBERED.fullmatch(_plain(key)) is not None
+
+
+def opens(key: str, value: Any) -> bool:
+    """Whether a key says that its value holds rounds or votes, and the value can hold them."""
+    if not isinstance(value, (dict, list)) or not may_open(key):
+        return False
+    inside = list(value.values()) if isinstance(value, Mapping) else value
+    records = bool(inside) and all(isinstance(one, Mapping) for one in inside)
+    if _plain(key) in _MAYBE_VOTES:
+        return records and all(_said(one) for one in inside)
+    return records if _plain(key) in _MAYBE_ROUNDS else True
 
 
 def is_nested(row: Mapping[str, Any]) -> bool:
     """Whether a record holds rounds or votes inside a value."""
-    return any(isinstance(value, (dict, list)) and opens(key) for key, value in row.items())
+    return any(opens(key, value) for key, value in row.items())
 
 
 def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one record: what it says of itself, with each round and each vote inside it.
 
     A list of rounds without numbers counts them from 1, and a list of votes without names numbers the agents. In a
-    mapping the keys are the rounds or the names of the agents.
+    mapping the keys are the rounds or the names of the agents; keys such as ``round_1`` are rounds, too.
 
     Examples
     --------
@@ -57,23 +94,30 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     [{'qid': 'q1', 'round': 1, 'agent': 'x', 'vote': 'A'}, {'qid': 'q1', 'round': 1, 'agent': 'y', 'vote': 'B'}]
     >>> [row["vote"] for row in rows_of({"qid": "q1", "votes": ["A", "B"]})]
     ['A', 'B']
+    >>> list(rows_of({"qid": "q1", "round_2": [{"x": "A"}]}))
+    [{'qid': 'q1', 'round': 2, 'agent': 'x', 'vote': 'A'}]
     """
-    inside = [key for key, value in row.items() if isinstance(value, (dict, list)) and opens(key)]
+    inside = {key: value for key, value in row.items() if opens(key, value)}
     own = {key: value for key, value in row.items() if key not in inside}
     if not inside:
         yield own
         return
-    key = next((key for key in inside if plain(key) in _ROUND_KEYS), inside[0])
-    left = (
-        {key: row[key] for key in inside[1:]} if key == inside[0] else {k: row[k] for k in inside if k != key}
-    )
-    name = "round" if plain(key) in _ROUND_KEYS else "agent"
-    for number, held in _held(row[key]):
-        for part in _parts(held, name):
-            named = {} if name in map(plain, part) else {name: number}
-            if name == "agent" and isinstance(number, int) and named:
-                named = {name: f"agent {number}"}
-            yield from rows_of({**own, **left, **named, **part})
+    numbered = {key: found[1] for key in inside if (found := _NUMBERED.fullmatch(_plain(key)))}
+    if numbered:
+        key, held = "rounds", {int(numbered[key]): inside.pop(key) for key in numbered}
+    else:
+        key = next((key for key in inside if _plain(key) in _ROUND_KEYS), next(iter(inside)))
+        held = inside.pop(key)
+    of_round = _plain(key) in _ROUND_KEYS or bool(
+        _AGENTS & set(map(_plain, own))
+    )  # votes of one agent are rounds
+    name = "round" if of_round else "agent"
+    for number, one in _held(held):
+        for part in _parts(one, name, number):
+            said = set(map(_plain, part))
+            known = said & (_AGENTS | {"votes"} if name == "agent" else {"round"})
+            called = f"agent {number}" if name == "agent" and isinstance(number, int) else number
+            yield from rows_of({**own, **inside, **({} if known else {name: called}), **part})
 
 
 def _held(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -81,21 +125,37 @@ def _held(value: Any) -> Iterator[tuple[Any, Any]]:
     yield from value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
 
 
-def _parts(held: Any, name: str) -> list[dict[str, Any]]:
-    """Return one entry as a record: a mapping is one, a round may be a list of votes, and a single value is a vote."""
+def _parts(held: Any, name: str, number: Any) -> list[dict[str, Any]]:
+    """Return one entry as a record: a mapping is one, a round may be a list of votes, and a single value is a vote.
+
+    A mapping of single values without a key of a turn holds votes by the names of agents: of a round, and in a list of
+    votes one of them, or a round where it holds several.
+    """
     if isinstance(held, Mapping):
-        scalars = all(not isinstance(value, (dict, list)) for value in held.values())
-        known = {plain(str(key)) for key in held} & _SAID
-        return [{"votes": dict(held)}] if name == "round" and scalars and not known else [dict(held)]
+        if not held or _said(held) or not all(_single(value) for value in held.values()):
+            return [dict(held)]
+        if name == "round":
+            return [{"votes": dict(held)}]
+        if len(held) == 1:
+            ((agent, vote),) = held.items()
+            return [{"agent": agent, "vote": vote}]
+        return [{"round": number, "votes": dict(held)}]
     if isinstance(held, list):
-        return [{"votes": held}] if name == "round" else [{"vote": one} for one in held[-1:]]
+        if name == "round":
+            return [{"votes": held}]
+        return [
+            {"vote": one, **({"round": k} if len(held) > 1 else {})} for k, one in enumerate(held, start=1)
+        ]
     return [{"vote": held}]
 
 
-_SAID = frozenset(
-    map(plain, ("agent", "vote", "answer", "correct", "text", "role", "round", "scores", "judge", "rater"))
-)
-"""Keys that say what a mapping with single values is of: of a turn, and not votes by agents' names."""
+def _single(value: Any) -> bool:
+    return not isinstance(value, (dict, list))
+
+
+def _said(held: Mapping[str, Any]) -> bool:
+    """Whether a mapping has a key of a turn."""
+    return any(_plain(str(key)) in _SAID for key in held)
 
 
 def records_in(data: Any) -> list[Any]:
@@ -117,5 +177,6 @@ def records_in(data: Any) -> list[Any]:
         own = {key: value for key, value in data.items() if not isinstance(value, (dict, list))}
         return [{**own, **one} if isinstance(one, Mapping) else one for one in data[lists[0]]]
     if len(data) and all(isinstance(value, Mapping) for value in data.values()):
-        return [{"debate": key, **value} for key, value in data.items()]
+        name = "debate_id" if any("debate" in value for value in data.values()) else "debate"
+        return [{name: key, **value} for key, value in data.items()]
     return [data]

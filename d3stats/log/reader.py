@@ -29,7 +29,7 @@ from d3stats.log.column_names import Columns
 from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
-from d3stats.log.nested import is_nested, opens, records_in, rows_of
+from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
 from d3stats.log.problems import LogError, Problem
 from d3stats.log.schema import (
     MODELS,
@@ -629,7 +629,7 @@ class _RowsAsColumns:
                 if absent:
                     values = [value if given else None for value, given in zip(values, there, strict=True)]
                     n_keys -= absent
-            if opens(name) and any(isinstance(value, (dict, list)) for value in values):
+            if may_open(name) and any(opens(name, value) for value in values):
                 return False
             columns.append(values)
         # What is written again byte for byte holds no key twice, and one object a line.

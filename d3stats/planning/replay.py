@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 __all__ = ["Replay", "replay"]
 
 
+DEFAULT_RULES = ("fixed:1", "fixed:2")
+"""What is replayed where no rule is named."""
+
 _SHOWN = {
     "rounds": ("rounds", 2),
     "tokens": ("tokens", 0),
@@ -363,7 +366,7 @@ def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Seri
 
 def replay(
     trajectories: LogSource,
-    rules: StoppingRule | str | Sequence[StoppingRule | str] = ("fixed:1", "fixed:2"),
+    rules: StoppingRule | str | Sequence[StoppingRule | str] = DEFAULT_RULES,
     *,
     missing: Missing = "exclude",
     level: float = 0.95,

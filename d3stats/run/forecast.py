@@ -20,6 +20,7 @@ from d3stats.run.budget import FREE, Bank, Cost, Tariff
 from d3stats.run.items import DebateItem, Orders, Planned, notes_of, placements
 from d3stats.stopping import Decision, Rule, StoppingRule
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
+from d3stats.stopping.votes import NEVER
 from d3stats.worlds.tokens import PriceTable
 
 if TYPE_CHECKING:
@@ -610,4 +611,11 @@ def forecast(
     depth = protocol.max_rounds
     first = 1 if protocol.ends_itself else min(asked.rule.earliest, depth)
     cases = look(first, "typical"), look(depth, "typical"), look(depth, "longest")
-    return Forecast(len(planned), count, *cases, notes=asked.notes)
+    notes = list(asked.notes)
+    if rule is not None and depth < asked.rule.earliest < NEVER:
+        ends = "1 round" if depth == 1 else f"{depth} rounds"
+        notes.append(
+            f"{rule} stops no debate before round {asked.rule.earliest}; debates of {protocol} have {ends}, so it "
+            "never stops one"
+        )
+    return Forecast(len(planned), count, *cases, notes=tuple(notes))

@@ -53,6 +53,9 @@ __all__ = [
     "open_all",
 ]
 
+_OF_LOGS = frozenset(("verdict", "plurality", "votes", "tokens"))
+"""Values of a run that debates have and tables of items have not."""
+
 LogSource = Any
 """Any source of debates that :func:`open` opens."""
 
@@ -238,7 +241,7 @@ class Opened:
         A log of Inspect is a log, but a run of an evaluation is the value of each of its items.
         """
         if self._inspect:
-            return not fields.one_round
+            return not fields.one_round or bool(_OF_LOGS & {*fields.choosable})
         if self.frame is not None:
             return fields.is_log(self.frame.columns, self.columns)
         if self.kind != "table" or any(isinstance(sheet, Problem) for sheet in self._sheets):
@@ -639,7 +642,8 @@ def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:
     if (whole := unusable(file)) is not None:
         return whole
     own = set(fields.choosable) - {"question", "correct", "score"}
-    return mapping_sheet(file.name, list(enumerate(item_rows(file.path, next(iter(own), None)), start=1)))
+    rows, notes = item_rows(file.path, next(iter(own), None))
+    return replace(mapping_sheet(file.name, list(enumerate(rows, start=1))), notes=list(notes))
 
 
 def _arrays_of(source: Any, missing_values: Iterable[str] | None) -> Trajectories:

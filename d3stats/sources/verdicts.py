@@ -187,7 +187,9 @@ def _with(data: Judgments, needs: Sequence[str]) -> Judgments:
     absent = [name for name in needs if name not in data.table.columns]
     if absent:
         raise ValueError(
-            f"the table must have the columns {list(needs)} for this audit; it lacks {absent}{to_choose(*absent)}"
+            f"verdicts must have the columns {list(needs)} for this audit; got none of {absent}{to_choose(*absent)}; "
+            "a table of debates in one round is read as verdicts with "
+            "columns={'item': 'debate', 'judge': 'agent'} (--columns item=debate,judge=agent)"
         )
     return data
 

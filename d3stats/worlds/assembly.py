@@ -203,7 +203,10 @@ def sample_assembly(world: Assembly, n_debates: int, n_rounds: int, rng: np.rand
     (('debater, affirmative', 'debater, negative', 'moderator'), True, False)
     """
     if world.protocol == "peer_rank" and n_rounds != 1:
-        raise ValueError(f"n_rounds must be 1 for protocol='peer_rank'; got n_rounds={n_rounds}")
+        raise ValueError(
+            f"n_rounds must be 1 for protocol='peer_rank', whose debates have one round; got n_rounds={n_rounds}; "
+            "simulate it by itself, apart from protocols of several rounds"
+        )
     items = draw_items(world.court, n_debates, rng)
     standing = np.random.default_rng([items.seed, 0])
     reading, writing = np.random.default_rng([items.seed, 1 + world.run]).spawn(2)

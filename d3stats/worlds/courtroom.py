@@ -523,7 +523,10 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     ((100, 5, 2), True)
     """
     if world.protocol == "more" and n_rounds != 1:
-        raise ValueError(f"n_rounds must be 1 for protocol='more'; got n_rounds={n_rounds}")
+        raise ValueError(
+            f"n_rounds must be 1 for protocol='more', whose debates have one round; got n_rounds={n_rounds}; "
+            "simulate it by itself, apart from protocols of several rounds"
+        )
     if world.protocol == "d3" and n_rounds < 2:
         raise ValueError(f"n_rounds must be at least 2 for protocol='d3'; got n_rounds={n_rounds}")
     items = draw_items(world, n_debates, rng)

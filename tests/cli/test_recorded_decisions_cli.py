@@ -132,6 +132,16 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
 
 
+def test_a_log_whose_jury_votes_once_is_replayed_with_the_rule_of_its_protocol(logs: dict[str, str]) -> None:
+    own = found("replay", logs["samre"], "--n-boot", "50")["rules"][0]
+    assert own["rule"].startswith("budgeted")
+    assert own["rounds"] == pytest.approx(Trajectories.from_log(logs["samre"]).depth.mean())
+    assert own["accuracy"] == pytest.approx(right(logs["samre"]))
+    assert own["tokens"] > 0
+    names = [row["rule"] for row in found("replay", logs["eot"], "--n-boot", "50")["rules"]]
+    assert not any(name.startswith("budgeted") for name in names)
+
+
 @pytest.mark.parametrize(
     ("reason", "cut"),
     [

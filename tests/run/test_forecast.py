@@ -11,7 +11,7 @@ from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.forecast import forecast, imagined
 from d3stats.run.run import debate
-from d3stats.stopping import FixedRounds, FullDepth
+from d3stats.stopping import FixedRounds, FullDepth, from_text
 from d3stats.worlds.tokens import PriceTable
 
 SAMRE = protocol_from_text("samre:jurors=3,max_rounds=3")
@@ -83,6 +83,21 @@ def test_the_table_has_a_row_per_case() -> None:
     frame = forecast(SAMRE, pairs(2), Chancy()).to_frame()
     assert frame["case"].tolist() == ["earliest stop", "all rounds", "at most"]
     assert frame["tokens"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("fixed:9", True),
+        ("fixed:3 | fixed:4", False),
+        ("d3_paper.after(4)", True),
+        ("full", False),
+        (None, False),
+    ],
+)
+def test_a_rule_beyond_the_last_round_of_the_protocol_is_said(rule: str | None, said: bool) -> None:
+    found = forecast(SAMRE, pairs(2), Chancy(), rule=None if rule is None else from_text(rule))
+    assert any("stops no debate before round" in note and "3 rounds" in note for note in found.notes) == said
 
 
 def test_nothing_to_debate_is_refused() -> None:

@@ -228,6 +228,13 @@ def test_a_tied_jury_is_decided_by_the_sum_of_the_judges_scores() -> None:
     np.testing.assert_array_equal(t.tied(), tied)
 
 
+@pytest.mark.parametrize("panel", [1, 2, 3, 4, 5])
+def test_a_jury_has_a_seat_for_each_juror_and_one_of_odd_size_is_never_tied(panel: int) -> None:
+    t = simulate(Courtroom(panel=panel, noise=1.0), 200, 2, 1)
+    assert t.seats == tuple(f"juror {k + 1}" for k in range(panel))
+    assert t.tied().any() == (panel % 2 == 0)
+
+
 def test_a_majority_of_five_beats_its_average_member_by_two_thirds_of_the_disagreement_at_most() -> None:
     """So .895 agreement allows .07, not the .103 between one juror and five in the paper's table."""
     for votes in itertools.product((0, 1), repeat=5):

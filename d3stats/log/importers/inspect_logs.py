@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, get_args
 import msgspec
 
 from d3stats._check import choice, integer
-from d3stats._words import counted, missing_extra
+from d3stats._words import counted, missing_extra, setting
 from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
@@ -686,8 +686,8 @@ def told(path: Path) -> Note:
     return Note(f"a log of Inspect with {samples}: {panel}a vote is {vote}{rounds}", kind=KIND)
 
 
-def item_rows(path: Path, value: str | None) -> list[dict[str, Any]]:
-    """Return a row per epoch of a sample as a table of items: right or wrong, or points; a column for each scorer.
+def item_rows(path: Path, value: str | None) -> tuple[list[dict[str, Any]], list[Note]]:
+    """Return a row per epoch of a sample as a table of items: right or wrong, or points; and what to say of them.
 
     Raises
     ------
@@ -704,10 +704,17 @@ def item_rows(path: Path, value: str | None) -> list[dict[str, Any]]:
     given = [((sample.scores or {}).get(read), sample) for sample in log.samples]
     numbers = [None if score is None else _number(score.value) for score, _ in given]
     name = read if read == value else "correct" if set(numbers) <= {0, 1, None} else "score"
-    return [
+    rows = [
         {**_about(sample, {"item", name}), "item": str(sample.id), name: number}
         for (_, sample), number in zip(given, numbers, strict=True)
     ]
+    silent = [score is not None and number == 0 and not (score.answer or "").strip()
+              for (score, _), number in zip(given, numbers, strict=True)]  # fmt: skip
+    if log.reading(read) != "accepted" or not any(silent):
+        return rows, []
+    text = f"{sum(silent)} of {counted(len(rows), 'value')} are 0 because the scorer read no answer; "
+    text += f"such votes are missing, and left out, with {setting('value', 'votes')} and in fit and agreement"
+    return rows, [Note(text, kind="no answer", n=sum(silent))]
 
 
 def _about(sample: _Sample, taken: Collection[str]) -> dict[str, Any]:

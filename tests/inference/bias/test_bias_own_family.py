@@ -91,3 +91,15 @@ def test_a_judge_without_a_family_or_without_own_pairs_is_refused() -> None:
         self_preference(table.assign(family_a="y", family_b="w"), judge="J")
     with pytest.raises(ValueError, match="must have the columns"):
         self_preference(table.drop(columns="family_a"), judge="J")
+
+
+def test_a_table_of_debates_with_families_is_audited_as_verdicts_as_the_refusal_says() -> None:
+    table = verdicts({"J": (0.3, 0.1), "K": (0.2, 0.2)}, n=200)
+    debates = table.rename(columns={"item": "debate", "judge": "agent"}).assign(round=1)
+    with pytest.raises(ValueError, match="'item': 'debate', 'judge': 'agent'"):
+        self_preference(debates, judge="J")
+    read = self_preference(debates, judge="J", columns={"item": "debate", "judge": "agent"})
+    alone = self_preference(table, judge="J")
+    assert [(e.name, e.value, e.low, e.high) for e in read.estimates] == [
+        (e.name, e.value, e.low, e.high) for e in alone.estimates
+    ]
