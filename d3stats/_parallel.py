@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from d3stats._check import integer
+from d3stats._progress import tell
 from d3stats._words import missing_extra
 
 __all__ = ["SCHEMES", "run_tasks"]
@@ -30,6 +31,8 @@ def run_tasks(
     workers: int = 1,
     scheduler: str | None = None,
     ordered: bool = False,
+    what: str = "",
+    total: int = 0,
 ) -> Iterator[Result]:
     """Call ``function(*task)`` for every task, here, in other processes or on a cluster.
 
@@ -45,6 +48,10 @@ def run_tasks(
         Address of a dask scheduler, ``tcp://host:8786``; needs the extra ``scale``.
     ordered : bool
         Yield results in the order of the tasks; otherwise as they are ready.
+    what : str
+        What the tasks do, for the display of progress.
+    total : int
+        How many tasks there are.
 
     Yields
     ------
@@ -63,7 +70,17 @@ def run_tasks(
         return (function(*task) for task in tasks)
     if scheduler is not None:
         _check_address(scheduler)
-    return _parallel(function, tasks, workers, scheduler, "generator" if ordered else "generator_unordered")
+    results = _parallel(
+        function, tasks, workers, scheduler, "generator" if ordered else "generator_unordered"
+    )
+    return _told(results, what, total) if total else results
+
+
+def _told(results: Iterator[Result], what: str, total: int) -> Iterator[Result]:
+    tell(what, 0, total)
+    for done, result in enumerate(results, start=1):
+        tell(what, done, total)
+        yield result
 
 
 def _parallel(

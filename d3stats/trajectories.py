@@ -300,9 +300,9 @@ class Trajectories:
             round is skipped.
         """
         from d3stats.log.consistency import check
-        from d3stats.log.tables import read_table
+        from d3stats.log.table_reader import records_of_table
 
-        checked = check(read_table(turns, items, columns=columns), missing_words(missing_values))
+        checked = check(records_of_table(turns, items, columns=columns), missing_words(missing_values))
         return cls._from_checked(checked.strictly() if strict else checked.warned(), roles)
 
     @classmethod

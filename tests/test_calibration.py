@@ -273,3 +273,23 @@ def test_the_truth_of_agreement_and_juries_is_that_of_a_large_sample() -> None:
     assert abs(truth["accuracy"] - binom.sf(2, 5, 0.7)) < 0.004
     assert abs(truth["kish"] - 5) < 0.05
     assert abs(truth["subset"] - binom.sf(1, 3, 0.7)) < 0.004
+
+
+def test_the_truth_of_debates_with_missing_votes_is_what_a_large_log_shows() -> None:
+    from d3stats.planning import replay
+
+    made = study()
+    setting = {"accuracy": 0.7, "precision": 4.0, "copying": 0.5, "seats": 5, "rounds": 4, "missing": 0.1}
+    cell = made["cells"].Cell("rounds", "", setting | {"sizes": [1] * 20_000})
+    data = made["cells"].draw(cell, np.random.default_rng(5))
+    log = made["estimators"]._trajectories(data)
+    found = replay(log, ["unanimity", "fixed:1"], n_boot=2, rng=1).to_frame().set_index("rule")
+    for rule, column, name in (
+        ("unanimity", "accuracy", "accuracy"),
+        ("unanimity", "agreement", "agreement"),
+        ("unanimity", "lost", "lost"),
+        ("unanimity", "rounds", "rounds"),
+        ("fixed:1", "accuracy", "first"),
+        ("fixed:1", "agreement", "first agreement"),
+    ):
+        assert abs(found.loc[rule, column] - data.truth[name]) < 0.012, (rule, column)

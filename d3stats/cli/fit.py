@@ -51,7 +51,7 @@ def fit(
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
     if figure is not None:
-        save_figure(lambda: report.plot(n_boot=given.settings["n_boot"], rng=given.settings["rng"]), figure)
+        save_figure(lambda: report.plot(rng=given.settings["rng"]), figure)
     if as_json:
         print_json(
             {
@@ -107,7 +107,10 @@ def _show_round(
         ("Components, ordered by mean", fit.components, ".4g"),
     ):
         cells = zip(frame.index, frame.to_numpy(), strict=True)
-        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
+        rows = [
+            [str(name), *["-" if value != value else f"{value:{digits}}" for value in row]]
+            for name, row in cells
+        ]
         tables.append((title, [str(frame.index.name), *frame.columns], rows))
     if as_latex:
         print_latex(tables[:1])

@@ -85,13 +85,6 @@ Strata = Annotated[
         help="Also estimate by kind of question: the column that names it, such as category or difficulty.",
     ),
 ]
-Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
-BootOfKind = Annotated[
-    int,
-    typer.Option(
-        "--n-boot", help="Bootstrap replicates; only for the kinds of interval that are bootstraps."
-    ),
-]
 
 
 def refuse_unused(context: typer.Context, why: str, *options: str) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from d3stats._progress import working as working
 from d3stats.note import severity_of
 from d3stats.report.tables import Table
 
@@ -246,64 +245,3 @@ def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = Tr
         assert whole is not None
         pdf, png = save(whole, path)
     (sys.stderr if err else sys.stdout).write(f"figure: {pdf} and {png}\n")
-
-
-PATIENCE = 2.0
-"""Seconds that a file may take to read before there is word of it."""
-
-
-class Progress:
-    """Say how much of a file is read and how long the rest takes, once reading has taken a while.
-
-    An empty text follows where a file of which something was said is read.
-    """
-
-    def __init__(self, tell: Callable[[str], None], every: float) -> None:
-        self._tell, self._every = tell, every
-        self._name, self._done, self._said = "", 0, False
-        self._start = self._next = 0.0
-
-    def __call__(self, name: str, done: int, size: int) -> None:
-        now = time.monotonic()
-        if name != self._name or done < self._done:  # another file, or this one from its start
-            self._name, self._start, self._next = name, now, now + PATIENCE
-        self._done = done
-        if done >= size and self._said:
-            self._said = False
-            self._tell("")
-        if now < self._next or not 0 < done < size:
-            return
-        self._next, self._said = now + self._every, True
-        left = (now - self._start) * (size - done) / done
-        self._tell(f"reading {name}: {done / size:z.0%}, about {max(1, round(left))} s left")
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show on standard error that something runs, and how far a long read is.
-
-    A terminal gets a spinner; a pipe gets a line every few seconds, and nothing if all files are read fast.
-    """
-    from rich.console import Console
-    from rich.text import Text
-
-    from d3stats.log.files import watched
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(what) as status:
-
-            def show(text: str) -> None:
-                status.update(Text(f"{what}: {text}" if text else what))
-
-            with watched(Progress(show, every=0.5)):
-                yield
-    else:
-
-        def write(text: str) -> None:
-            if text:
-                sys.stderr.write(f"{text}\n")
-                sys.stderr.flush()
-
-        with watched(Progress(write, every=5.0)):
-            yield

@@ -66,7 +66,7 @@ def scores(
 def _human(path: Path) -> pd.DataFrame:
     """Read a table of people's scores; cells that are words for missing are missing."""
     from d3stats.sources import open
-    from d3stats.sources.tables import Fields
+    from d3stats.sources.item_tables import Fields
 
     class People(Fields):
         """A table of responses, whatever columns it has besides: a column 'debate' makes no log of it."""

@@ -27,7 +27,7 @@ from d3stats.cli.options import (
     reading,
     refuse_unused,
 )
-from d3stats.cli.output import print_json, print_latex, print_notes, print_table, print_text, records
+from d3stats.cli.output import print_json, print_latex, print_notes, print_table, print_text, records, working
 from d3stats.report.tables import Table
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ def simulate(
             "the pilot has no right answers (labels): which answers are right is assumed, and so is every accuracy and "
             "loss here"
         )
-    done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
+    with working("simulating"):
+        done = run_sweep(what, workers=workers, scheduler=scheduler, out=out, progress=False)
     notes += done.notes()
     picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked above

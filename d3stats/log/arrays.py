@@ -102,7 +102,9 @@ def arrays_of(
     scores, sides, left_out = side_scores(items, turns, row, played, (n, n_rounds))
     log, question = items.coded("log"), items.coded("question")
     ties = _may_tie(items, voted="tie" in answers)
-    polls = _polls(checked, items, turns, row, played, depth, n_rounds, notes, ties, chosen=roles is not None)
+    polls, unread = _polls(
+        checked, items, turns, row, played, depth, n_rounds, ties, chosen=roles is not None
+    )
     known = polls.get("pollings", ())
     if "tie" not in answers and any(one.tie for one in known):
         # That two sides are tied is then an answer, for which no agent need have voted.
@@ -133,7 +135,7 @@ def arrays_of(
         "coding": checked.coding,
         "stopped_by_rule": by_rule,
         **polls,
-        "notes": (*checked.notes, *notes, *left_out),
+        "notes": (*checked.notes, *notes, *unread, *left_out),
     }
 
 
@@ -145,18 +147,18 @@ def _polls(
     played: Ints,
     depth: Ints,
     n_rounds: int,
-    notes: list[str],
     ties: NDArray[np.bool_],
     *,
     chosen: bool,
-) -> dict[str, Any]:
-    """Return the rounds in which somebody was asked only for a vote, at which cost, and how rounds are decided.
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the rounds in which somebody was asked only for a vote, at which cost, how rounds are decided, and notes.
 
     A debate's record says so, or the protocol that it names with its usual settings. In other logs all who vote are
     taken to be heard.
     """
     stated, protocol = items.coded("polling"), items.coded("protocol")
-    own = [_polling(text, notes) for text in stated.values]
+    read = [_polling(text) for text in stated.values]
+    own, notes = [polling for polling, _ in read], [note for _, note in read if note]
     usual = [OF_PROTOCOL.get(name) for name in protocol.values]
     if chosen:
         # Whose votes count is chosen, so their number decides.
@@ -172,7 +174,7 @@ def _polls(
     which = np.where(which >= 0, 2 * which + ties, which)
     used = np.unique(which[which >= 0])
     if not len(used):
-        return {}
+        return {}, notes
     codes = np.full(2 * len(every) + 1, -1, dtype=np.int16)
     codes[used] = np.arange(len(used))
     which = codes[which]
@@ -190,7 +192,7 @@ def _polls(
             of_it = which[row] == code
             polls |= of_it & only_votes & ~np.isin(played + 1, polling.always)
     if not polls.any():
-        return found
+        return found, notes
     shape = (len(depth), n_rounds)
     asked = np.zeros(shape, dtype=np.bool_)
     asked[row[polls], played[polls]] = True
@@ -207,7 +209,7 @@ def _polls(
             cost[~asked] = np.nan
             cost[without] = 0.0
         found[f"poll_{kind}"] = cost
-    return found | {"polled": asked}
+    return found | {"polled": asked}, notes
 
 
 def _may_tie(items: Any, *, voted: bool) -> NDArray[np.bool_]:
@@ -217,12 +219,12 @@ def _may_tie(items: Any, *, voted: bool) -> NDArray[np.bool_]:
     return found
 
 
-def _polling(text: str, notes: list[str]) -> Polling | None:
+def _polling(text: str) -> tuple[Polling | None, str]:
+    """Return what a record says of its polling, or a note that it is not read."""
     try:
-        return Polling.from_text(text)
+        return Polling.from_text(text), ""
     except (ValueError, TypeError) as error:
-        notes.append(f"polling {text!r} is not read, because {error}")
-        return None
+        return None, f"polling {text!r} is not read, because {error}"
 
 
 def _ended_itself(

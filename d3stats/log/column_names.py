@@ -10,7 +10,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from d3stats.log.problems import Advised
@@ -309,23 +309,39 @@ def one_role(columns: Columns, called: str) -> dict[str, str | list[str]]:
     return {called if name in WHO else name: column for name, column in chosen.items()}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Resolved:
     """Which column each field was found in.
 
     Attributes
     ----------
-    columns : dict of str to tuple of str
+    columns : mapping of str to tuple of str
         Field to the column, or to the columns that make it together.
-    chosen : set of str
+    chosen : frozenset of str
         Fields that the user chose.
-    unread : list of str
+    unread : tuple of str
         Columns that belong to no field.
+
+    Examples
+    --------
+    >>> found = resolve(["qid", "gold"], ["debate", "label"])
+    >>> found.without("label"), found.renamed("debate", "question").columns["question"]
+    (Resolved(columns={'debate': ('qid',)}, chosen=frozenset(), unread=('gold',)), ('qid',))
     """
 
-    columns: dict[str, tuple[str, ...]]
-    chosen: set[str]
-    unread: list[str]
+    columns: Mapping[str, tuple[str, ...]]
+    chosen: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+
+    def without(self, *fields: str) -> Resolved:
+        """Return the same with the columns of some fields not read."""
+        left = {field: names for field, names in self.columns.items() if field not in fields}
+        more = [name for field in fields for name in self.columns.get(field, ())]
+        return replace(self, columns=left, unread=(*self.unread, *more))
+
+    def renamed(self, field: str, other: str) -> Resolved:
+        """Return the same with the columns of a field taken for another field."""
+        return replace(self, columns={other if f == field else f: names for f, names in self.columns.items()})
 
     def taken_note(self) -> list[str]:
         """Say which column was taken for what, where a name is not the standard one."""
@@ -436,7 +452,7 @@ def resolve(
     ):
         del found["round"]  # a turn of a conversation between a user and both models
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
-    return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
+    return Resolved(ordered, frozenset(chosen), tuple(name for name in listed if name not in claimed))
 
 
 _GOLD_OR_VOTE = "answer"
@@ -527,7 +543,8 @@ def renamed(
         taken = {column for several in found.columns.values() for column in several}
         left = [column for column in frame.columns if str(column) not in taken]
         more_fields = [name for name in more_fields if name not in found.columns]
-        found.columns.update(resolve(left, more_fields, aliases=False).columns)
+        more_found = resolve(left, more_fields, aliases=False).columns
+        found = replace(found, columns={**found.columns, **more_found})
     names: dict[str, str] = {}
     for name, several in found.columns.items():
         if len(several) == 1:
@@ -540,7 +557,7 @@ def renamed(
     for name, several in more.items():
         table[name] = _joined([frame[column].tolist() for column in several])
     guessed = {name: several for name, several in found.columns.items() if name not in found.chosen}
-    return table, Resolved(guessed, set(), []).taken_note()
+    return table, Resolved(guessed).taken_note()
 
 
 def _found(

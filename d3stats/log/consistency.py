@@ -8,7 +8,7 @@ a rule is broken at all, and only then are the problems named one by one. The me
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
@@ -167,7 +167,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     for name in ("question", "cluster", "log", "role", "category", "persona"):
         said = "categories" if name == "category" else f"{name}s"
         rename([("turns" if name in ("role", "persona") else "items", name)], said, needed=False)
-    _fill_questions(columns["items"], len(items))
+    columns["items"]["question"] = _questions(columns["items"], len(items))
 
     answers = columns["items"].get("answers")
     declared: dict[str, int] = {}
@@ -247,13 +247,14 @@ def _counted(column: Coded, debate: NDArray[np.int32] | None = None) -> dict[Any
     return {column.values[i]: int(counts[i]) for i in order[first[order] >= 0]}
 
 
-def _fill_questions(columns: dict[str, Any], n: int) -> None:
-    """Let a debate without a question be its own."""
-    question = columns.get("question", Coded.missing(n))
+def _questions(columns: Mapping[str, Any], n: int) -> Coded:
+    """Return the questions; a debate without one is its own."""
+    question: Coded = columns.get("question", Coded.missing(n))
     absent = question.codes < 0
-    if absent.any():
-        (own, debate), values = unified(question, columns["debate"])
-        columns["question"] = Coded(np.where(absent, debate, own), values)
+    if not absent.any():
+        return question
+    (own, debate), values = unified(question, columns["debate"])
+    return Coded(np.where(absent, debate, own), values)
 
 
 def firsts(codes: NDArray[Any], n: int) -> Ints:
@@ -587,10 +588,9 @@ class _Rules:
             self._note_panel(i, bool(begun[c] and sizes[c] < most), message, (name,))
 
     def _note_panel(self, i: int, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
-        if interrupted:
-            message += ", which has no verdict; to resume the run, give its command again"
+        more = ", which has no verdict; to resume the run, give its command again" if interrupted else ""
         kind = "interrupted round" if interrupted else "mixed panel"
-        self._note(self.turns.row[i], kind, "agent", message, key, "nothing")
+        self._note(self.turns.row[i], kind, "agent", message + more, key, "nothing")
 
     def _under_way(self) -> Mask:
         """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""

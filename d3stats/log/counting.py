@@ -27,7 +27,7 @@ from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.reader import line_blocks, read_checked, read_file
-from d3stats.log.tables import parquet_blocks
+from d3stats.log.table_reader import parquet_blocks
 from d3stats.values import missing_words
 
 __all__ = ["LogCounts", "count_log", "reduce_logs"]
@@ -196,9 +196,10 @@ def reduce_logs(
     choice("missing", missing, ("exclude", "wrong"))
     options: dict[str, Any] = {"missing": missing, "strict": strict, "columns": columns, "encoding": encoding}
     options["missing_values"] = None if missing_values is None else tuple(missing_values)
-    tasks = ((file.name, options) for file in find_files(paths))
+    tasks = [(file.name, options) for file in find_files(paths)]
     total: LogCounts | None = None
-    for counts in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True):
+    told: dict[str, Any] = {"what": "counting files", "total": len(tasks)}
+    for counts in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True, **told):
         total = counts if total is None else total + counts
     assert total is not None, "find_files returns at least one file"
     return total
@@ -344,7 +345,8 @@ def _count_in_pieces(
         for start, stop in _spans(file, workers, size)
     ]
     total, rest = _Facts.none(missing), []
-    for found in run_tasks(_count_span, tasks, workers=min(workers, len(tasks)), ordered=True):
+    told: dict[str, Any] = {"what": "counting", "total": len(tasks)}
+    for found in run_tasks(_count_span, tasks, workers=min(workers, len(tasks)), ordered=True, **told):
         if found is None:
             return None
         facts, left = found

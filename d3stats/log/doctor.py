@@ -525,12 +525,20 @@ def _report(
 
 
 def _few_questions(log: DebateLog) -> list[str]:
-    """Warn of a question that has so many of the debates that intervals over questions are wide, or are not made."""
-    if "question" not in log.items or len(log.items) == 0:
+    """Warn of a question that has most of the debates."""
+    if "question" not in log.items:
         return []
+    return unequal_clusters(log.items["question"].dropna(), "question", "debate")
+
+
+def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
+    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
+
+    `clusters` is the cluster of each row, `unit` what a cluster is called, `of` what a row is.
+    """
     from d3stats.resampling.degrees import effective_clusters, too_unequal
 
-    sizes = log.items["question"].value_counts()
+    sizes = pd.Series(list(clusters), dtype=object).value_counts()
     if len(sizes) < 2:
         return []
     worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
@@ -538,8 +546,8 @@ def _few_questions(log: DebateLog) -> list[str]:
         return []
     effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
     text = (
-        f"question {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} debates; the {len(sizes):,} "
-        f"questions count as {worth:z.1f} with as many debates each, {effect}; more debates of other questions help"
+        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
+        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
     )
     return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]
 
@@ -819,7 +827,8 @@ def fix_log(
     written, notes = log, log.notes
     with replacing(target) as partial:
         for _ in range(PASSES):
-            written = _mended(written, changes)
+            written, mended = _mended(written)
+            changes += mended
             _write(written, partial, texts)
             written = replace(read_log(partial, strict=False), notes=())
             if not {problem.kind for problem in written.problems} & _MENDED:
@@ -879,8 +888,9 @@ def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> 
 # ---------------------------------------------------------------- what a copy can mend
 
 
-def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
-    """Take out rounds that were cut short, fill in absent agents and set panels of other sizes apart."""
+def _mended(log: DebateLog) -> tuple[DebateLog, Counter[str]]:
+    """Take out rounds that were cut short, fill in absent agents, set panels of other sizes apart; and count these."""
+    changes: Counter[str] = Counter()
     turns, items = log.turns, log.items
     by_kind: dict[str, list[tuple[str | int, ...]]] = defaultdict(list)
     for problem in log.problems:
@@ -909,7 +919,7 @@ def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
         ]
         changes[_APART] += len(odd)
         items = items.assign(log=pd.Series(names, index=items.index, dtype=object))
-    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=())
+    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=()), changes
 
 
 def _absent(turns: pd.DataFrame) -> Iterator[dict[str, Any]]:

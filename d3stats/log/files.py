@@ -7,9 +7,7 @@ import io
 import os
 import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from d3stats._check import nearest
+from d3stats._progress import Watch, watching
 from d3stats.log.problems import Problem
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def open_bytes(file: LogFile) -> IO[bytes]:
     """
     if file.inspect:
         return io.BytesIO(_inspect_lines(file.path, file.path.stat().st_mtime_ns))
-    watch = _watch.get()
+    watch = watching()
     if watch is None:
         return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
     raw = io.BufferedReader(_Watched(file, watch))
@@ -194,22 +193,6 @@ def open_bytes(file: LogFile) -> IO[bytes]:
     unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
     unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it
     return cast(IO[bytes], unpacked)
-
-
-Watch = Callable[[str, int, int], None]
-"""Gets the name of a file, the bytes of it that were read, and its size."""
-
-_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
-
-
-@contextmanager
-def watched(watch: Watch) -> Iterator[None]:
-    """Tell how far each text file is read within the block."""
-    before = _watch.set(watch)
-    try:
-        yield
-    finally:
-        _watch.reset(before)
 
 
 class _Watched(io.FileIO):
@@ -222,7 +205,7 @@ class _Watched(io.FileIO):
 
     def readinto(self, buffer: Any, /) -> int | None:
         n = super().readinto(buffer)
-        self._told(self._file.name, self.tell(), self._size)
+        self._told(f"reading {self._file.name}", self.tell(), self._size)
         return n
 
 

@@ -44,7 +44,7 @@ from d3stats.log.schema import (
     parse_json,
 )
 from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
-from d3stats.log.tables import nothing, read_table, records_of_sheet
+from d3stats.log.table_reader import nothing, records_of_sheet, records_of_table
 from d3stats.values import missing_words
 
 __all__ = ["DebateLog", "iter_records", "read_log"]
@@ -479,21 +479,6 @@ def is_flat(file: LogFile) -> bool:
     except (EOFError, OSError, zlib.error):
         pass
     return keys > 1
-
-
-def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Problem]]:
-    """Return the number and the object of each line, and what is wrong with lines that hold none."""
-    rows: list[tuple[int, dict[str, Any]]] = []
-    problems: list[Problem] = []
-    for block, first in _blocks(file, problems):
-        for number, line in enumerate(_lines(block), start=first):
-            if line.strip():
-                data = _object(file, number, line)
-                if isinstance(data, Problem):
-                    problems.append(data)
-                else:
-                    rows.append((number, data))
-    return rows, problems
 
 
 def flat_sheet(file: LogFile, size: int = BLOCK) -> Sheet:
@@ -1062,7 +1047,7 @@ def read_file(
         if isinstance(sheet, Problem):
             return nothing(file.name, [sheet])
         return records_of_sheet(sheet, columns, texts=texts)
-    return read_table(file, columns=columns, encoding=encoding, texts=texts)
+    return records_of_table(file, columns=columns, encoding=encoding, texts=texts)
 
 
 def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:

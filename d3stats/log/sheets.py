@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant
+from d3stats._progress import tell
 from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
@@ -63,7 +64,9 @@ def without_headers(sheet: Sheet) -> Sheet:
     """Leave out rows that repeat the names of the columns, as where two files were put together; and say so."""
     again = np.ones(len(sheet.line), dtype=np.bool_)
     named = 0
-    for name, column in zip(sheet.names, sheet.columns, strict=True):
+    pairs = zip(sheet.names, sheet.columns, strict=True)
+    # A column of few values tells fastest that there is no such row.
+    for name, column in sorted(pairs, key=lambda pair: len(pair[1].values)):
         if not name:
             continue
         codes = [
@@ -524,6 +527,10 @@ def open_sheet(file: LogFile, encoding: str | None = None) -> Sheet | Problem:
 # ------------------------------------------------------------------------------------------------ other sources
 
 
+_TOLD_ROWS = 1000
+"""After so many rows of a workbook it is told how far it is read."""
+
+
 def excel_sheet(file: LogFile) -> Sheet | Problem:
     import openpyxl
 
@@ -541,9 +548,15 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         at = 0 if file.sheet is None else titles.index(file.sheet)
         page = book.worksheets[at]
+        declared = page.max_row or 0
         page.reset_dimensions()  # what a file declares may be less than it holds
-        lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
-        merged = _fill_merged(file, lines, at)
+        lines = []
+        for i, row in enumerate(page.iter_rows(values_only=True), start=1):
+            lines.append((i, row))
+            if not i % _TOLD_ROWS:
+                tell(f"reading {file.name}", min(i, declared), declared)
+        tell(f"reading {file.name}", declared, declared)
+        lines, merged = _fill_merged(file, lines, at)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"file must be a readable Excel workbook; got {reason}"
@@ -596,18 +609,20 @@ def _first_sheet(titles: list[str]) -> str:
     return Note(text, kind=FIRST_SHEET, about=titles[0])
 
 
-def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]], at_sheet: int) -> int:
-    """Write what merged cells below the header say into each of their rows, and return how many there are."""
+def _fill_merged(
+    file: LogFile, given: Sequence[tuple[int, tuple[Any, ...]]], at_sheet: int
+) -> tuple[list[tuple[int, tuple[Any, ...]]], int]:
+    """Return rows that each hold what merged cells below the header say, and how many such cells there are."""
     import openpyxl
 
     with zipfile.ZipFile(file.path) as parts:
         pages = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
         if not any(b"<mergeCell " in parts.read(name) for name in pages):
-            return 0
+            return list(given), 0
     # Only a workbook that is read as a whole knows its merged cells.
     page = openpyxl.load_workbook(file.path, data_only=True).worksheets[at_sheet]
+    lines, filled = list(given), 0
     header = next((i for i, row in lines if any(cell_text(value) for value in row)), 0)
-    filled = 0
     for span in page.merged_cells.ranges:
         at, told = span.min_col - 1, page.cell(span.min_row, span.min_col).value
         if span.min_row <= header or span.max_row == span.min_row or cell_text(told) is None:
@@ -618,7 +633,7 @@ def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]], at_she
             row = (*row, *[None] * (at + 1 - len(row)))
             if any(cell_text(value) for value in row):
                 lines[k] = (number, (*row[:at], told, *row[at + 1 :]))
-    return filled
+    return lines, filled
 
 
 _INTEGERS = frozenset(
@@ -650,6 +665,8 @@ class ParquetTable:
         self.n = int(self._all(f"SELECT num_rows FROM parquet_file_metadata({self._paths})")[0][0])
         self.kinds = {str(c): str(k) for c, k, *_ in self._all(f"DESCRIBE SELECT * FROM {self._whole}")}
         del self.kinds["file_row_number"]
+        # The texts of columns that had few in the blocks before, by their hashes.
+        self._known: dict[str, dict[int, Any]] = {}
 
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         return self._con.execute(query).fetchall()
@@ -666,7 +683,7 @@ class ParquetTable:
         show that they are sound.
         """
         settled = self._settled(without)
-        known: dict[str, dict[int, Any]] = {}
+        self._known.clear()
         step = max(rows or self.n, 1)
         for first in range(0, max(self.n, 1), step):
             stop = min(self.n, first + step)
@@ -676,7 +693,9 @@ class ParquetTable:
             unread = [name for name in self.kinds if name not in columns]
             several = max(1, _AT_ONCE // max(1, stop - first))
             for k in range(0, len(unread), several):
-                columns |= self._cells(unread[k : k + several], source, known)
+                columns |= self._cells(unread[k : k + several], source)
+                read = first * len(unread) + (stop - first) * min(k + several, len(unread))
+                tell(f"reading {self.file.name}", read, self.n * len(unread))
             notes = [
                 _held_dates(name, columns[name].values[0])
                 for name, kind in self.kinds.items()
@@ -688,14 +707,11 @@ class ParquetTable:
             sheet.numbers = tuple(name for name, kind in self.kinds.items() if kind in _INTEGERS)
             yield sheet
 
-    def _cells(self, names: Sequence[str], source: str, known: dict[str, dict[int, Any]]) -> dict[str, Coded]:
-        """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over.
-
-        `known` holds the texts of columns that had few in earlier blocks, by their hashes; it is added to.
-        """
+    def _cells(self, names: Sequence[str], source: str) -> dict[str, Coded]:
+        """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over."""
         written = {name: _as_text(name, self.kinds[name]) for name in names}
         texts = {name: written[name] for name in names if self.kinds[name] not in _INTEGERS}
-        said = self._texts({name: text for name, text in texts.items() if name not in known}, source)
+        said = self._texts({name: text for name, text in texts.items() if name not in self._known}, source)
         written |= {name: f"hash({text})" for name, text in texts.items() if said.get(name, True)}
         query = ", ".join(f"{text} AS c{i}" for i, text in enumerate(written.values()))
         found = self._con.execute(f"SELECT {query} FROM {source}").fetchnumpy()
@@ -704,14 +720,14 @@ class ParquetTable:
             if name not in texts:
                 columns[name] = _numbered(cells)
                 continue
-            by_hash = said.get(name) or known.get(name, {})
+            by_hash = said.get(name) or self._known.get(name, {})
             try:
                 columns[name] = _hashed(cells, by_hash)
             except KeyError:  # a text that no block before had
                 by_hash = by_hash | self._texts({name: texts[name]}, source)[name]
                 columns[name] = _hashed(cells, by_hash)
             if 0 < len(by_hash) <= _FEW:
-                known[name] = by_hash
+                self._known[name] = by_hash
         return columns
 
     def _texts(self, columns: Mapping[str, str], source: str) -> dict[str, dict[int, Any]]:

@@ -155,9 +155,9 @@ def read_transcript(
     turns: list[Turn] = []
     names: dict[str, None] = {}
     passed: list[Problem] = []
-    totals: dict[tuple[str, int, str], int] = {}
+    records, totals = _records(path, passed, columns, encoding)
     ends = journal_path(path).exists()
-    for record in _records(path, passed, columns, encoding, totals):
+    for record in records:
         if record.type == "log":
             continue
         if record.type == "item":
@@ -306,7 +306,7 @@ def list_debates(
     [('d', 1, 1), ('e', 2, 2)]
     """
     found: dict[str, DebateLine] = {}
-    for record in _records(path, [], columns, encoding, {}):
+    for record in _records(path, [], columns, encoding)[0]:
         if record.type == "log":
             continue
         line = found.get(record.debate) or DebateLine(record.debate)
@@ -323,14 +323,13 @@ def _records(
     passed: list[Problem],
     columns: Mapping[str, str] | None,
     encoding: str | None,
-    totals: dict[tuple[str, int, str], int],
-) -> Iterator[AnyRecord]:
-    """Return the records of a log, and put token totals, which no record says, into `totals`."""
+) -> tuple[Iterator[AnyRecord], dict[tuple[str, int, str], int]]:
+    """Return the records of a log, and the token totals by debate, round and agent, which no record says."""
     (file,) = find_files([path])
     if file.format == "jsonl":
         from d3stats.log.reader import iter_records
 
-        return iter_records(path, strict=False, problems=passed)
+        return iter_records(path, strict=False, problems=passed), {}
     from d3stats.log.reader import read_log
     from d3stats.log.writer import records_of
 
@@ -340,11 +339,12 @@ def _records(
             f"log must hold votes to be shown; got {path} with correctness only; "
             f"{command_on('fit', path, columns=columns, encoding=encoding)} shows its counts"
         )
+    totals: dict[tuple[str, int, str], int] = {}
     if "tokens" in log.turns.columns:
         named = log.turns[["debate", "round", "agent", "tokens"]].dropna()
-        totals |= {(str(d), int(r), str(a)): int(n) for d, r, a, n in named.itertuples(index=False)}
+        totals = {(str(d), int(r), str(a)): int(n) for d, r, a, n in named.itertuples(index=False)}
         log = replace(log, turns=log.turns.drop(columns="tokens"))
-    return records_of(log)
+    return records_of(log), totals
 
 
 def _near(debate: str, names: list[str]) -> list[str]:

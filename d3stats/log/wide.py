@@ -57,14 +57,13 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
     if said:
         key, chosen = said[0]
         names = [chosen] if isinstance(chosen, str) else list(chosen)
-        for name in ("vote", "correct"):
-            found.unread += found.columns.pop(name, ())
+        found = found.without("vote", "correct")
         if (
             key == "votes"
             and "agent" in found.columns
             and not all(_WIDE[0].fullmatch(name) for name in names)
         ):
-            found.unread += found.columns.pop("agent")
+            found = found.without("agent")
         picked = resolve(found.unread, [key], columns={key: names}, what=sheet.name)
         votes = list(picked.columns[key])
         places = _round_places(votes, found, sheet) if key == "rounds" else _agent_places(votes, found)
@@ -294,9 +293,7 @@ def _melted(
     of_turns += ("tokens_source",) if by_round else ()
     # What a row says of its turns is said of none of them alone; a round's tokens are counted once.
     shared = [] if by_round else [name for name in _TOKENS if name in found.columns]
-    for name in of_turns:
-        if name not in shared:
-            found.unread += found.columns.pop(name, ())
+    found = found.without(*(name for name in of_turns if name not in shared))
     row = np.repeat(np.arange(n), k)
     codes, values = unified(*(sheet.get(name) for name in votes))
     long = {name: together([sheet.get(c) for c in several])[row] for name, several in found.columns.items()}
@@ -347,5 +344,5 @@ def _melted(
         sheet.n_records - n + int(kept.sum()),
         sheet.may_have_commas,
     )
-    unread = [name for name in found.unread if name not in votes]
+    unread = tuple(name for name in found.unread if name not in votes)
     return melted, Resolved({name: (name,) for name in long}, found.chosen, unread)

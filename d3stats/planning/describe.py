@@ -14,7 +14,7 @@ import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.note import MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of
+from d3stats.note import MISSING_VALUES, Note
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories
@@ -46,8 +46,8 @@ class RoundsReport:
     >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
-    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, len(report.notes())
-    (True, 1)
+    >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes()[1]
+    (True, 'No intervals of the fits and of KS: limits at 95 % need at least 39 bootstrap replicates; there are 20.')
     """
 
     trajectories: Trajectories
@@ -82,8 +82,8 @@ class RoundsReport:
             spread_high, prob_majority, ..., scored, accuracy, accuracy_low, accuracy_high, ks_debates,
             ks_pmf, ks_pmf_noise, ks_pmf_low, ks_pmf_high, ks_latent, ..., level``. A row is about the
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
-            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first and
-            where there are none.
+            are to the round before, over the ``ks_debates`` that have votes in both; they are missing in the first and
+            where no debate has votes in both.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
             that a vote is correct. With one vote per debate the spread is unknown and missing, and so are latent
             distances.
@@ -136,9 +136,12 @@ class RoundsReport:
     def notes(self, round_number: int | None = None) -> list[str]:
         """Return the limits of the table, or of the fit of one round."""
         t = self.trajectories
-        first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
+        size = f"{t.n_debates} debates of {len(t.cluster_names)} questions."
+        first = size if self.drift.too_few else f"Intervals: {self.drift.kind}; {size}"
         if round_number is not None:
-            notes = [*t.remarks(), first, *self.fit[round_number].notes]
+            notes = [*t.remarks(), first, *self.fit[round_number].notes, *self._too_few_draws()]
+            why = self.drift.without_limits[self.fit.rounds.index(round_number)]
+            notes += [f"No intervals, because {why}."] if why else []
             if ended := int((t.depth < round_number).sum()):
                 notes.append(
                     f"{ended} of {t.n_debates} debates ended before round {round_number}; the fit describes the others."
@@ -160,11 +163,11 @@ class RoundsReport:
                 + " KS to the round before uses the debates with votes in both rounds."
                 * any(self.drift.pairs)
             )
-        notes += self._apart()
-        notes += absent_note(self.without_turns, t)
+        notes += [*self._apart(), *absent_note(self.without_turns, t)]
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}, so it is skipped.")
+        notes += self._too_few_draws()
         bare = {r: why for r, why in zip(self.fit.rounds, self.drift.without_limits, strict=True) if why}
         if bare:
             which = ", ".join(map(str, bare))
@@ -191,6 +194,10 @@ class RoundsReport:
             )
             notes.append(Note(text, kind=MISSING_VALUES, n=gone))
         return [*notes, *self._left_out()]
+
+    def _too_few_draws(self) -> list[str]:
+        """Say that fits have no limits because there are too few replicates."""
+        return [f"No intervals of the fits and of KS: {self.drift.too_few}."] if self.drift.too_few else []
 
     def _apart(self) -> list[str]:
         """Name the successive rounds that no debate shares."""
@@ -235,7 +242,8 @@ def fit(
     level : float
         Level of the intervals, in (0, 1).
     n_boot : int
-        Bootstrap replicates; each is refitted.
+        Bootstrap replicates; 0 for estimates without limits. Each is refitted. With fewer than 2 / (1 - level) - 1 (39
+        at 95 %), or 0, fits and distances have no limits; accuracy keeps its own.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
     **reading : Reading
@@ -267,15 +275,9 @@ def fit(
         )
     counts = trajectories.counts(missing)
     if not len(counts):
-        hint = next((sentence_of(note) for note in trajectories.notes if kind_of(note) == UNREAD_LABEL), None)
         raise ValueError(
-            "trajectories must hold a debate with a right answer (label) and a vote; got none"
-            + (
-                f"; {hint}"
-                if hint
-                else ". Stopping rules can be replayed and planned without right answers: see "
-            )
-            + ("" if hint else "replay and plan")
+            "trajectories must hold a debate with a right answer (label) and a vote; got none. Stopping rules can be "
+            "replayed and planned without right answers: see replay and plan"
         )
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)

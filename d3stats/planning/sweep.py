@@ -30,6 +30,7 @@ from scipy import special
 from d3stats._check import choice, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
+from d3stats._progress import tell, working
 from d3stats.planning.prices import Price
 from d3stats.planning.study import (
     COLUMNS,
@@ -47,7 +48,7 @@ from d3stats.planning.study import (
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["Bar", "Journal", "Sweep", "run_sweep", "sweep"]
+__all__ = ["Journal", "Sweep", "run_sweep", "sweep"]
 
 FORMAT = "d3stats sweep 1"
 
@@ -214,41 +215,6 @@ def gaps(done: list[Chunk], debates: int) -> Iterator[tuple[int, int]]:
         at = chunk.first + chunk.n_debates
     if at < debates:
         yield at, debates
-
-
-class Bar:
-    """A bar of debates; use it as a context and call it to move it.
-
-    Parameters
-    ----------
-    total : int
-    wanted : bool or None
-        None shows the bar when standard error is a terminal.
-    """
-
-    def __init__(self, total: int, wanted: bool | None) -> None:
-        self.total = total
-        self.shown = sys.stderr.isatty() if wanted is None else wanted
-
-    def __enter__(self) -> Bar:
-        if self.shown:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("debates"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True))
-            self._task = self._progress.add_task("debates", total=self.total)
-            self._progress.start()
-        return self
-
-    def __call__(self, debates: int) -> None:
-        """Move on by so many debates."""
-        if self.shown:
-            self._progress.advance(self._task, debates)
-
-    def __exit__(self, *error: object) -> None:
-        if self.shown:
-            self._progress.stop()
 
 
 By = Literal["world", "seed"]
@@ -586,14 +552,16 @@ def run_sweep(
         if journal is not None:
             journal.done.clear()
         total = len(study.worlds) * len(study.seeds) * study.debates
-        advance = stack.enter_context(Bar(total, progress))
-        advance(total - sum(end - first for _, _, first, end in open_ranges))
+        if sys.stderr.isatty() if progress is None else progress:
+            stack.enter_context(working("simulating"))
+        done = total - sum(end - first for _, _, first, end in open_ranges)
         results = run_tasks(play_chunk, _tasks(study, open_ranges), workers=workers, scheduler=scheduler)
         for chunk in results:
             if journal is not None:
                 journal.add(chunk)
             fold(chunk)
-            advance(chunk.n_debates)
+            done += chunk.n_debates
+            tell("debates", done, total)
     return Sweep(study, cells)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from d3stats._words import counted
 from d3stats.log.column_names import command_on, other_names, plain
-from d3stats.log.doctor import wrapped
+from d3stats.log.doctor import unequal_clusters, wrapped
 from d3stats.note import severity_of
 from d3stats.sources import open
 
@@ -135,7 +135,8 @@ def _verdicts(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str,
     read = as_judgments(list(paths), **how)
     size = f"{counted(len(read), 'verdict')} of {counted(len(read.judges), 'judge')}"
     size += f" on {counted(len(read.items), 'item')}"
-    return size, [*read.doubts(), *read.notes]
+    clusters = [read.clusters[code] for code in read.cluster.tolist()]
+    return size, [*read.doubts(), *read.notes, *unequal_clusters(clusters, "question", "verdict")]
 
 
 def _ratings(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
@@ -144,14 +145,16 @@ def _ratings(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, 
     read = as_ratings(list(paths), **how)
     size = f"{counted(read.n_items, 'item')} by {counted(read.n_raters, 'rater')}, "
     size += f"{counted(len(read.categories), 'category', 'categories')}"
-    return size, read.notes
+    clusters = [read.cluster_names[code] for code in read.cluster.tolist()]
+    return size, [*read.notes, *unequal_clusters(clusters, "question", "item")]
 
 
 def _run(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
     from d3stats.sources.runs import as_run
 
     read = as_run(list(paths) if len(paths) > 1 else paths[0], **how)
-    return f"{counted(len(read), 'item')} in {counted(len(set(read.cluster)), 'cluster')}", read.notes
+    size = f"{counted(len(read), 'item')} in {counted(len(set(read.cluster)), 'cluster')}"
+    return size, [*read.notes, *unequal_clusters(read.cluster, "question", "item")]
 
 
 def _items(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:

@@ -100,7 +100,8 @@ def round_tables(report: RoundsReport) -> list[Table]:
 
 def _moved(row: dict[Any, Any], scale: str) -> str:
     distance, noise = row[f"ks_{scale}"], row[f"ks_{scale}_noise"]
-    return "-" if distance != distance else f"{distance:z.3f} ({noise:z.3f})"
+    beside = "" if noise != noise else f" ({noise:z.3f})"
+    return "-" if distance != distance else f"{distance:z.3f}{beside}"
 
 
 def _percent(row: Mapping[Any, Any], measure: str) -> str:

@@ -44,15 +44,18 @@ __all__ = [
     "bootstrap",
     "bootstrap_limits",
     "expanded_level",
+    "least_replicates",
     "percentile_ends",
     "studentised_ends",
     "too_few",
+    "too_few_replicates",
     "widened_level",
     "with_errors",
 ]
 
 Floats = NDArray[np.float64]
 _INFINITE = 1e300
+_ROUNDING_OF_COUNTS = 1e-6
 
 
 class Ends(NamedTuple):
@@ -76,7 +79,7 @@ class Ends(NamedTuple):
     reason: str = ""
 
 
-def expanded_level(level: float, n_clusters: int) -> float:
+def expanded_level(level: float, n_clusters: float) -> float:
     """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015).
 
     Replicates vary as if G clusters were known to be all there are: their variance lacks G / (G - 1), and their
@@ -104,6 +107,19 @@ def widened_level(level: float, weights: Floats, times: NDArray[np.int64] | None
         return level
     wider = stdtrit(few, tail) * np.sqrt((few + 1) / few) / (stdtrit(many, tail) * np.sqrt((many + 1) / many))
     return 1.0 - 2.0 * float(ndtr(-wider * ndtri(tail)))
+
+
+def least_replicates(level: float, sides: int = 2) -> int:
+    """Return with how many replicates an expected one lies beyond each limit: 39 at 95 %, 19 for a single limit."""
+    return int(np.ceil(sides / (1.0 - level) - 1.0 - _ROUNDING_OF_COUNTS))
+
+
+def too_few_replicates(n: int, level: float) -> str:
+    """Say that so few replicates do not reach limits of this level, "" where they do."""
+    least = least_replicates(level)
+    if n >= least:
+        return ""
+    return f"limits at {level * 100:.4g} % need at least {least} bootstrap replicates; there are {n}"
 
 
 def too_few(

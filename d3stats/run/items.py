@@ -23,11 +23,11 @@ from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, t
 from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
-from d3stats.log.problems import Problem
-from d3stats.log.reader import flat_rows, iter_records
-from d3stats.log.sheets import Sheet, mapping_sheet
+from d3stats.log.reader import flat_sheet, iter_records
+from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
 from d3stats.sources import open
+from d3stats.sources.item_tables import sound
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -1034,39 +1034,33 @@ def _folder(path: Path) -> str:
 
 def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
     """Return the cells of a file, what its rows are called, and its format; no cells where it is no table."""
-    if path.name.lower().endswith(".json"):
+    try:
+        (file,) = find_files([path])
+    except ValueError as error:
+        raise ValueError(f"source must end in .json or as a log does: {error}") from None
+    if file.format == "json":
         ((_, content),) = files(path, "*")
         data = json_of(path.name, content)
         if isinstance(data, dict):
             first = next(iter(data.values()), None)
             return None, "", "critic-actor" if isinstance(first, dict) else "gsm-nested"
-        for i, row in enumerate(data, start=1):
-            if not isinstance(row, dict):
-                raise ValueError(f"{path.name} must hold objects; got {row!r:.60} as row {i}")
-        rows, unit = list(enumerate(data, start=1)), "row"
-    else:
-        try:
-            (file,) = find_files([path])
-        except ValueError as error:
-            raise ValueError(f"source must end in .json or as a log does: {error}") from None
-        if file.format != "jsonl":
-            sheet = open(path, encoding=encoding).sheet()
-            return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
-        whole = unusable(file)
-        rows, problems = ([], [whole]) if whole else flat_rows(file)
-        unit = "record"
-        if problems:
-            raise _refusal(problems)
-    return mapping_sheet(path.name, rows), unit, _shape_of(rows[0][1] if rows else {})
+    if file.format == "jsonl":
+        # Lines with one key, which are no log, are items all the same.
+        sheet = sound(unusable(file) or flat_sheet(file))
+        return sheet, "record", _shape_of(sheet)
+    sheet = open(path, encoding=encoding).sheet()
+    if file.format == "json":
+        return sheet, "row", _shape_of(sheet)
+    return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
 
 
-def _refusal(problems: Sequence[Problem]) -> ValueError:
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return ValueError(f"{problems[0].place}: {problems[0].message}{more}")
-
-
-def _shape_of(first: Mapping[str, Any]) -> str:
+def _shape_of(sheet: Sheet) -> str:
     """Tell a format by the keys of the first object."""
+    first = {
+        name: column.values[column.codes[0]]
+        for name, column in zip(sheet.names, sheet.columns, strict=True)
+        if len(sheet.line) and column.codes[0] >= 0
+    }
     for name, needed in (
         ("log", {"type"}),
         ("pandalm", {"annotator1", "response1"}),

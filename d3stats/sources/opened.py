@@ -25,10 +25,9 @@ from d3stats.log.files import LogFile, as_path, find_files, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
-from d3stats.log.tables import FRAME, nothing, records_of_sheet
+from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
 from d3stats.note import FIRST_SHEET, Note, kind_of
-from d3stats.sources.recorded import recorded_of
-from d3stats.sources.tables import (
+from d3stats.sources.item_tables import (
     Fields,
     TableFile,
     as_frame,
@@ -38,6 +37,7 @@ from d3stats.sources.tables import (
     sound,
     table_of_sheet,
 )
+from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
 
@@ -155,6 +155,7 @@ class Opened:
     _checked: dict[bool, Checked] = field(default_factory=dict)
     _logs: dict[tuple[bool, bool], DebateLog] = field(default_factory=dict)
     _recorded: RecordedLog | None = None
+    _trajectories: Trajectories | None = None
 
     def __repr__(self) -> str:
         rows = f" of {sum(len(s.line) for s in self.tables):,} rows" if self.kind == "table" else ""
@@ -225,7 +226,7 @@ class Opened:
             _ = self._sheets  # read once, for both
         other = copy(self)
         other._aside = plain(column) if plain(column) == "log" else column
-        other._checked, other._logs, other._recorded = {}, {}, None
+        other._checked, other._logs, other._recorded, other._trajectories = {}, {}, None, None
         return other
 
     # ------------------------------------------------------------------------------------------------ as items
@@ -385,7 +386,7 @@ class Opened:
         """
         if self._recorded is None:
             if self.has_records:
-                self._recorded = recorded_of(self.checked(), self._roles)
+                self._recorded = recorded_of(self.checked(), self.trajectories())
             else:
                 t = self._arrays()
                 self._recorded = RecordedLog(t, np.full(len(t), None, dtype=object))
@@ -401,7 +402,11 @@ class Opened:
 
     def trajectories(self) -> Trajectories:
         """Return the array view of the debates, see :meth:`recorded`."""
-        return self.recorded().trajectories
+        if self._recorded is not None or not self.has_records:
+            return self.recorded().trajectories
+        if self._trajectories is None:
+            self._trajectories = Trajectories._from_checked(self.checked(), self._roles)
+        return self._trajectories
 
 
 def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:

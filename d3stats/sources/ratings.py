@@ -21,9 +21,9 @@ from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plai
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import judged, several_labels, warnings_of
+from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
-from d3stats.sources.tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, numbers_of, shared_spelling
 
@@ -254,25 +254,26 @@ def _long_table(
     attrs: Mapping[Any, Any] = {}
     if not opened.is_log(FIELDS):
         read_items, missing_values = with_parts(opened.items(FIELDS)), opened.reading.get("missing_values")
-        notes, attrs = list(read_items.notes), read_items.frame.attrs
-        named = opened.name if opened.paths else "a table of ratings"
+        attrs, named = read_items.frame.attrs, opened.name if opened.paths else "a table of ratings"
         if repeats == "refuse":
             _refuse_repeats(opened, read_items.frame)
-        table = _of_frame(read_items.frame, round_number, notes, named, decided, asked)
+        table, said = _of_frame(read_items.frame, round_number, named, decided, asked)
+        notes = [*read_items.notes, *said]
         if alone and DECISION in set(table["rater"]):
             table = table[table["rater"] == DECISION]
     elif opened.has_records and not decided:
         log = opened.log()
-        notes = list(log.notes)
-        table = _of_log(log, round_number, by, notes)
+        table, said = _of_log(log, round_number, by)
+        notes = [*log.notes, *said]
     elif opened.kind != "values" or is_cube(opened.value):
         recorded = opened.recorded()
-        t, notes = recorded.trajectories, list(recorded.trajectories.notes)
+        t, notes = recorded.trajectories, [*recorded.trajectories.notes]
         decided, alone = (flag and DECISION not in t.seats for flag in (decided, alone))
-        parts = [_of_decisions(recorded, round_number, by, notes)] if decided else []
+        parts = [_of_decisions(recorded, round_number, by)] if decided else []
         if not alone:
-            parts.insert(0, _of_trajectories(t, round_number, by, notes))
-        table = pd.concat(parts)
+            parts.insert(0, _of_trajectories(t, round_number, by))
+        table = pd.concat([rows for rows, _ in parts])
+        notes += [note for _, said in parts for note in said]
     else:
         kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
         raise TypeError(f"ratings must be {kinds}; got {opened.name}")
@@ -315,12 +316,14 @@ def _long_table(
     seen = judged(result["item"], result["rater"], result["vote"], known, cluster=result["cluster"])
     doubts = warnings_of(seen)
     result.index, result.attrs = read_from, attrs
-    return _without_repeats(result, item, repeats, notes), (*doubts, *notes)
+    result, said = _without_repeats(result, item, repeats)
+    return result, (*doubts, *notes, *said)
 
 
-def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+def _of_log(log: DebateLog, round_number: int | None, by: str) -> tuple[pd.DataFrame, list[str]]:
     from d3stats.log.reader import seated
 
+    notes: list[str] = []
     vote = "vote" if log.coding == "answers" else "correct"
     if log.coding != "answers":
         notes.append(CORRECTNESS)
@@ -346,11 +349,11 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
     turns["label"] = about["label"].to_numpy() if log.coding == "answers" else 1
     if by == "question" and len(set(about["log"].dropna())) > 1:
         turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
-    return turns.set_axis(about.index, axis=0)
+    return turns.set_axis(about.index, axis=0), notes
 
 
-def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[str]) -> NDArray[np.object_]:
-    """Return the decision of each debate, None where there is none, and say what it was taken from."""
+def _decisions(log: RecordedLog, round_number: int | None, by: str) -> tuple[NDArray[np.object_], str]:
+    """Return the decision of each debate, None where there is none, and what it was taken from."""
     t = log.trajectories
     if t.coding == "correctness":
         raise ValueError(
@@ -367,8 +370,7 @@ def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[
         said = f"{DECISION} is the recorded decision of {known} of {n} debates"
         said += "; debates without one are left out" if known < n else ""
         said += f"; in {other} it is not the plurality of the last votes" if other else ""
-        notes.append(said)
-        return log.decision
+        return log.decision, said
     at = np.maximum(t.depth if round_number is None else np.minimum(round_number, t.depth), 1) - 1
     verdict = t.verdicts()[np.arange(len(t)), at]
     cast = verdict != MISSING
@@ -382,23 +384,24 @@ def _decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[
     said += "" if log.usable else ", because no decision is recorded"
     said += f"; a tie, of which there are {tied}, {t.tie_rule()}" if tied else ""
     said += f"; {n - int(cast.sum())} debates without a decision are left out" if cast.sum() < n else ""
-    notes.append(said)
     words: NDArray[np.object_] = np.array([*t.answers, None], dtype=object)
-    return np.asarray(words[verdict], dtype=object)
+    return np.asarray(words[verdict], dtype=object), said
 
 
-def _of_decisions(log: RecordedLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
-    t, decision = log.trajectories, _decisions(log, round_number, by, notes)
+def _of_decisions(log: RecordedLog, round_number: int | None, by: str) -> tuple[pd.DataFrame, list[str]]:
+    decision, said = _decisions(log, round_number, by)
+    t = log.trajectories
     row = np.flatnonzero(t.depth > 0)
     names, cluster, label = (
         np.asarray(x, dtype=object) for x in (t.debates, t.cluster_names, [*t.answers, None])
     )
     columns = {"item": names[row], "rater": DECISION, "vote": decision[row]}
     columns |= {"cluster": cluster[t.cluster[row]], "label": label[t.label[row]]}
-    return pd.DataFrame(columns, index=names[row])
+    return pd.DataFrame(columns, index=names[row]), [said]
 
 
-def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+def _of_trajectories(t: Trajectories, round_number: int | None, by: str) -> tuple[pd.DataFrame, list[str]]:
+    notes: list[str] = []
     if t.coding == "correctness":
         notes.append(CORRECTNESS)
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
@@ -430,17 +433,17 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
         "vote": answers[cube[debate, seat]],
     }
     columns |= {"cluster": cluster, "label": answers[t.label[row]]}  # MISSING, -1, is the last: None
-    return pd.DataFrame(columns, index=debates)
+    return pd.DataFrame(columns, index=debates), notes
 
 
 def _of_frame(
     frame: pd.DataFrame,
     round_number: int | None,
-    notes: list[str],
     named: str,
     decided: bool = False,
     asked: Collection[str] = (),
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, list[str]]:
+    notes: list[str] = []
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
         notes.append("clusters are those of the column 'question'")
@@ -462,13 +465,14 @@ def _of_frame(
             one = _one_per_item(said, DECISION, item, len(items))
             first = ~pd.Series(item, index=long.index).duplicated()
             long = pd.concat([long, long.assign(rater=DECISION, vote=one)[first]])
-        return long.drop(columns="round", errors="ignore")
+        return long.drop(columns="round", errors="ignore"), notes
     if {"rater", "vote"} & given:
         absent = [name for name in _LONG if name not in given]
         raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
     if round_number is not None:
         raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
-    wide, keys, with_items = _named_keys(frame, notes)
+    wide, keys, with_items, taken = _named_keys(frame)
+    notes += taken
     if wide["item"].duplicated().any():
         twice = wide["item"][wide["item"].duplicated()].iloc[0]
         raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
@@ -492,7 +496,7 @@ def _of_frame(
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
         notes.append("; ".join([f"raters are {listed}", *unread_note(wide[others], raters)]))
     wide = wide.astype(object).reset_index(drop=True)
-    return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
+    return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False), notes
 
 
 _EVIDENCE = 8
@@ -638,10 +642,10 @@ def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
     return len(said) == len(wide) > 1 and not any(wide[x].isin(said).any() for x in raters if x != name)
 
 
-def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
-    """Give what a wide table says of an item its standard name, and return whether items have names.
+def _named_keys(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], bool, list[str]]:
+    """Give what a wide table says of an item its standard name; return the keys, whether items have names, and notes.
 
-    They are in a column, or the index where that is more than a count of rows.
+    Names are in a column, or the index where that is more than a count of rows.
     """
     numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
     wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
@@ -649,12 +653,11 @@ def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, li
     names_items = [n for n in frame.columns if n != "question" or frame[n].is_unique]
     found = resolve(names_items, wanted)
     names = {column: field for field, (column,) in found.columns.items()}
-    notes += found.taken_note()
     wide = frame.rename(columns=lambda name: names.get(str(name), name))
     if "item" not in wide.columns:
         wide = wide.rename_axis(index="item").reset_index()
     keys = ["item", *(name for name in _OF_ITEMS if name in wide.columns)]
-    return wide, keys, not numbered or "item" in found.columns
+    return wide, keys, not numbered or "item" in found.columns, found.taken_note()
 
 
 def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:
@@ -729,12 +732,12 @@ def _refuse_repeats(opened: Opened, frame: pd.DataFrame) -> None:
 
 
 def _without_repeats(
-    table: pd.DataFrame, item: NDArray[np.int64], repeats: Repeats, notes: list[str]
-) -> pd.DataFrame:
+    table: pd.DataFrame, item: NDArray[np.int64], repeats: Repeats
+) -> tuple[pd.DataFrame, list[str]]:
     rater, raters = pd.factorize(table["rater"])
     pair = pd.Series(item * len(raters) + rater)
     if pair.is_unique:
-        return table
+        return table, []
     again = pair.groupby(pair, sort=False).cumcount().to_numpy()
     if repeats == "refuse":
         item, rater = table[["item", "rater"]][again > 0].iloc[0]
@@ -742,6 +745,6 @@ def _without_repeats(
             f"a rater must judge an item once; got {rater!r} on {item!r} twice. To count repeats as other "
             f"raters, use {setting('repeats', 'separate')}."
         )
-    notes.append(f"repeated votes count as votes of other raters: {int((again > 0).sum())} of {len(table)}")
+    said = f"repeated votes count as votes of other raters: {int((again > 0).sum())} of {len(table)}"
     name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
-    return table.assign(rater=name)
+    return table.assign(rater=name), [said]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["recorded_of", "told"]
 
 
-def recorded_of(checked: Checked, roles: Iterable[str] | None = None) -> RecordedLog:
-    """Return the columns of a log as arrays, with its decisions; of `roles` alone where they are given."""
-    t = Trajectories._from_checked(checked, roles)
+def recorded_of(checked: Checked, t: Trajectories) -> RecordedLog:
+    """Return the arrays of a log with the decisions and what else its columns say."""
     said = dict(
         zip(
             checked.verdicts.coded("debate").to_array(),

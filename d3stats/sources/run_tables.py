@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,12 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import Told
 from d3stats.log.column_names import maybe_label, to_choose
-from d3stats.log.tables import truths, truths_advice, truths_note
+from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
 from d3stats.plausibility import judged, odd_numbers, warnings_of
+from d3stats.sources.item_tables import Fields, TableFile, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened
 from d3stats.sources.recorded import told
-from d3stats.sources.tables import Fields, TableFile, question_clusters, unread_note, with_parts
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 
@@ -157,7 +158,10 @@ def from_frame(
     notes = items.notes("items")
     read = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
-        notes += _votes_right(table, source, called, missing_values)
+        votes, said = _votes_right(table["item"], source, called, missing_values)
+        for column, cells in votes.items():
+            table[column] = cells
+        notes += said
         read |= {"vote", "label"}
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
@@ -208,21 +212,24 @@ def _failure_codes(values: pd.Series, named: str) -> list[str]:
 
 
 def _votes_right(
-    table: pd.DataFrame, source: pd.DataFrame, called: str, missing_values: Iterable[str] | None
-) -> list[str]:
-    """Add value, label and whether there is one, and return what strikes in how votes and labels are spelt."""
+    items: pd.Series, source: pd.DataFrame, called: str, missing_values: Iterable[str] | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return value, label and whether there is one, and what strikes in how votes and labels are spelt."""
     read = canonical(source["vote"], source["label"], missing_values=missing_values)
     vote, label = read.columns
     known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
         got = f"none in {len(known)} rows of {called!r}"
         raise ValueError(f"a run must have labels, which tell the right votes; got {got}{to_choose('label')}")
-    table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
-    table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
+    columns = {
+        "value": np.where(known & cast, (vote == label).astype(float), np.nan),
+        "labelled": known,
+        "label": pd.Series(label, dtype=object),
+    }
     labels, cast_votes = set(label[known]), list(vote[known & cast])
-    seen = judged(table["item"], ["run"] * len(vote), vote, label)
+    seen = judged(items, ["run"] * len(vote), vote, label)
     doubts = warnings_of(each for each in seen if each.kind in _OF_VALUES)
-    return [
+    return columns, [
         *doubts,
         *read.notes("votes", "labels"),
         *(_spelling(labels, cast_votes, called) if cast_votes else []),

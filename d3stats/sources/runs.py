@@ -20,6 +20,7 @@ from d3stats.inputs.runs import Run
 from d3stats.inputs.told import Told
 from d3stats.note import MISSING_VALUES, warning
 from d3stats.plausibility import MUCH_MISSING, warnings_of
+from d3stats.sources.item_tables import TableFile, blank_clusters
 from d3stats.sources.opened import Opened, Reading, open, open_all
 from d3stats.sources.run_tables import (
     RunTable,
@@ -30,7 +31,6 @@ from d3stats.sources.run_tables import (
     missing_as_wrong,
 )
 from d3stats.sources.strata import strata_or_none
-from d3stats.sources.tables import TableFile, blank_clusters
 from d3stats.trajectories import Missing
 from d3stats.values import canonical
 

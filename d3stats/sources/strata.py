@@ -13,8 +13,8 @@ from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.log.column_names import TABLE_COLUMNS, MissingColumn, plain
 from d3stats.log.problems import LogError, Problem
 from d3stats.note import Note
+from d3stats.sources.item_tables import Fields
 from d3stats.sources.opened import Opened, Reading, open
-from d3stats.sources.tables import Fields
 from d3stats.values import canonical, name_text
 
 __all__ = [

@@ -19,6 +19,7 @@ from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
 from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
 from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
+from d3stats.sources.item_tables import Fields, unread_note, with_parts
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import (
     as_of_answers,
@@ -28,7 +29,6 @@ from d3stats.sources.places import (
     votes_for_models,
 )
 from d3stats.sources.strata import item_strata
-from d3stats.sources.tables import Fields, unread_note, with_parts
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import RIGHT, WRONG, canonical
 

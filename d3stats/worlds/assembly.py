@@ -176,20 +176,6 @@ class Assembly(World):
 def sample_assembly(world: Assembly, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw debates of the protocol of an assembly.
 
-    Parameters
-    ----------
-    world : Assembly
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels and tokens as arrays; :func:`~d3stats.simulate` names them.
-
     Raises
     ------
     ValueError

@@ -32,10 +32,8 @@ from d3stats.worlds.streams import Stream, seat_of, synthetic_agent
 
 __all__ = [
     "Conformity",
-    "conformity_process",
     "fill_votes",
     "reference_conformity",
-    "sample_conformity",
 ]
 
 
@@ -321,27 +319,7 @@ def threads_for(n_blocks: int) -> int:
 
 @sample.register
 def sample_conformity(world: Conformity, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
-    """Draw debates of the conformity panel with a generator seeded by `rng`.
-
-    Parameters
-    ----------
-    world : Conformity
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
-    Examples
-    --------
-    >>> sample_conformity(Conformity(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
-    (2, 4, 3)
-    """
+    """Draw debates of the conformity panel with a generator seeded by `rng`."""
     states = np.empty((-(-n_debates // BLOCK), 4), dtype=np.uint64)
     states[:] = rng.integers(0, 2**64, size=states.shape, dtype=np.uint64)
     votes = np.empty((n_debates, n_rounds, world.panel), dtype=np.int32)
@@ -363,26 +341,10 @@ def _range_of_conformity(world: Conformity, n_debates: int, n_rounds: int, seed:
 def conformity_process(world: Conformity, n_rounds: int) -> CountProcess:
     """Return the exact law of the count, by truth, difficulty and shared error.
 
-    Parameters
-    ----------
-    world : Conformity
-        The parameters.
-    n_rounds : int
-        Rounds of a debate played to its full depth.
-
-    Returns
-    -------
-    CountProcess
-
     Raises
     ------
     TypeError
         When seats differ in skill, or in the LLM and its error: the count is then not a Markov chain.
-
-    Examples
-    --------
-    >>> conformity_process(Conformity(panel=3), n_rounds=4)
-    CountProcess(30 classes, panel of 3, 4 rounds)
     """
     of, n = chances(world), world.panel
     if of.opening.shape[2] > 1:

@@ -54,7 +54,6 @@ __all__ = [
     "courtroom_tokens",
     "heard_by_round",
     "joined",
-    "sample_courtroom",
 ]
 
 
@@ -494,20 +493,6 @@ class Items(NamedTuple):
 @sample.register
 def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw debates of advocates before a judge and jurors.
-
-    Parameters
-    ----------
-    world : Courtroom
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from d3stats.worlds.draw import Drawn, binomial_rows, count_process, relabelled,
 from d3stats.worlds.panel import PanelAgent, number_drawn
 from d3stats.worlds.streams import Stream, seat_of, synthetic_agent, told
 
-__all__ = ["LatentConcept", "latent_concept_process", "sample_latent_concept"]
+__all__ = ["LatentConcept"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,27 +92,7 @@ class LatentConcept(PanelWorld):
 def sample_latent_concept(
     world: LatentConcept, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named.
-
-    Parameters
-    ----------
-    world : LatentConcept
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
-    Examples
-    --------
-    >>> sample_latent_concept(LatentConcept(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
-    (2, 4, 3)
-    """
+    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named."""
     m, gain = world.n_concepts, log_gain(world)
     log_belief = np.zeros((n_debates, m))
     log_belief[:, 0] = log_prior(world)
@@ -153,27 +133,11 @@ def _under_the_truth(world: LatentConcept, n_debates: int, rng: np.random.Genera
 def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
     """Return the exact law of the count for two concepts and self-generated evidence.
 
-    Parameters
-    ----------
-    world : LatentConcept
-        The parameters.
-    n_rounds : int
-        Rounds of a debate played to its full depth.
-
-    Returns
-    -------
-    CountProcess
-
     Raises
     ------
     TypeError
         For fresh evidence, because beliefs then depend on the responses heard and not on votes. Also for more than two
         answers.
-
-    Examples
-    --------
-    >>> latent_concept_process(LatentConcept(panel=3, evidence="self"), n_rounds=4)
-    CountProcess(4 classes, panel of 3, 4 rounds)
     """
     if world.evidence != "self":
         raise TypeError(

@@ -21,7 +21,7 @@ from d3stats.worlds.draw import Drawn, answers_from_correctness, binomial_rows, 
 from d3stats.worlds.panel import PanelAgent
 from d3stats.worlds.streams import Stream, synthetic_agent
 
-__all__ = ["MixturePanel", "mixture_panel_process", "mixtures_by_round", "sample_mixture_panel"]
+__all__ = ["MixturePanel", "mixtures_by_round"]
 
 Floats = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
@@ -192,27 +192,7 @@ def _with_drift(scale: np.ufunc, rows: object, drift: tuple[float, ...], n_round
 def sample_mixture_panel(
     world: MixturePanel, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of the mixture panel.
-
-    Parameters
-    ----------
-    world : MixturePanel
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
-    Examples
-    --------
-    >>> sample_mixture_panel(MixturePanel(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
-    (2, 4, 3)
-    """
+    """Draw debates of the mixture panel."""
     law = mixtures_by_round(world, n_rounds)
     which = _persistent(world.persistence, n_debates, n_rounds, rng)
     quantile = _persistent(world.persistence, n_debates, n_rounds, rng)
@@ -257,26 +237,10 @@ def mixture_panel_process(world: MixturePanel, n_rounds: int) -> CountProcess:
     Gauss-Jacobi rule with (panel * n_rounds + 1) / 2 points or more per component integrates it exactly, so
     its points are the classes.
 
-    Parameters
-    ----------
-    world : MixturePanel
-        The parameters.
-    n_rounds : int
-        Rounds of a debate played to its full depth.
-
-    Returns
-    -------
-    CountProcess
-
     Raises
     ------
     TypeError
         For other persistence, or persistence 1 with drift: no finite number of classes gives that law.
-
-    Examples
-    --------
-    >>> mixture_panel_process(MixturePanel(panel=3, persistence=0.0), n_rounds=4)
-    CountProcess(2 classes, panel of 3, 4 rounds)
     """
     n = world.panel
     if world.persistence == 0:

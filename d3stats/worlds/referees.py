@@ -29,7 +29,7 @@ from d3stats.worlds.streams import (
     told,
 )
 
-__all__ = ["Pair", "RefereeAgent", "Referees", "draw_pair", "heard_difference", "sample_referees"]
+__all__ = ["Pair", "RefereeAgent", "Referees", "draw_pair", "heard_difference"]
 
 Floats = NDArray[np.float64]
 
@@ -190,20 +190,6 @@ class Referees(World):
 @sample.register
 def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw discussions of a team of referees; a round is a turn.
-
-    Parameters
-    ----------
-    world : Referees
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
 
     Examples
     --------

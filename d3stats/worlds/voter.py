@@ -19,7 +19,7 @@ from d3stats.worlds.draw import Drawn, answers_from_correctness, count_process, 
 from d3stats.worlds.panel import PanelAgent, last_votes, number_drawn
 from d3stats.worlds.streams import Stream, seat_of, synthetic_agent
 
-__all__ = ["DirichletCompound", "Voter", "sample_dirichlet", "sample_voter", "voter_process"]
+__all__ = ["DirichletCompound", "Voter"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,27 +132,7 @@ class DirichletCompound(PanelWorld):
 
 @sample.register
 def sample_voter(world: Voter, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
-    """Draw debates in which each agent copies the vote of a random seat.
-
-    Parameters
-    ----------
-    world : Voter
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
-    Examples
-    --------
-    >>> sample_voter(Voter(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
-    (2, 4, 3)
-    """
+    """Draw debates in which each agent copies the vote of a random seat."""
     ability = draw_ability(world, n_debates, rng)
     correct = np.empty((n_debates, n_rounds, world.panel), dtype=bool)
     correct[:, 0] = rng.random((n_debates, world.panel)) < ability[:, None]
@@ -170,24 +150,7 @@ def draw_ability(world: Voter | DirichletCompound, n: int, rng: np.random.Genera
 
 @count_process.register
 def voter_process(world: Voter, n_rounds: int) -> CountProcess:
-    """Return the exact law of the count: a Beta-Binomial start, then S[t+1] ~ Binomial(n, S[t] / n).
-
-    Parameters
-    ----------
-    world : Voter
-        The parameters.
-    n_rounds : int
-        Rounds of a debate played to its full depth.
-
-    Returns
-    -------
-    CountProcess
-
-    Examples
-    --------
-    >>> voter_process(Voter(panel=3), n_rounds=4)
-    CountProcess(2 classes, panel of 3, 4 rounds)
-    """
+    """Return the exact law of the count: a Beta-Binomial start, then S[t+1] ~ Binomial(n, S[t] / n)."""
     n = world.panel
     law = BetaBinomialMixture.from_alpha_beta(
         [1.0], [world.accuracy * world.precision], [(1 - world.accuracy) * world.precision]
@@ -203,27 +166,7 @@ def voter_process(world: Voter, n_rounds: int) -> CountProcess:
 def sample_dirichlet(
     world: DirichletCompound, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draw debates of agents who count what they hear.
-
-    Parameters
-    ----------
-    world : DirichletCompound
-        The parameters.
-    n_debates, n_rounds : int
-        How many debates of how many rounds.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Drawn
-        Votes, labels, scores and tokens as arrays; :func:`~d3stats.simulate` names them.
-
-    Examples
-    --------
-    >>> sample_dirichlet(DirichletCompound(panel=3), 2, 4, np.random.default_rng(1)).votes.shape
-    (2, 4, 3)
-    """
+    """Draw debates of agents who count what they hear."""
     n, m = world.panel, world.n_answers
     ability = draw_ability(world, n_debates, rng)
     alpha = np.repeat(first_counts(world, ability)[:, None, :], n, axis=1)

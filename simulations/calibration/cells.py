@@ -367,11 +367,16 @@ def _votes(s: Setting, question: Ints, rng: np.random.Generator) -> NDArray[np.b
 @cache
 def _rounds_truth(key: str) -> dict[str, float]:
     s = json.loads(key)
-    votes = _votes(s, np.arange(POPULATION // 2), np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    votes = _votes(s, np.arange(POPULATION // 2), rng)
     seats, rounds = s["seats"], s["rounds"]
     right = votes.sum(axis=2)
-    verdict = 2 * right > seats
-    unanimous = (right == 0) | (right == seats)
+    # Verdicts and unanimity are those of the votes cast; a tie goes to the vote of the lowest seat that voted.
+    cast = rng.random(votes.shape) >= s.get("missing", 0.0)
+    for_right, n_cast = (votes & cast).sum(axis=2), cast.sum(axis=2)
+    first_cast = np.take_along_axis(votes, cast.argmax(axis=2)[:, :, None], axis=2)[:, :, 0]
+    verdict = np.where(2 * for_right == n_cast, first_cast & (n_cast > 0), 2 * for_right > n_cast)
+    unanimous = ((for_right == 0) | (for_right == n_cast)) & (n_cast >= 2)
     stop = np.where(unanimous.any(axis=1), unanimous.argmax(axis=1), rounds - 1)
     at = np.arange(len(votes))
     stopped, last = verdict[at, stop], verdict[:, -1]
@@ -388,6 +393,7 @@ def _rounds_truth(key: str) -> dict[str, float]:
         "rounds": float(stop.mean() + 1),
         "full": float(last.mean()),
         "first": float(verdict[:, 0].mean()),
+        "majority": float((2 * right[:, 0] > seats).mean()),
         "change": float(verdict[:, 0].mean() - last.mean()),
         "change unanimity": float(stopped.mean() - last.mean()),
         "agreement": float((stopped == last).mean()),

@@ -775,7 +775,7 @@ def _rounds(d: Data, rng: Generator) -> Outcomes:
         "accuracy, last round": columns(last, "accuracy", true["full"]),
         "mean": columns(first, "mean", true["mean"]),
         "spread": columns(first, "spread", true["spread of chances"]),
-        "prob_majority": columns(first, "prob_majority", true["first"]),
+        "prob_majority": columns(first, "prob_majority", true["majority"]),
         "KS distance of two rounds": columns(table.iloc[1], "ks_pmf", true["ks"]),
     }
 
@@ -849,11 +849,7 @@ def _plan(d: Data, rng: Generator) -> Outcomes:
     rule = str(found.rule)
     truth = _rule_truth(
         tuple(
-            sorted(
-                (k, tuple(v) if isinstance(v, list) else v)
-                for k, v in d.setting.items()
-                if k not in ("sizes", "missing")
-            )
+            sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in d.setting.items() if k != "sizes")
         ),
         rule,
     )
@@ -876,7 +872,7 @@ def _rule_truth(key: tuple[tuple[str, Any], ...], rule: str) -> dict[str, float]
     log = _trajectories(many)
     stops = from_text(rule).stop_rounds(log)
     at = np.asarray(stops.rounds) - 1
-    verdict = 2 * (many.votes == 0).sum(axis=2) > many.votes.shape[2]
+    verdict = log.verdicts() == 0
     stopped = verdict[np.arange(len(at)), at]
     unanimous = from_text("unanimity").stop_rounds(log)
     base = verdict[np.arange(len(at)), np.asarray(unanimous.rounds) - 1]

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from d3stats.log.schema import Item, Turn, Verdict
-from d3stats.log.tables import _ERRORS
+from d3stats.log.table_reader import _ERRORS
 from d3stats.log.writer import LogWriter
 from d3stats.values import canonical_text
 

@@ -22,7 +22,7 @@ from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import LogError
 from d3stats.log.reader import read_file, read_log
-from d3stats.log.tables import parquet_blocks, read_table
+from d3stats.log.table_reader import parquet_blocks, records_of_table
 from d3stats.note import severity_of
 from d3stats.sources import as_trajectories
 
@@ -116,15 +116,15 @@ DOORS: dict[str, Callable[[pd.DataFrame, Path], Records]] = {
     "blocks": lambda table, folder: joined(
         list(parquet_blocks(to_parquet(table, folder / "table.parquet"), rows=3))
     ),
-    "pandas": lambda table, _: read_table(table),
-    "strings": lambda table, _: read_table(table.astype("string")),
-    "categories": lambda table, _: read_table(table.astype("category")),
-    "objects": lambda table, _: read_table(table.astype(object)),
-    "index": lambda table, _: read_table(table.set_index(table.columns[0])),
-    "polars": lambda table, _: read_table(
+    "pandas": lambda table, _: records_of_table(table),
+    "strings": lambda table, _: records_of_table(table.astype("string")),
+    "categories": lambda table, _: records_of_table(table.astype("category")),
+    "objects": lambda table, _: records_of_table(table.astype(object)),
+    "index": lambda table, _: records_of_table(table.set_index(table.columns[0])),
+    "polars": lambda table, _: records_of_table(
         pl.DataFrame(table.astype(object).where(table.notna(), None).to_dict("list"))
     ),
-    "lazy polars": lambda table, _: read_table(
+    "lazy polars": lambda table, _: records_of_table(
         pl.LazyFrame(table.astype(object).where(table.notna(), None).to_dict("list"))
     ),
 }
@@ -162,7 +162,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 def test_a_table_says_the_same_in_every_file_and_frame(
     tmp_path_factory: pytest.TempPathFactory, table: pd.DataFrame, data: st.DataObject
 ) -> None:
-    expected = said(read_table(table))
+    expected = said(records_of_table(table))
     assert expected["problems"] == []
     assert len(expected["turns"]) == len(table)
     named = {name: data.draw(st.sampled_from(options)) for name, options in NAMES.items()}
@@ -192,7 +192,7 @@ def test_each_door_opens_and_shifts_rounds_from_zero(tmp_path: Path, door: str) 
     )
     one = table.assign(round=table["round"] + 1)
     read = DOORS[door](table, tmp_path)
-    assert said(read) == said(DOORS[door](one, tmp_path)) == said(read_table(one))
+    assert said(read) == said(DOORS[door](one, tmp_path)) == said(records_of_table(one))
     assert any("rounds count from 0 and were shifted" in note for note in read.notes)
 
 
@@ -208,7 +208,7 @@ def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
         for agent in agents
     ]
     long = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
-    expected = said(read_table(long))
+    expected = said(records_of_table(long))
     keys = ["debate", "label"]
 
     def wide(by: list[str], names: Callable[..., str]) -> pd.DataFrame:
@@ -224,11 +224,11 @@ def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
         wide(["agent", "round"], lambda a, r: f"{a}_r{r}"),
         wide(["round", "agent"], lambda r, a: f"Turn{r}-{a}"),
     ):
-        read = read_table(table.assign(difficulty=3))
+        read = records_of_table(table.assign(difficulty=3))
         if said(read)["problems"]:  # a column that shares no answer with another may hold something else
             assert "--columns votes=" in str(read.problems[0])
             votes = [name for name in table.columns if name not in (*keys, "round", "agent")]
-            read = read_table(table, columns={"votes": votes})
+            read = records_of_table(table, columns={"votes": votes})
         assert said(read) == expected
 
 
@@ -241,13 +241,13 @@ def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
 def test_every_other_name_of_a_column_is_taken_and_said(field: str) -> None:
     table = {"debate": ["d", "d"], "round": [1, 1], "agent": ["x", "y"], "vote": ["A", "B"]}
     table |= {field: [7, 7] if field.startswith("tok") else table.get(field, ["A", "A"])}
-    expected = said(read_table(pd.DataFrame(table)))
+    expected = said(records_of_table(pd.DataFrame(table)))
     for alias in (alias for tier in ALIASES[field] for alias in tier):
         if alias in ("id", "idx", "question", field):
             continue
         for spelled in (alias, alias.title().replace("_", " "), alias.upper().replace("_", "-")):
             renamed = pd.DataFrame({spelled if name == field else name: v for name, v in table.items()})
-            read = read_table(renamed)
+            read = records_of_table(renamed)
             assert said(read) == expected, spelled
             assert f"{field} is {spelled!r}" in read.notes[0]
 
@@ -275,13 +275,13 @@ def test_when_two_columns_could_be_meant_the_reader_asks(field: str, one: str, o
     }
     values = table.pop(field)
     frame = pd.DataFrame(table | {one: values, other: values})
-    (problem,) = read_table(frame).problems
+    (problem,) = records_of_table(frame).problems
     assert (problem.field, problem.left_out) == (field, "nothing")
     assert repr(one) in problem.message
     assert repr(other) in problem.message
     assert f"--columns {field}=" in problem.message
     for chosen in (one, other):
-        read = read_table(frame, columns={field: chosen})
+        read = records_of_table(frame, columns={field: chosen})
         assert read.problems == []
         assert read.turns.columns.keys() >= {"debate", "agent", "vote"}
 
@@ -290,7 +290,7 @@ def test_a_standard_name_goes_before_another_name() -> None:
     frame = pd.DataFrame(
         {"qid": ["q", "q"], "debate": ["d1", "d2"], "agent": ["a", "a"], "model": ["m", "n"]}
     )
-    read = read_table(frame.assign(vote="A", answer="B", round=1))
+    read = records_of_table(frame.assign(vote="A", answer="B", round=1))
     assert plain_rows(read.turns)[0] == {"debate": "d1", "round": 1, "agent": "a", "vote": "A", "model": "m"}
     assert {row["question"] for row in plain_rows(read.items)} == {"q"}
     assert "columns that were not read: answer" in read.notes
@@ -335,18 +335,18 @@ def test_several_columns_make_a_debate_together() -> None:
         {"run": [1, 1, 2, 2], "qid": list("qqqq"), "model": list("abab"), "answer": list("ABBB")}
     )
     frame["turn"] = 1
-    (problem,) = read_table(frame).problems
+    (problem,) = records_of_table(frame).problems
     assert "columns={'debate': ['run', 'qid']} (--columns debate=run+qid)" in problem.message
-    read = read_table(frame, columns=parse_columns("debate=run+qid"))
+    read = records_of_table(frame, columns=parse_columns("debate=run+qid"))
     assert [row["debate"] for row in plain_rows(read.turns)] == ["1 / q", "1 / q", "2 / q", "2 / q"]
 
 
 def test_a_table_without_rounds_is_of_one_round_unless_an_agent_speaks_again() -> None:
     frame = pd.DataFrame({"debate": ["d", "d"], "agent": ["a", "b"], "vote": ["A", "B"], "phase": [1, 2]})
-    read = read_table(frame)
+    read = records_of_table(frame)
     assert [row["round"] for row in plain_rows(read.turns)] == [1, 1]
     assert "there is no column for the round, so all rows belong to round 1" in read.notes
-    (problem,) = read_table(frame.assign(agent="a")).problems
+    (problem,) = records_of_table(frame.assign(agent="a")).problems
     assert (problem.field, problem.line) == ("round", 2)
     assert "'a' twice in debate 'd': columns={'round': 'phase'}" in problem.message
 
@@ -363,7 +363,7 @@ def test_a_table_without_rounds_is_of_one_round_unless_an_agent_speaks_again() -
 def test_columns_that_may_be_votes_and_may_be_something_else_are_asked_for(
     columns: dict[str, list[str]],
 ) -> None:
-    (problem,) = read_table(
+    (problem,) = records_of_table(
         pd.DataFrame({"qid": [1, 2]} | columns | ({"gold": ["A", "B"]} if "gpt" in columns else {}))
     ).problems
     assert "columns={'" in problem.message
@@ -401,17 +401,17 @@ def test_columns_of_agents_and_rounds_are_read_where_they_are_plain_and_asked_fo
     wide = pd.DataFrame({"debate": debates, "label": "A"} | {named(*pair): votes[pair] for pair in GRID})
     if kind == "two levels":
         wide.columns = pd.MultiIndex.from_tuples(c if isinstance(c, tuple) else (c, "") for c in wide.columns)
-    read = read_table(wide)
+    read = records_of_table(wide)
     names = [f"{a}_{r}" if kind == "two levels" else named(a, r) for a, r in GRID]
     if not is_plain:
         (problem,) = read.problems
         assert "columns={'votes': [" in problem.message
         assert "--columns" in problem.message
         assert "rounds=" in problem.message
-        agents = read_table(wide, columns={"votes": names})
+        agents = records_of_table(wide, columns={"votes": names})
         assert {(row["agent"], row["round"]) for row in plain_rows(agents.turns)} == {(n, 1) for n in names}
-        read = read_table(wide, columns={"rounds": names})
-    assert said(read) == said(read_table(long))
+        read = records_of_table(wide, columns={"rounds": names})
+    assert said(read) == said(records_of_table(long))
 
 
 @pytest.mark.parametrize(
@@ -427,17 +427,17 @@ def test_names_that_end_like_a_round_are_rounds_only_where_every_agent_has_every
     names: list[str],
 ) -> None:
     wide = pd.DataFrame({"debate": ["d", "e"], "label": ["A", "B"]} | {name: ["A", "B"] for name in names})
-    (problem,) = read_table(wide).problems
+    (problem,) = records_of_table(wide).problems
     assert "do not say one agent and one round each" in problem.message
-    read = read_table(wide, columns={"votes": names})
+    read = records_of_table(wide, columns={"votes": names})
     assert {row["agent"] for row in plain_rows(read.turns)} == set(names)
 
 
 def test_a_majority_beside_columns_of_agents_and_rounds_is_not_read_and_named() -> None:
     names = ["ann_r1", "ann_r2", "bob_r1", "bob_r2"]
     wide = pd.DataFrame({"debate": ["d", "e"], "label": ["A", "B"]} | {name: ["A", "B"] for name in names})
-    read = read_table(wide.assign(majority=["A", "B"]))
-    assert said(read) == said(read_table(wide))
+    read = records_of_table(wide.assign(majority=["A", "B"]))
+    assert said(read) == said(records_of_table(wide))
     assert any("not read: majority" in note for note in read.notes)
 
 
@@ -445,16 +445,16 @@ def test_a_majority_beside_columns_of_agents_and_rounds_is_not_read_and_named() 
 def test_columns_beside_an_agent_are_offered_as_rounds_and_read_as_such(names: list[str]) -> None:
     rows = [("d", a, "A", *votes) for a, votes in (("1", "AAB"), ("2", "ABB"))]
     wide = pd.DataFrame(rows, columns=["debate", "agent", "label", *names])
-    (problem,) = read_table(wide).problems
+    (problem,) = records_of_table(wide).problems
     assert to_type(rounds=names) in problem.message
     assert to_type(votes=names) in problem.message
-    read = read_table(wide, columns={"rounds": names})
+    read = records_of_table(wide, columns={"rounds": names})
     assert read.problems == []
     assert {(r["agent"], r["round"], r["vote"]) for r in plain_rows(read.turns)} == {
         (row[1], k + 1, row[3 + k]) for row in rows for k in range(3)
     }
     # The other reading does not call the agents rounds.
-    (other,) = read_table(wide, columns={"votes": names}).problems
+    (other,) = records_of_table(wide, columns={"votes": names}).problems
     assert "'agent'" not in other.message.split("columns={")[1]
 
 
@@ -469,7 +469,7 @@ def test_what_a_wide_row_says_once_is_counted_once_or_not_at_all(tokens: list[st
         frame["debate"] = ["d", "e", "f"]
     frame[tokens] = 300
     frame["scores"] = '{"A": {"x": 1.0}}'
-    read = read_table(frame)
+    read = records_of_table(frame)
     assert read.problems == []
     fields = [name for name in read.turns.columns if name.startswith("tokens")]
     assert "scores" not in read.turns.columns
@@ -561,7 +561,7 @@ def test_what_one_row_says_of_a_debate_holds_for_its_rows_that_leave_it_empty(
     once = whole.copy()
     once.loc[[i for i in range(4) if i != given], name] = None
     read = DOORS[door](once, tmp_path)
-    assert said(read) == said(read_table(whole))
+    assert said(read) == said(records_of_table(whole))
     assert any(f"{name}: a value in some rows of a debate" in note for note in read.notes)
 
 
@@ -588,7 +588,7 @@ def test_merged_cells_of_a_workbook_hold_for_each_of_their_rows(tmp_path: Path, 
             page.merge_cells(start_row=first, end_row=last, start_column=column, end_column=column)
     book.save(tmp_path / "a.xlsx")
     read = read_file(a_file(tmp_path / "a.xlsx"))
-    assert said(read) == said(read_table(table))
+    assert said(read) == said(records_of_table(table))
     assert any(note.startswith("merged cells: ") for note in read.notes)
 
 
@@ -597,7 +597,7 @@ def test_merged_cells_of_a_workbook_hold_for_each_of_their_rows(tmp_path: Path, 
 def test_an_error_of_a_spreadsheet_is_a_missing_vote(tmp_path: Path, door: str, error: str) -> None:
     table = pd.DataFrame({"debate": "d", "round": 1, "agent": list("abc"), "vote": ["A", error, "B"]})
     read = DOORS[door](table, tmp_path)
-    assert said(read) == said(read_table(table.assign(vote=["A", None, "B"])))
+    assert said(read) == said(records_of_table(table.assign(vote=["A", None, "B"])))
     assert f"column 'vote': 1 cell is an error of the spreadsheet ({error}), read as empty" in read.notes
 
 
@@ -624,7 +624,7 @@ def test_a_decimal_comma_is_a_point_where_all_answers_are_such_numbers(
 
 
 def test_numbers_that_describe_a_question_are_no_votes() -> None:
-    read = read_table(
+    read = records_of_table(
         pd.DataFrame(
             {
                 "qid": [1, 2],
@@ -642,10 +642,12 @@ def test_numbers_that_describe_a_question_are_no_votes() -> None:
 
 def test_numbers_of_rows_are_no_debates() -> None:
     frame = pd.DataFrame({"id": [1, 2], "agent": ["a", "b"], "vote": ["A", "B"]})
-    (problem,) = read_table(frame).problems
+    (problem,) = records_of_table(frame).problems
     assert "must have a column for debate; got id, agent, vote" in problem.message
     assert (
-        read_table(frame.assign(id=1)).problems == read_table(frame, columns={"debate": "id"}).problems == []
+        records_of_table(frame.assign(id=1)).problems
+        == records_of_table(frame, columns={"debate": "id"}).problems
+        == []
     )
 
 
@@ -656,7 +658,7 @@ def test_two_frames_are_turns_and_what_is_known_of_each_debate() -> None:
         (turns, items),
         (pl.DataFrame(turns.to_dict("list")), pl.DataFrame(items.to_dict("list"))),
     ):
-        read = read_table(one, other)
+        read = records_of_table(one, other)
         assert plain_rows(read.items) == [
             {"debate": "d", "label": "A", "answers": ("A", "B"), "question": "d"}
         ]
@@ -735,7 +737,9 @@ def test_dates_of_a_spreadsheet_are_text_and_a_note_says_so(tmp_path: Path) -> N
     book.save(tmp_path / "a.xlsx")
     for read in (
         read_file(a_file(tmp_path / "a.xlsx")),
-        read_table(pd.DataFrame({"debate": ["d"], "agent": ["a"], "vote": [pd.Timestamp("2024-02-01")]})),
+        records_of_table(
+            pd.DataFrame({"debate": ["d"], "agent": ["a"], "vote": [pd.Timestamp("2024-02-01")]})
+        ),
     ):
         assert plain_rows(read.turns)[0]["vote"] == "2024-02-01"
         assert any("column 'vote' holds dates" in note for note in read.notes)
@@ -755,7 +759,7 @@ def test_names_of_columns_below_a_title_are_found_and_said(tmp_path: Path, above
 
 def test_what_is_no_table_is_refused_by_type() -> None:
     with pytest.raises(TypeError, match="pandas, polars or Arrow data frame; got list"):
-        read_table([1, 2])
+        records_of_table([1, 2])
 
 
 @pytest.mark.parametrize("title", ["My results", "Export of 2024", '"a, quoted title"'])

@@ -70,3 +70,27 @@ def test_a_log_is_still_a_log(tmp_path: Path) -> None:
     path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\n")
     done = CliRunner().invoke(app, ["doctor", str(path)])
     assert "1 debate, 2 turns" in done.output
+
+
+ONE = [(k, "big" if k < 60 else f"q{k}") for k in range(70)]
+EVEN = [(k, f"q{k // 5}") for k in range(70)]
+OF_CLUSTERS = {
+    "a run": lambda rows: "item,question,correct\n" + "".join(f"i{k},{q},{k % 2}\n" for k, q in rows),
+    "ratings": lambda rows: (
+        "item,cluster,rater,vote\n" + "".join(f"i{k},{q},{r},{'AB'[k % 2]}\n" for k, q in rows for r in "xy")
+    ),
+    "verdicts": lambda rows: (
+        "item,cluster,judge,order,vote\n"
+        + "".join(f"i{k},{q},J,{o},{'AB'[k % 2]}\n" for k, q in rows for o in ("AB", "BA"))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OF_CLUSTERS)
+def test_a_question_that_has_most_of_a_table_is_named(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for rows, warned in ((ONE, True), (EVEN, False)):
+        path.write_text(OF_CLUSTERS[what](rows))
+        done = CliRunner().invoke(app, ["doctor", str(path)], env={"COLUMNS": "400"})
+        assert ("question 'big' has" in done.output, "have no interval" in done.output) == (warned, warned)
+        assert (done.exit_code, "Nothing is wrong" in done.output) == ((2, False) if warned else (0, True))

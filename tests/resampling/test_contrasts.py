@@ -46,7 +46,7 @@ def limits(e: Estimate) -> tuple[float, float]:
     return e.low, e.high
 
 
-def all_counts(n: int, m: int) -> tuple[Floats, Floats]:
+def all_counts(n: int, m: int, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the limits for every pair of counts of two sides of single trials, by the definition of the method.
 
     A second implementation: mid-p limits of each side from the binomial's own law, then Zou and Donner's equation 4.
@@ -59,7 +59,8 @@ def all_counts(n: int, m: int) -> tuple[Floats, Floats]:
         for _ in range(60):
             at = (low + high) / 2
             tail = stats.binom.sf(grid, size, at) + stats.binom.pmf(grid, size, at) / 2
-            low, high = np.where(tail < 0.025, at, low), np.where(tail < 0.025, high, at)
+            below = tail < (1 - level) / 2
+            low, high = np.where(below, at, low), np.where(below, high, at)
         lower = np.where(grid == 0, 0.0, low)
         ends.append((grid / size, lower, 1 - lower[::-1]))
     (p, p_low, p_high), (q, q_low, q_high) = ends
@@ -69,7 +70,7 @@ def all_counts(n: int, m: int) -> tuple[Floats, Floats]:
     return apart - below, apart + above
 
 
-@pytest.mark.parametrize(("n", "m"), [(20, 180), (10, 90), (50, 50), (3, 60), (12, 5)])
+@pytest.mark.parametrize(("n", "m"), [(20, 180), (10, 90), (50, 50), (3, 60), (3, 200), (12, 5)])
 def test_the_limits_are_those_of_the_definition_and_hold_their_level_exactly(n: int, m: int) -> None:
     low, high = all_counts(n, m)
     rng = np.random.default_rng(n + m)
@@ -89,6 +90,20 @@ def test_the_limits_are_those_of_the_definition_and_hold_their_level_exactly(n: 
         for q in SHARES:
             held = ((low <= p - q + 1e-12) & (p - q - 1e-12 <= high)).astype(float)
             assert laws[0][p] @ held @ laws[1][q] >= 0.93, (p, q)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.005, 0.001])
+def test_a_side_of_three_trials_beside_two_hundred_holds_every_size(alpha: float) -> None:
+    """One of three beside none of 200 has p = .0035; over all shares p <= .005 has chance .0055, by exact sums."""
+    low, high = all_counts(3, 200, 1 - alpha)
+    rejected = ((low > 0) | (high < 0)).astype(float)
+    p_value = difference(single((1, 3), (0, 200))).p_value
+    assert p_value == pytest.approx(0.0035, abs=5e-5)
+    assert bool(rejected[1, 0]) == (p_value <= alpha)
+    shares = np.concatenate([np.geomspace(1e-4, 0.5, 150), 1 - np.geomspace(1e-4, 0.5, 150)])
+    of_three = stats.binom.pmf(np.arange(4), 3, shares[:, None])
+    of_many = stats.binom.pmf(np.arange(201), 200, shares[:, None])
+    assert np.einsum("si,ij,sj->s", of_three, rejected, of_many).max() <= 1.15 * alpha
 
 
 def test_two_sides_of_ten_cover_as_their_discrete_law_allows() -> None:

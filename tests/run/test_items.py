@@ -266,7 +266,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
         ("a.jsonl", "{broken\n", "line 1: a line must be one JSON object; got '{broken'"),
         ("a.jsonl", "", "file must hold records; got 0 bytes"),
         ("a.json", "{", "a.json must be JSON"),
-        ("a.json", "[[1]]", "a.json must hold objects; got \\[1\\] as row 1"),
+        ("a.json", "[[1]]", "a JSON document must hold objects; got \\[1\\] as record 1"),
         ("a.csv", "question,answer_a,answer_b\nWhy?,So.\n", "line 2: a row must have 3 cells; got 2"),
         ("a.csv", "question,label,label\nWhy?,4,4\n", "must have different names; got 'label' and 'label'"),
         ("a.parquet", "question", "file must be Parquet; got"),

@@ -6,7 +6,8 @@ with label and order 1/2 for A, -1/2 for B (a tied label 0); ties count half. Th
 doubling of the ratio of lengths; its average marginal effect is the same as a change of the probability. The
 *length-controlled win rate* of A is the mean prediction at equal length (the idea of Dubois et al., 2024). Errors come
 from leaving out each cluster in turn, by one Newton step (CR3; Bell and McCaffrey, 2002, MacKinnon, Nielsen and Webb,
-2023), with Student's t of clusters - 1.
+2023), with Student's t of at most clusters - 1 degrees. The log-odds have no interval where fewer than five clusters
+hold a verdict against the label: with three, 95 % limits cover .85; from four on .93 and more.
 
 A label is a coarse measure of quality: where, within a label, the longer answers are better, the effect is an upper
 bound of the bias.
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from d3stats._check import probability
+from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, Audits, audited, clustered_rate, contrast_of_rates
 from d3stats.inputs.labels import StrataOf
@@ -51,6 +53,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+FEWEST_SURPRISES = 5
+"""With fewer clusters that hold a verdict of the rarer kind, against the label or with it, there are no limits."""
 _STEPS = 60
 _SMALL = 1e-10
 _EXTREME = 18.0
@@ -203,7 +207,10 @@ def _of_judge(data: Judgments, *, judge: str | None, use_label: bool, level: flo
     coefficients: tuple[float, ...] = ()
     fit = fit_logit(design, outcome, data.cluster)
     if fit is not None:
-        estimates = (*_estimates(fit, design, outcome, level), *estimates)
+        few = _few_surprises(data, use_label)
+        if few:
+            notes.append(f"no interval of the {LENGTH}: {few}")
+        estimates = (*_estimates(fit, design, outcome, level, few), *estimates)
         coefficients = tuple(map(float, fit.coefficients))
     elif separated(design, outcome):
         said = _said(data, doubling)
@@ -225,7 +232,25 @@ def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats,
     return np.stack([*columns, doubling], axis=1), (*terms, "length")
 
 
-def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> list[Estimate]:
+def _few_surprises(data: Judgments, use_label: bool) -> str:
+    """Say that too few verdicts of the rarer kind carry the log-odds, "" where there are enough."""
+    known = (data.vote != MISSING) & (data.vote != TIE)
+    kinds = ("for A", "for B")
+    held = data.vote == 0
+    if use_label:
+        known &= (data.label == 0) | (data.label == 1)
+        held, kinds = data.vote == data.label, ("with the label", "against the label")
+    clusters = [len(np.unique(data.cluster[known & of])) for of in (held, ~held)]
+    rarer = int(np.argmin(clusters))
+    if clusters[rarer] >= FEWEST_SURPRISES:
+        return ""
+    return (
+        f"{counted(clusters[rarer], 'cluster')} with a verdict {kinds[rarer]}, fewer than {FEWEST_SURPRISES}, do not "
+        "show how it varies"
+    )
+
+
+def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float, few: str = "") -> list[Estimate]:
     beta, p = fit.coefficients, fit.fitted
     steep = p * (1 - p)
     curve = (beta[-1] * steep * (1 - 2 * p)) @ design / len(p)
@@ -254,13 +279,14 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
             continue
         se = fit.jackknife_se(changes)
         low = high = p_value = None
-        if se > 0 and not unequal:
+        why = unequal or (few if name == LENGTH else "")
+        if se > 0 and not why:
             low, high, p_value = student_limits(value, se, _degrees(changes, sizes), level)
             low, high = max(low, least), min(high, most)
         p_value = p_value if name in (LENGTH, MARGINAL, WORTH) else None
         rows.append(Estimate(name=name, value=value, se=se, low=low, high=high, kind="jackknife t", n=len(outcome),
                              n_clusters=fit.n_clusters, level=level, p_value=p_value,
-                             note=(unequal if se > 0 else ALIKE)))  # fmt: skip
+                             note=(why if se > 0 else ALIKE)))  # fmt: skip
     return rows
 
 

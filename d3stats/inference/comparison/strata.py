@@ -48,7 +48,7 @@ from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inputs.labels import Labels
 from d3stats.note import warning
 from d3stats.plausibility import names_alike
-from d3stats.resampling.cluster_t import cluster_estimate, student_limits
+from d3stats.resampling.cluster_t import CommonSkewness, cluster_estimate, common_skewness, student_limits
 from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
 from d3stats.resampling.degrees import effective_clusters
 from d3stats.resampling.proportions import EXACT, WILSON
@@ -477,9 +477,18 @@ def stratify(
         bounds = (0.0, 1.0)
     shift = 0.0 if null is None else float(null)
 
+    def sums(rows: NDArray[np.bool_]) -> Floats:
+        return cluster_totals(np.column_stack([x[rows] - shift, np.ones(int(rows.sum()))]), codes[rows])
+
+    kept = labels.codes >= 0
+    in_strata = [labels.rows(code) for code in range(len(labels.names))]
+    common = None if symmetric else common_skewness([sums(rows) for rows in in_strata])
+
     def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
-        totals = cluster_totals(np.column_stack([x[rows] - shift, np.ones(int(rows.sum()))]), codes[rows])
+        totals = sums(rows)
         how: dict[str, Any] = {"bounds": (bounds[0] - shift, bounds[1] - shift), "symmetric": symmetric}
+        # What strata have in common says how skewed one is; of all items together their own values do.
+        how["common"] = None if rows is kept or np.array_equal(rows, kept) else common
         found = cluster_estimate(
             name, totals, ratios((0, 1)), int(rows.sum()), level=level, tested=null is not None, **how
         )
@@ -489,7 +498,7 @@ def stratify(
         }
         return [replace(found, value=found.value + shift, **moved)]
 
-    (found,) = by_stratum(labels, codes, measure, bounds={name: bounds}, null=null)
+    (found,) = by_stratum(labels, codes, measure, bounds={name: bounds}, null=null, common=common)
     return found
 
 
@@ -506,6 +515,7 @@ def by_stratum(
     null: float | None = 0.0,
     unit: str = "question",
     names: Sequence[str] = (),
+    common: CommonSkewness | None = None,
 ) -> tuple[Strata, ...]:
     """Estimate quantities in every stratum by the method of the whole, shrink them and test that strata are alike.
 
@@ -526,6 +536,8 @@ def by_stratum(
         What a cluster is called in notes.
     names : sequence of str
         What each cluster is called, for a note on those with rows in several strata.
+    common : CommonSkewness, optional
+        Skewness of the clusters' values in all strata: limits reach further on the side of the long tail.
 
     Returns
     -------
@@ -573,7 +585,8 @@ def by_stratum(
             cut = bounds if isinstance(bounds, tuple) else bounds.get(quantity, (-np.inf, np.inf))
             if any(e.kind in {WILSON, EXACT} for e in (overall, *raw)):
                 cut = (max(cut[0], 0.0), min(cut[1], 1.0))  # a share, whatever the caller knew of it
-            found.append(_combined(quantity, labels.column, raw, overall, cut, null, said, unit, unequal))
+            parts = (quantity, labels.column, raw, overall, cut, null, said, unit, unequal)
+            found.append(_combined(*parts, common=common))
     return tuple(found)
 
 
@@ -713,13 +726,14 @@ def _combined(
     notes: list[str],
     unit: str,
     unequal: Mapping[str, float],
+    common: CommonSkewness | None = None,
 ) -> Strata:
     spread, level = _Spread.of(raw, [unequal[e.name] for e in raw]), overall.level
     tested = null is not None and any(e.p_value is not None for e in raw)
     p_values = [e.p_value for e in raw] if tested else _against_others(spread)
     known = [1.0 if p is None else p for p in p_values]
     adjusted = {family: adjust(known, family) for family in ("holm", "bh")}
-    fitted = _shrunken(spread, raw, level, bounds, null if tested else None)
+    fitted = _shrunken(spread, raw, level, bounds, null if tested else None, common)
     if fitted is None and len(raw) > 1:
         why = (
             f"fewer than {LEAST_STRATA} strata do not show how strata vary"
@@ -822,7 +836,12 @@ class _Fit:
 
 
 def _shrunken(
-    spread: _Spread, raw: Sequence[Estimate], level: float, bounds: tuple[float, float], null: float | None
+    spread: _Spread,
+    raw: Sequence[Estimate],
+    level: float,
+    bounds: tuple[float, float],
+    null: float | None,
+    common: CommonSkewness | None,
 ) -> _Fit | None:
     k = len(raw)
     if k < LEAST_STRATA or not (spread.pooled > 0).all():
@@ -834,7 +853,8 @@ def _shrunken(
     value, error, limits, own = _posterior(spread.value, variance, free, level)
     made = []
     for k_th, e in enumerate(raw):
-        low, at, high = (float(np.clip(x[k_th], *bounds)) for x in (limits[0], value, limits[1]))
+        ends = _lengthened(value[k_th], limits[0][k_th], limits[1][k_th], common, spread.size[k_th])
+        low, at, high = (float(np.clip(x, *bounds)) for x in (ends[0], value[k_th], ends[1]))
         shown: dict[str, Any] = {
             "value": at,
             "se": float(error[k_th]),
@@ -845,7 +865,11 @@ def _shrunken(
         made.append(replace(e, kind="equal-tailed posterior", p_value=None, note="", **shown))
     se = float(1 / np.sqrt(precision.sum()))
     shift = 0.0 if null is None else null
-    low, high, p = student_limits(mean - shift, se, k - 1, level)
+    far = 0.0 if common is None else common.longer(float(spread.size.sum()))
+    # The error counts more on the side of a long tail, for the limit there and for a null on that side.
+    p = student_limits(mean - shift, se * (1 + max(far * np.sign(shift - mean), 0.0)), k - 1, level)[2]
+    low, high, _ = student_limits(mean - shift, se, k - 1, level)
+    low, high = _lengthened(mean - shift, low, high, common, float(spread.size.sum()))
     n, clusters = sum(e.n for e in raw), sum(e.n if e.n_clusters is None else e.n_clusters for e in raw)
     centre = Estimate(
         name="mean of the strata",
@@ -860,6 +884,14 @@ def _shrunken(
         p_value=None if null is None else p,
     )
     return _Fit(tau2, *_limits_of_tau(spread.value, variance, free, level), centre, tuple(made), own)
+
+
+def _lengthened(
+    at: float, low: float, high: float, common: CommonSkewness | None, n: float
+) -> tuple[float, float]:
+    """Move the limit on the side of the long tail away from the value, as for a mean of `n` clusters."""
+    far = 0.0 if common is None else common.longer(n)
+    return at - (at - low) * (1 + max(-far, 0.0)), at + (high - at) * (1 + max(far, 0.0))
 
 
 def _posterior(

@@ -48,7 +48,7 @@ from d3stats.inference.printed_tables.significance import (
 )
 from d3stats.result import Result
 from d3stats.sources import Columns, open
-from d3stats.sources.tables import cells_of, chosen_columns, to_choose
+from d3stats.sources.item_tables import cells_of, chosen_columns, to_choose
 
 __all__ = [
     "CHECKS",
@@ -60,9 +60,9 @@ __all__ = [
     "Unit",
     "UserTable",
     "audit_table",
-    "read_table",
     "readings",
     "said_of",
+    "user_table",
 ]
 
 Unit = Literal["percent", "share", "count"]
@@ -212,7 +212,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
+def user_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     """Read a table; `n` is every row's number of items where there is no such column.
 
     Raises
@@ -874,7 +874,7 @@ def audit_table(
     SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than the printed ones)
     """
     if isinstance(source, pd.DataFrame):
-        table = read_table(source.rename(columns=_own_names(source.columns, columns)), n=n)
+        table = user_table(source.rename(columns=_own_names(source.columns, columns)), n=n)
     else:
         table = _of_file(source, n, columns, encoding)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
@@ -920,7 +920,7 @@ def _of_file(path: str | Path, n: int | None, columns: Columns, encoding: str | 
     )
     if sheet.may_have_commas and _decimal_comma(texts) is None and not any("." in text for text in texts):
         _refuse_doubtful(texts)
-    table = read_table(frame, n=n)
+    table = user_table(frame, n=n)
     numbers = [own.get(name, name) for name in sheet.numbers]
     lost = [name for name in numbers if known.get(name) in table.columns and known[name] != "n"]
     notes = list(sheet.notes)

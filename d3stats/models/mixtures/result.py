@@ -15,7 +15,9 @@ from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import METHODS, Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
 from d3stats.models.mixtures.profile import profile_limits
-from d3stats.resampling.clusters import resampled_totals
+from d3stats.resampling.bootstrap import expanded_level, too_few_replicates
+from d3stats.resampling.clusters import FEW_CLUSTERS, FEW_FOR_PERCENTILES, resampled_totals
+from d3stats.resampling.degrees import effective_clusters
 from d3stats.result import Result
 
 if TYPE_CHECKING:
@@ -317,7 +319,8 @@ class MixtureFit(Result):
             Percentiles of refits to resampled questions, for a fit that has ``questions``. Or, with debates taken
             as independent, the delta method (on the logit or log scale), or percentiles of a parametric bootstrap.
             "auto" resamples questions where there are some; otherwise it takes the delta method for interior fits and
-            the parametric bootstrap on the boundary.
+            the parametric bootstrap on the boundary. Resampled questions give no limits where those with the rarer
+            vote are worth fewer than ten equal ones, and limits that reach further with fewer than 30.
         trials : int, optional
             Panel size of the majority; by default :attr:`panel`.
         n_boot : int
@@ -335,7 +338,8 @@ class MixtureFit(Result):
             table = wald_table(self.distribution, self.information, n, level)
         else:
             draws, name = self._draws(chosen, n_boot, rng)
-            table = percentile_table(self.distribution, draws, n, level, name)
+            worth = worth_of_questions(self) if chosen == "questions" else np.inf
+            table = percentile_table(self.distribution, draws, n, level, name, worth)
         # One vote a debate determines the mean and not the spread.
         return table.drop(index="spread") if self.counts.trials.max() < 2 else table
 
@@ -414,7 +418,9 @@ class MixtureFit(Result):
             return frame.assign(level=level, kind="wald")
         draws, name = self._draws(chosen, n_boot, rng)
         table = np.concatenate([draws.weight[:, :-1], draws.mu, draws.rho], axis=1)
-        low, high = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low, high = np.full((2, table.shape[1]), np.nan)
+        if not too_few_replicates(len(table), level):
+            low, high = percentiles(table, level)
         frame = pd.DataFrame({"low": low, "high": high}, index=self.params.index)
         return frame.assign(level=level, kind=name)
 
@@ -567,13 +573,82 @@ def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: 
 
 
 def percentile_table(
-    law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float, kind: str
+    law: BetaBinomialMixture,
+    draws: BetaBinomialMixture,
+    trials: int,
+    level: float,
+    kind: str,
+    worth: float = np.inf,
 ) -> pd.DataFrame:
-    """Return the functionals with percentiles of their bootstrap `draws`, an interval of that `kind`."""
-    values = functional_values(draws, trials)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    se = values.std(axis=0, ddof=1)
-    return _table(functional_values(law, trials), se, low, high, level, kind)
+    """Return the functionals with percentiles of their bootstrap `draws`, an interval of that `kind`.
+
+    `worth` is how many equal questions hold the rarer vote, where questions were resampled; with fewer than ten there
+    are no limits.
+    """
+    values, estimate = functional_values(draws, trials), functional_values(law, trials)
+    low, high, se = np.full((3, len(FUNCTIONALS)), np.nan)
+    if worth < FEW_CLUSTERS:
+        return _table(estimate, se, low, high, level, kind)
+    if len(values) > 1:
+        se = values.std(axis=0, ddof=1)
+    if not too_few_replicates(len(values), level):
+        low, high = percentiles(values, level if np.isinf(worth) else expanded_level(level, worth))
+        if worth < FEW_FOR_PERCENTILES:
+            low, high = _with_long_sides(low, high, estimate, se, level, worth)
+    return _table(estimate, se, low, high, level, kind)
+
+
+def percentiles(replicates: Floats, level: float) -> Floats:
+    """Return both limits at the ranks (n + 1) (1 - level) / 2 from either end, so that few draws reach far enough.
+
+    Interpolated quantiles of 100 draws hold .93 at 95 %, because their ranks count from the first draw to the last.
+    """
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    return np.quantile(replicates, tails, axis=0, method="weibull")
+
+
+def worth_of_questions(fit: MixtureFit) -> float:
+    """Return how many equal questions hold the rarer vote of a fit to a log."""
+    if fit.questions is None:
+        return np.inf
+    cell, question = fit.questions
+    codes = np.unique(question, return_inverse=True)[1]
+    return worth_of_rarer_votes(fit.counts.successes[cell], fit.counts.trials[cell], codes)[1]
+
+
+def _with_long_sides(
+    low: Floats, high: Floats, estimate: Floats, se: Floats, level: float, worth: float
+) -> tuple[Floats, Floats]:
+    """Move the limits on the long sides of the functionals: chances towards one half, the spread up.
+
+    With few wrong votes a sample with fewer of them than expected has a chance too near 1, a spread too small and
+    replicates that vary too little. Limits there are at least those of Student's t on the scale of the logit or of the
+    logarithm. The steps are cut where the scale has no meaning: a spread near 0, a chance near 0 or 1.
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    t = float(stdtrit(worth - 1, (1 + level) / 2)) * np.sqrt(worth / (worth - 1))
+    low, high = low.copy(), high.copy()
+    for j, name in enumerate(FUNCTIONALS):
+        value, step = float(estimate[j]), t * float(se[j])
+        if name == "spread" and value > 0:
+            high[j] = min(max(high[j], value * np.exp(min(step / value, 1.0))), 0.5)
+        elif name != "spread" and 0 < value < 1:
+            at, step = float(logit(value)), min(step / (value * (1 - value)), 3.0)
+            if value > 0.5:
+                low[j] = min(low[j], expit(at - step))
+            else:
+                high[j] = max(high[j], expit(at + step))
+    return low, high
+
+
+def worth_of_rarer_votes(successes: Ints, trials: Ints, cluster: Ints) -> tuple[str, float]:
+    """Return which votes are rarer, "wrong" or "right", and how many equal questions those that hold one are worth."""
+    right = 2 * successes.sum() > trials.sum()
+    rarer = (trials - successes if right else successes) > 0
+    debates, held = np.bincount(cluster, trials > 0), np.bincount(cluster, rarer)
+    worth = effective_clusters(debates) * float(debates[held > 0].sum()) / float(debates.sum())
+    return "wrong" if right else "right", worth
 
 
 def question_kind(n_boot: int) -> str:

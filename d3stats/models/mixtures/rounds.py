@@ -22,9 +22,17 @@ from d3stats.counts import RoundCounts
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _latent_component
-from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, question_kind, refit
+from d3stats.models.mixtures.result import (
+    MixtureFit,
+    observed_shares,
+    percentile_table,
+    question_kind,
+    refit,
+    worth_of_questions,
+    worth_of_rarer_votes,
+)
+from d3stats.resampling.bootstrap import least_replicates, too_few_replicates
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, resampled_totals, swapped_totals
-from d3stats.resampling.degrees import effective_clusters
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, log_or_array, open
 from d3stats.trajectories import Trajectories
@@ -415,9 +423,9 @@ class Drift(Result):
     resampled : tuple of BetaBinomialMixture
         One batch of laws per round, fitted to the debates of that round in resampled questions.
     pairs : tuple of Pair or None
-        One per two successive rounds; None where no debate has votes in both.
+        One per two successive rounds; None where no debate has votes in both, so that there is no distance.
     level, n_boot
-        Level of the intervals, and the number of replicates behind them.
+        Level of the intervals, and the number of replicates behind them; with 0 there are no limits.
     without_limits : tuple of str
         "" or why there are no limits, one per round.
 
@@ -457,6 +465,16 @@ class Drift(Result):
         """The kind of the intervals in the tables."""
         return question_kind(self.n_boot)
 
+    @property
+    def band(self) -> str:
+        """The kind of the limits of the distances."""
+        return f"question bootstrap band, refitted, {self.n_boot} replicates"
+
+    @property
+    def too_few(self) -> str:
+        """The reason for no limits in any round, too few replicates for the level; "" where there are enough."""
+        return too_few_replicates(self.n_boot, self.level)
+
     def functionals(self) -> pd.DataFrame:
         """Return mean, spread and majority probability of every round, with question-bootstrap intervals.
 
@@ -464,11 +482,9 @@ class Drift(Result):
         has no spread. Limits and errors are missing in rounds of `without_limits`.
         """
         parts = []
-        rounds = zip(self.fit.rounds, self.fit.fits, self.resampled, self.without_limits, strict=True)
-        for r, fit, draws, why in rounds:
-            table = percentile_table(fit.distribution, draws, self.fit.panel, self.level, self.kind)
-            if why:
-                table[["se", "low", "high"]] = np.nan
+        for r, fit, draws in zip(self.fit.rounds, self.fit.fits, self.resampled, strict=True):
+            worth = worth_of_questions(fit)
+            table = percentile_table(fit.distribution, draws, self.fit.panel, self.level, self.kind, worth)
             if fit.counts.trials.max() < 2:
                 table = table.drop(index="spread")
             parts.append(table.reset_index().assign(round=r))
@@ -478,10 +494,15 @@ class Drift(Result):
     def ks(self, scales: tuple[Scale, ...] = SCALES) -> pd.DataFrame:
         """Return the KS distance of each round from the one before, over the debates with votes in both.
 
-        Columns ``round, debates, scale, ks, noise, low, high, level, kind``. ``noise`` is the `level` quantile of the
-        distance when nothing drifts; ``low, high`` are percentiles when questions are resampled, missing where one of
-        the rounds is in `without_limits`. A distance below its noise shows no drift; only an upper bound below a margin
-        shows there is none. A round that shares no debate with the one before has no row.
+        Columns ``round, debates, scale, ks, noise, low, high, level, kind``; no row for a round that shares no debate
+        with the round before. ``noise`` is the `level` quantile of the distance when nothing drifts. A distance below
+        its noise shows no drift; only an upper bound below a margin shows there is none.
+
+        ``low, high`` are the distance less and plus c, cut at 0 and 1. Let d be the difference of the two distribution
+        functions and d* that of a replicate; c is the `level` quantile of ``max |d* - d|`` over replicates. Where the
+        true difference lies within c of d everywhere, its maximum lies within c of the maximum of d. Percentiles of the
+        replicates' own distances miss distances near 0, because the maximum of noise is above 0: with 20 questions they
+        cover .70. Limits are missing where one of the rounds is in `without_limits`.
         """
         for scale in scales:
             if scale not in self._by_scale:
@@ -495,17 +516,20 @@ class Drift(Result):
         return {}
 
     def _distances(self, scale: Scale) -> list[tuple[Any, ...]]:
-        tail, panel = (1 - self.level) / 2, self.fit.panel
-        rows = []
+        panel, rows = self.fit.panel, []
         for at, (later, pair) in enumerate(zip(self.fit.rounds[1:], self.pairs, strict=True)):
             if pair is None:
                 continue
-            noise = np.quantile(_distances(*pair.swapped, scale, panel), self.level)
-            low, high = np.quantile(_distances(*pair.resampled, scale, panel), [tail, 1 - tail])
-            if any(self.without_limits[at : at + 2]):
-                low = high = np.nan
             ks = distance(pair.before, pair.after, scale, panel)
-            rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.kind))
+            noise = low = high = np.nan
+            swapped = _distances(*pair.swapped, scale, panel)
+            if len(swapped) >= least_replicates(self.level, sides=1):
+                noise = np.quantile(swapped, self.level, method="weibull")
+            away = _distances(*pair.resampled, scale, panel, (pair.before, pair.after))
+            if not any(self.without_limits[at : at + 2]) and not too_few_replicates(len(away), self.level):
+                reach = np.quantile(away, self.level, method="weibull")
+                low, high = max(ks - reach, 0.0), min(ks + reach, 1.0)
+            rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.band))
         return rows
 
 
@@ -524,8 +548,10 @@ def rounds_drift(
 
     Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of each
     question are swapped with probability 1/2. Every replicate is refitted. A round has no limits where fewer than ten
-    questions' worth of debates hold a wrong vote (or a right one, if most are wrong). With 7 of 60 questions, 95 %
-    limits of the spread cover .84, with one or two .25. With 24 of 200 they cover .91.
+    questions' worth of debates hold a wrong vote (or a right one, if most are wrong): with one or two, percentiles of
+    the spread cover .25. With fewer than 30, limits reach further on the long side of each quantity, towards one half
+    for a chance and up for the spread. 95 % limits then cover .94 with 13 of 60 and with 24 of 200, percentiles .84 and
+    .88.
 
     Parameters
     ----------
@@ -540,13 +566,14 @@ def rounds_drift(
     level : float
         Level of the intervals and of the noise quantile.
     n_boot : int
-        Replicates of each kind.
+        Replicates of each kind. With fewer than 2 / (1 - level) - 1 (39 at 95 %) there are no limits; 0 fits alone.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     Drift
+        Without a distance where no debate has votes in both of two successive rounds.
 
     Raises
     ------
@@ -575,7 +602,7 @@ def rounds_drift(
         got = f"none in round {silent[0] + 1}"
         raise ValueError(f"trials must be positive for some debate in every round; got {got}")
     probability("level", level, open_interval=True)
-    n_boot = integer("n_boot", n_boot, minimum=2)
+    n_boot = integer("n_boot", n_boot, minimum=0)
     generator = as_rng(rng)
     if fit is None:
         rounds = np.tile(np.arange(1, s.shape[1] + 1), len(s))
@@ -588,26 +615,21 @@ def rounds_drift(
     resampled, moved = _resampled(cells, marks, codes, fit, laws, in_pairs, n_boot, generator)
     pairs: list[Pair | None] = []
     for r, two in enumerate(laws):
-        draws = moved[r]
-        if two is None or draws is None:
+        if two is None:
             pairs.append(None)
             continue
         swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, two, n_boot, generator)
         before, after = (one.distribution for one in two)
-        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, draws, swapped))
+        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, moved[r], swapped))
     why = tuple(_without_limits(s[:, r], n[:, r], codes) for r in range(s.shape[1]))
     return Drift(fit, resampled, tuple(pairs), level, n_boot, why)
 
 
 def _without_limits(successes: Ints, trials: Ints, cluster: Ints) -> str:
     """Say why resampled questions do not show how the votes of a round vary, "" where they do."""
-    right = 2 * successes.sum() > trials.sum()
-    rarer = (trials - successes if right else successes) > 0
-    debates, held = np.bincount(cluster, trials > 0), np.bincount(cluster, rarer)
-    worth = effective_clusters(debates) * float(debates[held > 0].sum()) / float(debates.sum())
+    rare, worth = worth_of_rarer_votes(successes, trials, cluster)
     if worth >= FEW_CLUSTERS:
         return ""
-    rare = "wrong" if right else "right"
     return f"the questions with a {rare} vote are worth {worth:z.1f} equal ones, fewer than ten"
 
 
@@ -616,13 +638,16 @@ def _shared_debates(
 ) -> tuple[list[tuple[MixtureFit, MixtureFit] | None], NDArray[np.bool_]]:
     """Fit every two successive rounds to the debates with votes in both; return these debates beside the fits.
 
-    A round whose debates are all in the pair keeps the fit that it has. Two rounds without a debate in both have None.
+    A round whose debates are all in the pair keeps the fit that it has; None where no debate has votes in both.
     """
     both = voted[:, :-1] & voted[:, 1:]
-    met = np.asarray(both.any(axis=0))
+    some = np.asarray(both.any(axis=0))
     laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
     partial = [
-        (r, side) for r in np.flatnonzero(met) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
+        (r, side)
+        for r in np.flatnonzero(some).tolist()
+        for side in (0, 1)
+        if (voted[:, r + side] & ~both[:, r]).any()
     ]
     if partial:
         table = np.array([marks[both[:, r], r + side].sum(axis=0) for r, side in partial])
@@ -631,7 +656,8 @@ def _shared_debates(
         batch = fit_beta_binomial_mixture_batch(cells.successes, cells.trials, table, **options)
         for i, (r, side) in enumerate(partial):
             laws[r][side] = batch[i]
-    return [(before, after) if met[r] else None for r, (before, after) in enumerate(laws)], both
+    pairs = zip(laws, some, strict=True)
+    return [(before, after) if shared else None for (before, after), shared in pairs], both
 
 
 def _one_hot(successes: Ints, trials: Ints) -> tuple[Cells, Floats]:
@@ -654,7 +680,7 @@ def _resampled(
     both: NDArray[np.bool_],
     n_boot: int,
     rng: np.random.Generator,
-) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture] | None]]:
+) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture]]]:
     """Refit every round and every pair of rounds to the same resampled questions."""
     n, width = marks.shape[1:]
     partial = {
@@ -664,10 +690,11 @@ def _resampled(
     }
     shared = [marks[:, r + side] * both[:, r, None] for r in partial for side in (0, 1)]
     one_round = np.moveaxis(marks, 1, 0)
-    totals = resampled_totals(cluster_totals(np.hstack([*one_round, *shared]), cluster), n_boot, rng)
+    whole = cluster_totals(np.hstack([*one_round, *shared]), cluster)
+    totals = resampled_totals(whole, n_boot, rng) if n_boot else whole[:0]
     drawn = np.split(totals, range(width, totals.shape[1], width), axis=1)
     rounds = tuple(_refitted([one], [sets], cells)[0] for one, sets in zip(fit.fits, drawn[:n], strict=True))
-    moved = [None if two is None else (rounds[r], rounds[r + 1]) for r, two in enumerate(laws)]
+    moved = [(rounds[r], rounds[r + 1]) for r in range(n - 1)]
     for i, (r, two) in enumerate(partial.items()):
         before, after = _refitted(list(two), drawn[n + 2 * i : n + 2 * i + 2], cells)
         moved[r] = (before, after)
@@ -677,7 +704,15 @@ def _resampled(
 def _refitted(fits: list[MixtureFit], sets: list[Floats], cells: Cells) -> list[BetaBinomialMixture]:
     """Refit to resampled questions; a replicate without any debate of a round is left out."""
     told = np.all([one.sum(axis=1) > 0 for one in sets], axis=0)
-    return [refit(fit, cells, one[told]) for fit, one in zip(fits, sets, strict=True)]
+    return [_refit(fit, cells, one[told]) for fit, one in zip(fits, sets, strict=True)]
+
+
+def _refit(fit: MixtureFit, cells: Cells, sets: Floats) -> BetaBinomialMixture:
+    """Refit to data sets; of none an empty batch."""
+    if len(sets):
+        return refit(fit, cells, sets)
+    none = np.empty((0, fit.distribution.n_components))
+    return BetaBinomialMixture(none, none, none)
 
 
 def _swapped(
@@ -693,21 +728,37 @@ def _swapped(
     before, after = (cluster_totals(one, cluster[both]) for one in np.moveaxis(marks, 1, 0))
     # A swap keeps the sum of the two rounds and negates their difference.
     half_sum = 0.5 * (before + after).sum(axis=0)
-    half_gap = 0.5 * swapped_totals(before - after, n_boot, rng)
+    gap = before - after
+    half_gap = 0.5 * (swapped_totals(gap, n_boot, rng) if n_boot else gap[:0])
     sets = (np.maximum(half_sum + half_gap, 0.0), np.maximum(half_sum - half_gap, 0.0))
-    first, second = (refit(fit, cells, one) for fit, one in zip(fits, sets, strict=True))
+    first, second = (_refit(fit, cells, one) for fit, one in zip(fits, sets, strict=True))
     return first, second
 
 
-def _distances(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> Floats:
+def _distances(
+    a: BetaBinomialMixture,
+    b: BetaBinomialMixture,
+    scale: Scale,
+    panel: int,
+    less: tuple[BetaBinomialMixture, BetaBinomialMixture] | None = None,
+) -> Floats:
+    """Return ``max |F_a - F_b|`` of each pair of two batches; with the pair `less` the maximum of what is beyond it."""
     if scale == "pmf":
-        return pmf_ks(a, b, panel)
+        gap = np.cumsum(a.pmf(panel) - b.pmf(panel), axis=-1)
+        if less is not None:
+            gap = gap - np.cumsum(less[0].pmf(panel) - less[1].pmf(panel))
+        return cast(Floats, np.abs(gap).max(axis=-1))
+
+    def beyond(x: Floats) -> Floats | float:
+        return 0.0 if less is None else less[0].latent_cdf(x) - less[1].latent_cdf(x)
+
     # A grid shared by all replicates is enough for quantiles; exact steps matter only for the estimate.
-    grid = np.linspace(0.0, 1.0, 401)
-    gap = np.abs(a.latent_cdf(grid) - b.latent_cdf(grid)).max(axis=-1)
+    points = [np.linspace(0.0, 1.0, 401), *(law.mu for law in less or ())]
+    grid = np.unique(np.concatenate(points))
+    gap = np.abs(a.latent_cdf(grid) - b.latent_cdf(grid) - beyond(grid)).max(axis=-1)
     steps = np.concatenate([x for law in (a, b) for x in (law.mu, law.mu * (1 - CLOSED))], axis=-1)
     for x in steps.T:
-        gap = np.maximum(gap, np.abs(_at(a, x) - _at(b, x)))
+        gap = np.maximum(gap, np.abs(_at(a, x) - _at(b, x) - beyond(x)))
     return cast(Floats, gap)
 
 

@@ -232,3 +232,48 @@ def test_labels_missing_for_half_the_items_are_left_out_and_said() -> None:
     without = length_bias(table, use_label=False)
     assert without[LENGTH].n == 240
     assert "quality" in without.notes[-1]
+
+
+def few_errors(wrong: int, n: int = 200, seed: int = 1) -> pd.DataFrame:
+    """Return verdicts of which so many are against the label, whatever the lengths."""
+    rng = np.random.default_rng(seed)
+    label = np.array(["A", "B"] * (n // 2))
+    vote = label.copy()
+    # Errors on both sides, so that votes are not separated by the label.
+    sides = [rng.permutation(np.arange(side, n, 2)) for side in (0, 1)]
+    at = np.stack(sides, axis=1).ravel()[:wrong]
+    vote[at] = np.where(label[at] == "A", "B", "A")
+    lengths = rng.integers(40, 900, (2, n))
+    columns = {"item": np.arange(n), "label": label, "vote": vote}
+    return pd.DataFrame(columns | {"length_a": lengths[0], "length_b": lengths[1]})
+
+
+@pytest.mark.parametrize(("wrong", "printed"), [(3, False), (4, False), (5, True), (195, True), (197, False)])
+def test_log_odds_need_five_clusters_with_the_rarer_verdict(wrong: int, printed: bool) -> None:
+    """With three, 95 % limits cover .85."""
+    found = length_bias(few_errors(wrong))
+    estimates = {e.name: e for e in found.estimates}
+    slope, marginal = estimates[LENGTH], estimates[MARGINAL]
+    rarer = "against the label" if wrong < 100 else "with the label"
+    assert (slope.low is not None, slope.p_value is not None) == (printed, printed)
+    assert (f"with a verdict {rarer}, fewer than 5" in slope.note) != printed
+    assert any("no interval of the log-odds" in note for note in found.notes) != printed
+    assert marginal.low is not None
+    assert np.isfinite(slope.value)
+
+
+@pytest.mark.slow
+def test_log_odds_of_a_judge_who_errs_in_one_of_fifty_hold_their_level() -> None:
+    """Without the rule they cover .82 to .90."""
+    rng, held = np.random.default_rng(9), []
+    for _ in range(1500):
+        x, label = rng.standard_normal(200), np.array(["A", "B"] * 100)
+        chance = expit(np.where(label == "A", 1, -1) * np.log(49))
+        vote = np.where(rng.random(200) < chance, "A", "B")
+        lengths = {"length_a": np.round(20_000 * 2 ** (x / 2)), "length_b": np.round(20_000 * 2 ** (-x / 2))}
+        table = pd.DataFrame({"item": np.arange(200), "label": label, "vote": vote} | lengths)
+        slope = {e.name: e for e in length_bias(table).estimates}.get(LENGTH)
+        if slope is not None and slope.low is not None:
+            held.append(slope.low <= 0 <= slope.high)
+    assert len(held) > 300
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.95 * 0.05 / len(held))

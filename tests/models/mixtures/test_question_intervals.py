@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import d3stats
 from d3stats import fit_beta_binomial
 from d3stats.cli import app
+from d3stats.models.mixtures.result import percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
 from d3stats.trajectories import Trajectories
 
@@ -157,7 +158,7 @@ def test_limits_of_a_round_need_ten_questions_with_the_rarer_vote(
     votes = np.full((60, 2), 5)
     votes[60 - wrong :] = 0
     drift = rounds_drift(
-        votes, np.full((60, 2), 5), np.repeat(np.arange(len(sizes)), sizes), n_components=1, n_boot=10, rng=1
+        votes, np.full((60, 2), 5), np.repeat(np.arange(len(sizes)), sizes), n_components=1, n_boot=39, rng=1
     )
     assert [not why for why in drift.without_limits] == [printed, printed]
     tables = drift.functionals()[["low", "high"]], drift.ks(("pmf",))[["low", "high"]]
@@ -206,3 +207,32 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
     report = d3stats.fit(t, n_components=1, n_boot=20, rng=1)
     assert report.drift.ks().empty
     assert len(report.plot(n_boot=20, rng=1).axes) == 2
+
+
+@pytest.mark.parametrize("n_boot", [0, 2, 38])
+def test_too_few_replicates_give_estimates_without_limits(
+    logs: tuple[Trajectories, Trajectories], n_boot: int
+) -> None:
+    full = d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
+    few = d3stats.fit(logs[0], n_components=1, n_boot=n_boot, rng=1)
+    limits = ["mean_low", "mean_high", "prob_majority_low", "ks_pmf_low", "ks_pmf_high"]
+    shown, hidden = full.to_frame().iloc[1], few.to_frame().iloc[1]
+    assert shown[limits].notna().all()
+    assert hidden[limits].isna().all()
+    kept = ["mean", "spread", "ks_pmf", "accuracy", "accuracy_low", "accuracy_high"]
+    assert hidden[kept].tolist() == shown[kept].tolist()
+    assert any(f"need at least 39 bootstrap replicates; there are {n_boot}" in note for note in few.notes())
+    assert not any("replicates; there are" in note for note in full.notes())
+    fit = d3stats.fit_rounds(logs[0], n_components=1)[1]
+    if n_boot:
+        assert fit.functionals(n_boot=n_boot, rng=1)[["low", "high"]].isna().all(axis=None)
+
+
+def test_limits_from_few_replicates_hold_as_often_as_they_say() -> None:
+    """With 39 draws of what is estimated the ends are the least and the largest, which miss the next one in 1 of 20."""
+    rng = np.random.default_rng(4)
+    draws = rng.standard_normal((4000, 60, 1))
+    for n in (39, 59):
+        low, high = np.array([percentiles(each[:n], 0.95)[:, 0] for each in draws]).T
+        held = np.mean((low <= draws[:, -1, 0]) & (draws[:, -1, 0] <= high))
+        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 4000)

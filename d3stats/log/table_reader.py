@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -54,7 +54,7 @@ FRAME, ITEMS = "the table", "the items"
 """Name of data frames in messages."""
 
 
-def read_table(
+def records_of_table(
     source: Any,
     items: Any = None,
     *,
@@ -174,31 +174,29 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     wanted = [name for name in known if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
-        found.columns |= resolve(found.unread, ["model"], what=sheet.name).columns
-        found.unread = [name for name in found.unread if (name,) != found.columns.get("model")]
+        model = resolve(found.unread, ["model"], what=sheet.name)
+        found = replace(found, columns={**found.columns, **model.columns}, unread=model.unread)
+    if "debate" not in found.columns:
+        found = found.renamed("question", "debate")
+    found = found.without(*_excluded(found, sheet))
+    return replace(
+        found,
+        columns={name: found.columns[name] for name in known if name in found.columns},
+        unread=tuple(name for name in sheet.names if name in found.unread),
+    )
+
+
+def _excluded(found: Resolved, sheet: Sheet) -> list[str]:
+    """Return the fields that others exclude: votes or correctness, the total or the parts of tokens."""
     at = found.columns
-    if "debate" not in at and "question" in at:
-        at["debate"] = at.pop("question")
-    _choose(found, sheet)
-    found.columns = {name: at[name] for name in known if name in at}
-    found.unread = [name for name in sheet.names if name in set(found.unread)]
-    return found
-
-
-def _choose(found: Resolved, sheet: Sheet) -> None:
-    """Decide between what excludes each other: votes and correctness, total and split tokens."""
-    at = found.columns
-
-    def drop(name: str) -> None:
-        found.unread += at.pop(name)
-
+    excluded = []
     if "vote" in at and "correct" in at:
         if "correct" in found.chosen and "vote" not in found.chosen:
-            drop("vote")
+            excluded.append("vote")
         elif "vote" in found.chosen or "label" in at or _is_empty(sheet, at["correct"]):
-            drop("correct")
+            excluded.append("correct")
         elif _is_empty(sheet, at["vote"]):
-            drop("vote")
+            excluded.append("vote")
         else:
             raise ColumnError(
                 "vote",
@@ -209,59 +207,21 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
                 ),
             )
     if "temperature" in at and "temperature" not in found.chosen and not _are_temperatures(sheet, at):
-        drop("temperature")
+        excluded.append("temperature")
     split = [name for name in ("tokens_in", "tokens_out") if name in at]
     if "tokens" in at and split:
         by_kind = len(split) == 2 and at["tokens"] != ("tokens",)
         if "tokens" not in found.chosen and (by_kind or _is_empty(sheet, at["tokens"])):
-            drop("tokens")
+            excluded.append("tokens")
         elif "tokens" in found.chosen or all(_is_empty(sheet, at[name]) for name in split):
-            for name in split:
-                drop(name)
+            excluded += split
         else:
             raise ColumnError(
                 "tokens",
                 "a table must have the column tokens or the columns tokens_in and tokens_out, so that no token is "
                 f"counted twice; got tokens, {', '.join(split)}; remove one of them",
             )
-
-
-_MEASURED = ("label", "vote", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached")
-"""Fields on whose values the results rest, so that two columns for one of them are warned of."""
-
-
-def _unread_label(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> list[str]:
-    """Warn of a column that was not read and may hold the right answers, where there is no label."""
-    name = None if "label" in cells else maybe_label(found.unread)
-    if name is None or name not in sheet.names or "vote" not in cells:
-        return []
-    told = sheet.get(name)
-    pairs = np.unique(np.stack([cells["debate"].codes, told.codes])[:, told.codes >= 0], axis=1)
-    if not pairs.size or np.bincount(pairs[0]).max() > 1:
-        return []
-    text = f"{name!r} was not read and has one value in each debate, as right answers have; "
-    text += f"if it holds them, add label={name} to columns= (--columns)"
-    return [warning(text, UNREAD_LABEL, about="label", examples=[name])]
-
-
-def _rivals(sheet: Sheet, found: Resolved) -> list[str]:
-    """Warn of columns with another name of a field, and with other values of its kind than those that were read."""
-    said: list[str] = []
-    for field in _MEASURED:
-        own = found.columns.get(field, ())
-        if field in found.chosen or len(own) != 1 or own[0] not in sheet.names:
-            continue
-        names = other_names(field)
-        for name in (c for c in found.unread if c and plain(c) in names):
-            columns = {c for several in found.columns.values() for c in several if c in sheet.names}
-            other, taken = _texts(sheet, name), _texts(sheet, own[0])
-            if _of_one_kind(other, taken) and not any((other == _texts(sheet, c)).all() for c in columns):
-                text = (
-                    f"the columns {own[0]!r} and {name!r} can both be {field}, and their values differ; {own[0]!r} "
-                    f"was read; choose one with {to_type(**{field: own[0]})} or {to_type(**{field: name})}"
-                )
-                said.append(warning(text, "two columns", about=field, examples=[own[0], name]))
-    return said
+    return excluded
 
 
 def _texts(sheet: Sheet, name: str) -> NDArray[np.object_]:
@@ -301,87 +261,6 @@ def _is_empty(sheet: Sheet, names: tuple[str, ...]) -> bool:
     return all((sheet.get(name).codes < 0).all() for name in names) and len(sheet.line) > 0
 
 
-def _required(found: Resolved, sheet: Sheet, columns: Columns, advise: bool) -> tuple[str, str] | None:
-    """Return the first column that a long table lacks, and one sentence on all that is missing."""
-    at = found.columns
-    missing = [name for name in ("debate", "agent") if name not in at]
-    has_scores = "scores" in at and not _is_empty(sheet, at["scores"])
-    if not ({"vote", "correct"} & set(at) or has_scores):
-        missing.append("vote")
-    if not missing:
-        return None
-    listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
-    left = [name for name in found.unread if name]
-    sides = list(_score_columns(left))
-    if left:
-        may_be_wide = "vote" in missing and len(left) > 1 and not {"round", "agent"} <= set(at)
-        all_alike = may_be_wide and is_row_each(sheet, found) and alike_columns(sheet, found) == left
-        votes = left if all_alike else []
-        choice, hint = _proposal(sheet, found, columns, missing, advise and not all_alike)
-        typed = to_type(**(choice or _chosen_with(columns, missing)))
-        advice = f"say which they are with {typed}"
-        if choice is not None:
-            pass
-        elif "vote" in missing and len(sides) > 1:
-            advice += f", or {to_type(scores=sides)} where each column holds the scores of one side"
-        elif "vote" in missing:
-            advice += ", with correct in place of vote where the column says 1 for right and 0 for wrong"
-        if choice is not None or len(sides) > 1 or not may_be_wide:
-            pass
-        elif "agent" in at and missing == ["vote"] and len(votes) > 1:
-            advice += f", or {two_ways(votes, found)}"
-        elif "debate" in at:
-            typed = to_type(**choice_of(columns), votes=votes if len(votes) > 1 else ["COLUMN", "COLUMN"])
-            advice += f", or with {typed} where each column holds one agent's votes"
-    else:
-        advice, hint = "", ""
-    title = _header_line(sheet, missing)
-    if title is not None:
-        advice, hint = f"the column names seem to be in line {title}; delete the lines above it", ""
-    advice = "; ".join(filter(None, [advice, *_other_sheets(sheet)]))
-    start = f"a table must have a column for {listed}; got "
-    known = ", ".join(name for name in sheet.names if name) or "none"
-    known = shortened(known, max(80, LONGEST - len(start) - len(hint) - len(advice)))
-    return missing[0], Advised(f"{start}{known}{hint}", advice)
-
-
-def _other_sheets(sheet: Sheet) -> list[str]:
-    """Say which sheets were not read, and what to type for one of them."""
-    return [
-        f"{note} (sheet=, --sheet, reads another)" for note in sheet.notes if kind_of(note) == FIRST_SHEET
-    ]
-
-
-def _chosen_with(columns: Columns, open_fields: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return the user's choice with the word COLUMN for each field that is still to be chosen."""
-    return choice_of(columns) | dict.fromkeys(open_fields, "COLUMN")
-
-
-def _proposal(
-    sheet: Sheet, found: Resolved, columns: Columns, missing: Sequence[str], advise: bool
-) -> tuple[dict[str, str | list[str]] | None, str]:
-    """Return a choice of columns with which this table can be read, or which columns may be what."""
-    chosen = choice_of(columns)
-    if not advise or {"votes", "rounds", "scores"} & set(chosen):
-        return None, ""
-    by_name = {name for name, several in found.columns.items() if several == (name,)}
-    made = proposed(sheet, found.columns, {*found.chosen, *by_name}, missing)
-    choice = made.choice
-    if choice is not None:
-        known = {_IN_A_LOG.get(name, name): column for name, column in chosen.items()}
-        choice = {**known, **choice}
-        if as_option(choice) is not None and _reads(sheet, choice):
-            choice = _shortest(choice, sheet, found)
-            if len(to_type(**choice)) < LONGEST - 200:
-                return choice, ""
-    told = [
-        f"{role} may be {' or '.join(map(repr, names[:3]))}"
-        for role, names in made.possible.items()
-        if len(names) <= 3
-    ]
-    return None, f" (by their values {', '.join(told)})" if told else ""
-
-
 def _reads(sheet: Sheet, choice: Mapping[str, str | Sequence[str]]) -> bool:
     """Whether each row of a table is a turn of its own when its columns are chosen so."""
     read = records_of_sheet(sheet, choice, advise=False)
@@ -392,46 +271,6 @@ def _reads(sheet: Sheet, choice: Mapping[str, str | Sequence[str]]) -> bool:
         _repeated(turns.coded("debate"), Coded.of(turns.numbers("round").tolist()), turns.coded("agent"))
         is None
     )
-
-
-def _shortest(
-    choice: dict[str, str | list[str]], sheet: Sheet, found: Resolved
-) -> dict[str, str | list[str]]:
-    """Leave out what a reader finds by the names even so."""
-    at = _log_columns(sheet, choice).columns
-    for name in [name for name in choice if name not in found.chosen and name in found.columns]:
-        less = {each: c for each, c in choice.items() if each != name}
-        if less and _log_columns(sheet, less).columns == at:
-            choice = less
-    return choice
-
-
-def _header_line(sheet: Sheet, missing: Sequence[str]) -> int | None:
-    """Return the line of a row near the top that names all missing columns."""
-    for k in range(min(5, len(sheet.line))):
-        texts = {plain(column.values[column.codes[k]]) for column in sheet.columns if column.codes[k] >= 0}
-        if all(texts & {name, *other_names(name)} for name in missing):
-            return int(sheet.line[k])
-    return None
-
-
-def _misspelled(found: Resolved, table: str) -> list[Problem]:
-    """Return unread columns that are one slip away from a field that no column stands for."""
-    known = f"columns must be among {', '.join(TABLE_COLUMNS)}"
-    return [
-        Problem(
-            table,
-            1,
-            name,
-            f"{known}; got {name!r}: did you mean {meant}?",
-            "unknown column",
-            (),
-            "nothing",
-        )
-        for name in found.unread
-        for meant in _NEAR
-        if meant not in found.columns and is_slip(plain(name), plain(meant))
-    ]
 
 
 # ------------------------------------------------------------------------------------------------ rows
@@ -472,6 +311,10 @@ Wrong = tuple[str, str, Any]
 """The field, what it must be, and what was got."""
 
 
+_MEASURED = ("label", "vote", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached")
+"""Fields on whose values the results rest, so that two columns for one of them are warned of."""
+
+
 def records_of_sheet(
     sheet: Sheet,
     columns: Columns,
@@ -486,73 +329,349 @@ def records_of_sheet(
     With `advise`, what a table lacks is looked for in its values.
     """
     try:
-        if not sheet.names:
-            raise ColumnError("debate", "a table must have a line of column names; got none")
-        sheet = _filled_rows(_without_errors(without_headers(sheet)))
-        found = _log_columns(sheet, columns, texts)
-        taken, whole = found.taken_note(), len(sheet.line)
-        sheet = _with_scores(sheet, found)
+        table = TableReader.of(sheet, columns, texts=texts, advise=advise)
+        if items is None:
+            return table.records(from_zero=from_zero)
+        # What turns say of debates besides is not read.
+        table = replace(table, found=table.found.without(*_ITEM))
         try:
-            sheet, found = unfolded(sheet, found, columns)
+            opened = _item_records(items)
         except ColumnError as error:
-            choice, _ = _proposal(sheet, found, columns, [], advise)
+            raise _Refused(table.sheet, "wrong field", error.field, error.message) from None
+        records = table.records(has_items=False, from_zero=from_zero)
+    except _Refused as refused:
+        return refused.records()
+    return joined([replace(opened, coding=records.coding, totals=records.totals), records])
+
+
+class _Refused(Exception):
+    """A table that cannot be read and is passed over: one problem, however many rows."""
+
+    def __init__(self, sheet: Sheet, kind: str, field: str, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.problem = Problem(sheet.name, line, field, message, kind, (), "nothing")
+        self.sheet = sheet
+
+    def records(self) -> Records:
+        """Return what is left of the table: the problem, and the notes."""
+        return nothing(self.sheet.name, [self.problem], self.sheet.notes)
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """A table with a row per turn: its cells, which column says what, and what to type where one is lacking.
+
+    Attributes
+    ----------
+    sheet : Sheet
+        The cells; of a wide table, one row per turn already.
+    found : Resolved
+        The column of each field.
+    columns : mapping or None
+        What the user chose.
+    advise : bool
+        Whether what the table lacks is looked for in its values.
+    taken : tuple of str
+        Which column was taken for what, where names do not say it.
+    """
+
+    sheet: Sheet
+    found: Resolved
+    columns: Columns
+    advise: bool
+    taken: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sheet: Sheet, columns: Columns, *, texts: bool, advise: bool) -> TableReader:
+        """Find the columns of a sheet, and make rows of turns of a wide one.
+
+        Raises
+        ------
+        _Refused
+            When a column is lacking, or two could be meant.
+        """
+        try:
+            if not sheet.names:
+                raise ColumnError("debate", "a table must have a line of column names; got none")
+            sheet = _filled_rows(_without_errors(without_headers(sheet)))
+            found = _log_columns(sheet, columns, texts)
+            whole, taken = len(sheet.line), found.taken_note()
+            sheet, found = _with_scores(sheet, found)
+            sheet, found = cls(sheet, found, columns, advise)._unfolded()
+            long = len(sheet.line) == whole
+            if long:
+                found = _without_row_numbers(sheet, found)
+            lacking = cls(sheet, found, columns, advise and long)._lacking()
+        except ColumnError as error:
+            raise _Refused(sheet, "wrong field", error.field, error.message) from None
+        if lacking is not None:
+            raise _Refused(sheet, "unknown column" if found.unread else "wrong field", *lacking)
+        return cls(sheet, found, columns, advise, tuple(taken))
+
+    def _unfolded(self) -> tuple[Sheet, Resolved]:
+        try:
+            return unfolded(self.sheet, self.found, self.columns)
+        except ColumnError as error:
+            choice, _ = self._proposal([])
             if choice is None:
                 raise
             message = f"a table must have a column for the vote; got {error.field}"
-            raise ColumnError(
-                error.field, Advised(message, f"say which they are with {to_type(**choice)}", ": ")
-            ) from None
-        if len(sheet.line) == whole:
-            _refuse_row_numbers(sheet, found)
-        wanted = _required(found, sheet, columns, advise and len(sheet.line) == whole)
-        if wanted is not None:
-            return _refused(sheet, "unknown column" if found.unread else "wrong field", *wanted)
-        opened = None if items is None else _item_records(items, found)
-    except ColumnError as error:
-        return _refused(sheet, "wrong field", error.field, error.message)
-    problems = [*sheet.problems, *_misspelled(found, sheet.name)]
-    cells = {
-        name: together([sheet.get(column) for column in several]) for name, several in found.columns.items()
-    }
-    said = _doubt(sheet, found, cells, columns, advise)
-    if said is not None:
-        return _refused(sheet, "wrong field", *said)
-    said_right = cells["correct"].occurring() if "correct" in cells else []
-    odd = _no_truths(said_right)
-    if odd is not None:
-        told = cells["correct"]
-        wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
-        first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
-        return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
-    commas = sheet.may_have_commas
-    notes = [
-        *taken,
-        *sheet.notes,
-        *_of_turns(cells, found),
-        *_to_points(cells, commas),
-        *_of_numbers(cells, commas),
-    ]
-    notes += truths_note(said_right)
-    if not {"vote", "correct"} & set(cells):
-        cells["vote"] = Coded.missing(len(sheet.line))
-        notes.append("there is no column for the vote, so the table holds scores alone")
-    if "round" not in cells:
-        notes.append("there is no column for the round, so all rows belong to round 1")
-    notes += [*_unread_label(sheet, found, cells), *_rivals(sheet, found), *unread(found.unread)]
-    notes += _few_questions(cells, found)
-    rows = _Rows(sheet.name, sheet.line, cells, from_zero)
-    records = replace(
-        rows.records(has_items=items is None),
-        problems=[*problems, *rows.problems],
-        n_records=sheet.n_records,
-        coding="answers" if "vote" in cells else "correctness",
-        totals="tokens" in cells,
-        from_zero=bool(rows.shift) if "round" in cells else None,
-    )
-    records.notes = [*notes, *rows.notes]
-    if opened is None:
-        return records
-    return joined([replace(opened, coding=records.coding, totals=records.totals), records])
+            advice = Advised(message, f"say which they are with {to_type(**choice)}", ": ")
+            raise ColumnError(error.field, advice) from None
+
+    def records(self, *, has_items: bool = True, from_zero: bool | None = None) -> Records:
+        """Read the rows; unless the table `has_items`, they only hold turns.
+
+        Raises
+        ------
+        _Refused
+            When a column cannot be what it was taken for.
+        """
+        sheet, found = self.sheet, self.found
+        cells = {
+            name: together([sheet.get(column) for column in several])
+            for name, several in found.columns.items()
+        }
+        said = self._doubt(cells)
+        if said is not None:
+            raise _Refused(sheet, "wrong field", *said)
+        said_right = cells["correct"].occurring() if "correct" in cells else []
+        odd = _no_truths(said_right)
+        if odd is not None:
+            told = cells["correct"]
+            wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
+            first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
+            raise _Refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
+        notes = [*self.taken, *sheet.notes]
+        if not_of_debates := _category_of_turns(cells, found):
+            del cells["category"]
+        answers, of_answers = _to_points(cells, sheet.may_have_commas)
+        numbers, of_numbers = _numbers_to_points(cells, sheet.may_have_commas)
+        cells |= answers | numbers
+        notes += [*not_of_debates, *of_answers, *of_numbers, *truths_note(said_right)]
+        if not {"vote", "correct"} & set(cells):
+            cells["vote"] = Coded.missing(len(sheet.line))
+            notes.append("there is no column for the vote, so the table holds scores alone")
+        if "round" not in cells:
+            notes.append("there is no column for the round, so all rows belong to round 1")
+        read = {column for name in cells for column in found.columns.get(name, ())}
+        notes += [*self._unread_label(cells), *self._rivals(read), *unread(found.unread)]
+        notes += self._few_questions(cells)
+        rows = _Rows(sheet.name, sheet.line, cells, from_zero)
+        return replace(
+            rows.records(has_items=has_items),
+            problems=[*sheet.problems, *self._misspelled(), *rows.problems],
+            n_records=sheet.n_records,
+            coding="answers" if "vote" in cells else "correctness",
+            totals="tokens" in cells,
+            from_zero=bool(rows.shift) if "round" in cells else None,
+            notes=[*notes, *rows.notes],
+        )
+
+    def _lacking(self) -> tuple[str, str] | None:
+        """Return the first column that a long table lacks, and one sentence on all that is missing."""
+        sheet, found, at = self.sheet, self.found, self.found.columns
+        missing = [name for name in ("debate", "agent") if name not in at]
+        has_scores = "scores" in at and not _is_empty(sheet, at["scores"])
+        if not ({"vote", "correct"} & set(at) or has_scores):
+            missing.append("vote")
+        if not missing:
+            return None
+        listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
+        left = [name for name in found.unread if name]
+        sides = list(_score_columns(left))
+        if left:
+            may_be_wide = "vote" in missing and len(left) > 1 and not {"round", "agent"} <= set(at)
+            all_alike = may_be_wide and is_row_each(sheet, found) and alike_columns(sheet, found) == left
+            votes = left if all_alike else []
+            choice, hint = (None, "") if all_alike else self._proposal(missing)
+            typed = to_type(**(choice or self._chosen_with(missing)))
+            advice = f"say which they are with {typed}"
+            if choice is not None:
+                pass
+            elif "vote" in missing and len(sides) > 1:
+                advice += f", or {to_type(scores=sides)} where each column holds the scores of one side"
+            elif "vote" in missing:
+                advice += ", with correct in place of vote where the column says 1 for right and 0 for wrong"
+            if choice is not None or len(sides) > 1 or not may_be_wide:
+                pass
+            elif "agent" in at and missing == ["vote"] and len(votes) > 1:
+                advice += f", or {two_ways(votes, found)}"
+            elif "debate" in at:
+                typed = to_type(
+                    **choice_of(self.columns), votes=votes if len(votes) > 1 else ["COLUMN", "COLUMN"]
+                )
+                advice += f", or with {typed} where each column holds one agent's votes"
+        else:
+            advice, hint = "", ""
+        title = self._header_line(missing)
+        if title is not None:
+            advice, hint = f"the column names seem to be in line {title}; delete the lines above it", ""
+        advice = "; ".join(filter(None, [advice, *self._other_sheets()]))
+        start = f"a table must have a column for {listed}; got "
+        known = ", ".join(name for name in sheet.names if name) or "none"
+        known = shortened(known, max(80, LONGEST - len(start) - len(hint) - len(advice)))
+        return missing[0], Advised(f"{start}{known}{hint}", advice)
+
+    def _other_sheets(self) -> list[str]:
+        """Say which sheets were not read, and what to type for one of them."""
+        return [
+            f"{note} (sheet=, --sheet, reads another)"
+            for note in self.sheet.notes
+            if kind_of(note) == FIRST_SHEET
+        ]
+
+    def _chosen_with(self, open_fields: Sequence[str]) -> dict[str, str | list[str]]:
+        """Return the user's choice with the word COLUMN for each field that is still to be chosen."""
+        return choice_of(self.columns) | dict.fromkeys(open_fields, "COLUMN")
+
+    def _header_line(self, missing: Sequence[str]) -> int | None:
+        """Return the line of a row near the top that names all missing columns."""
+        sheet = self.sheet
+        for k in range(min(5, len(sheet.line))):
+            texts = {
+                plain(column.values[column.codes[k]]) for column in sheet.columns if column.codes[k] >= 0
+            }
+            if all(texts & {name, *other_names(name)} for name in missing):
+                return int(sheet.line[k])
+        return None
+
+    def _proposal(self, missing: Sequence[str]) -> tuple[dict[str, str | list[str]] | None, str]:
+        """Return a choice of columns with which this table can be read, or which columns may be what."""
+        sheet, found, chosen = self.sheet, self.found, choice_of(self.columns)
+        if not self.advise or {"votes", "rounds", "scores"} & set(chosen):
+            return None, ""
+        by_name = {name for name, several in found.columns.items() if several == (name,)}
+        made = proposed(sheet, found.columns, {*found.chosen, *by_name}, missing)
+        choice = made.choice
+        if choice is not None:
+            known = {_IN_A_LOG.get(name, name): column for name, column in chosen.items()}
+            choice = {**known, **choice}
+            if as_option(choice) is not None and _reads(sheet, choice):
+                choice = self._shortest(choice)
+                if len(to_type(**choice)) < LONGEST - 200:
+                    return choice, ""
+        told = [
+            f"{role} may be {' or '.join(map(repr, names[:3]))}"
+            for role, names in made.possible.items()
+            if len(names) <= 3
+        ]
+        return None, f" (by their values {', '.join(told)})" if told else ""
+
+    def _shortest(self, choice: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
+        """Leave out what a reader finds by the names even so."""
+        sheet, found = self.sheet, self.found
+        at = _log_columns(sheet, choice).columns
+        for name in [name for name in choice if name not in found.chosen and name in found.columns]:
+            less = {each: c for each, c in choice.items() if each != name}
+            if less and _log_columns(sheet, less).columns == at:
+                choice = less
+        return choice
+
+    def _misspelled(self) -> list[Problem]:
+        """Return unread columns that are one slip away from a field that no column stands for."""
+        known = f"columns must be among {', '.join(TABLE_COLUMNS)}"
+        return [
+            Problem(
+                self.sheet.name,
+                1,
+                name,
+                f"{known}; got {name!r}: did you mean {meant}?",
+                "unknown column",
+                (),
+                "nothing",
+            )
+            for name in self.found.unread
+            for meant in _NEAR
+            if meant not in self.found.columns and is_slip(plain(name), plain(meant))
+        ]
+
+    def _unread_label(self, cells: Mapping[str, Coded]) -> list[str]:
+        """Warn of a column that was not read and may hold the right answers, where there is no label."""
+        name = None if "label" in cells else maybe_label(self.found.unread)
+        if name is None or name not in self.sheet.names or "vote" not in cells:
+            return []
+        told = self.sheet.get(name)
+        pairs = np.unique(np.stack([cells["debate"].codes, told.codes])[:, told.codes >= 0], axis=1)
+        if not pairs.size or np.bincount(pairs[0]).max() > 1:
+            return []
+        text = f"{name!r} was not read and has one value in each debate, as right answers have; "
+        text += f"if it holds them, add label={name} to columns= (--columns)"
+        return [warning(text, UNREAD_LABEL, about="label", examples=[name])]
+
+    def _rivals(self, read: Collection[str]) -> list[str]:
+        """Warn of columns with another name of a field, and with other values of its kind than those that were read."""
+        sheet, found = self.sheet, self.found
+        said: list[str] = []
+        for field in _MEASURED:
+            own = found.columns.get(field, ())
+            if field in found.chosen or len(own) != 1 or own[0] not in sheet.names:
+                continue
+            names = other_names(field)
+            for name in (c for c in found.unread if c and plain(c) in names):
+                columns = {c for c in read if c in sheet.names}
+                other, taken = _texts(sheet, name), _texts(sheet, own[0])
+                if _of_one_kind(other, taken) and not any((other == _texts(sheet, c)).all() for c in columns):
+                    text = (
+                        f"the columns {own[0]!r} and {name!r} can both be {field}, and their values differ; {own[0]!r} "
+                        f"was read; choose one with {to_type(**{field: own[0]})} or {to_type(**{field: name})}"
+                    )
+                    said.append(warning(text, "two columns", about=field, examples=[own[0], name]))
+        return said
+
+    def _few_questions(self, cells: Mapping[str, Coded]) -> list[str]:
+        """Warn where a column that was taken for the question looks like a kind of question, as `task` may be."""
+        found = self.found
+        (name, *more) = found.columns.get("question", ("question",))
+        if more or plain(name) == "question" or "question" in found.chosen:
+            return []
+        debates, questions = (
+            len(np.unique(c.codes[c.codes >= 0])) for c in (cells["debate"], cells["question"])
+        )
+        if questions * 10 > debates:
+            return []
+        text = (
+            f"{questions} different values in column {name!r} are taken for the questions of {debates} debates; "
+            f"if they are kinds of questions, choose {to_type(category=name)}"
+        )
+        return [warning(text, "few questions", about=name, n=questions)]
+
+    def _doubt(self, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
+        """Return the field, the message and the line where a column that was taken or is absent cannot be right."""
+        sheet, found, columns = self.sheet, self.found, self.columns
+        if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
+            return None
+        again = _repeated(*(cells[name] for name in ("debate", "round", "agent") if name in cells))
+        if again is None:
+            return None
+        who = f"{_at(cells['agent'], again)!r} twice in debate {_at(cells['debate'], again)!r}"
+        left = [name for name in found.unread if name]
+        line = int(sheet.line[again])
+        if "round" not in cells:
+            choice, hint = self._proposal(["round"])
+            typed = to_type(**(choice or self._chosen_with(["round"])))
+            message = "a table in which an agent speaks twice in a debate must have a column round"
+            step, hint = typed, f", with {who}{hint}"
+            listed = ", ".join(filter(None, sheet.names))
+            listed = shortened(listed, max(80, LONGEST - len(message) - len(hint) - len(step) - 6))
+            return "round", Advised(f"{message}; got {listed}{hint}", step, ": "), line
+        taken = found.columns["debate"]
+        others = [
+            *left,
+            *(c[0] for name, c in found.columns.items() if name in ("question", "log", "model", "role")),
+        ]
+        for other in others:
+            apart = together([*map(sheet.get, taken), sheet.get(other)])
+            if _repeated(apart, cells["round"], cells["agent"]) is None:
+                message = (
+                    f"debate must identify each debate; got {who} in one round, with debate from {taken[0]!r}"
+                )
+                choice, hint = self._proposal([])
+                if choice is None:
+                    typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})
+                    return "debate", Advised(f"{message}{hint}", f"name the columns with {typed}", ": "), line
+                return "debate", Advised(message, f"{to_type(**choice)} has no such row", ": "), line
+        return None
 
 
 _OF_A_SIDE = re.compile(r"scores?[\W_]+(?P<after>.+)|(?P<before>.+?)[\W_]+scores?", re.IGNORECASE)
@@ -564,7 +683,7 @@ def _score_columns(names: Iterable[str]) -> dict[str, str]:
     return {name: match["after"] or match["before"] for name, match in found if match is not None}
 
 
-def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
+def _with_scores(sheet: Sheet, found: Resolved) -> tuple[Sheet, Resolved]:
     """Join columns with one side's score each into the column ``scores``.
 
     They are those that the user chose, or those whose names end or begin in "score" where the rest of the names
@@ -581,7 +700,7 @@ def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
         ]
         known = {plain(side) for text in said if not is_missing_word(text) for side in _sides_of(text)}
         if len(sides) < 2 or not known:
-            return sheet
+            return sheet, found
         if not known <= set(map(plain, sides.values())):
             names = " and ".join(sorted({text for text in said if not is_missing_word(text)})[:3])
             note = (
@@ -590,11 +709,11 @@ def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
                 f"(--columns scores={'+'.join(sides)})"
             )
             told = Note(note, kind=UNREAD_SCORES, n=len(sides), examples=sides)
-            return replace(sheet, notes=[*sheet.notes, told])
+            return replace(sheet, notes=[*sheet.notes, told]), found
     elif len(at["scores"]) > 1:
         sides = {name: _score_columns([name]).get(name, name) for name in at["scores"]}
     else:
-        return sheet
+        return sheet, found
     spelled = {
         plain(t): t for c in at.get("label", ()) for t in sheet.get(c).occurring() if not is_missing_word(t)
     }
@@ -621,16 +740,18 @@ def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
     if "agent" not in at:
         made["agent"] = Coded.constant(0, len(sheet.line), ["judge"])
         notes.append("there is no column for the agent, so all scores are of one judge")
-    found.unread = [name for name in found.unread if name not in sides]
-    own = {
-        name: f"{name} of the columns named above" for name in made
-    }  # no column of the table has this name
-    found.columns.update({name: (own[name],) for name in made})
-    return replace(
+    # No column of the table has these names.
+    own = {name: f"{name} of the columns named above" for name in made}
+    joint = replace(
         sheet,
         names=[*sheet.names, *own.values()],
         columns=[*sheet.columns, *made.values()],
         notes=[*notes, *sheet.notes],
+    )
+    return joint, replace(
+        found,
+        columns={**found.columns, **{name: (column,) for name, column in own.items()}},
+        unread=tuple(name for name in found.unread if name not in sides),
     )
 
 
@@ -654,8 +775,8 @@ def _points(cell: str | None) -> dict[str, float | str]:
     return {"score": points if math.isfinite(points) else cell}
 
 
-def _of_turns(cells: dict[str, Coded], found: Resolved) -> list[str]:
-    """Leave out a column "category" that says something of turns and not of debates, unless it was asked for."""
+def _category_of_turns(cells: Mapping[str, Coded], found: Resolved) -> list[str]:
+    """Say that a column "category" is about turns and not debates, unless it was asked for; it is then not read."""
     if "category" not in cells or "category" in found.chosen:
         return []
     debate, category = cells["debate"].codes, cells["category"].codes
@@ -663,33 +784,18 @@ def _of_turns(cells: dict[str, Coded], found: Resolved) -> list[str]:
     pairs = np.unique(np.stack([debate[given], category[given]]), axis=1)
     if len(np.unique(pairs[0])) == pairs.shape[1]:
         return []
-    del cells["category"]
-    (name,) = found.columns.pop("category")
+    (name,) = found.columns["category"]
     return [f"column {name!r} differs within debates, so it is no category of a debate: not read"]
 
 
-def _few_questions(cells: dict[str, Coded], found: Resolved) -> list[str]:
-    """Warn where a column that was taken for the question looks like a kind of question, as `task` may be."""
-    (name, *more) = found.columns.get("question", ("question",))
-    if more or plain(name) == "question" or "question" in found.chosen:
-        return []
-    debates, questions = (len(np.unique(c.codes[c.codes >= 0])) for c in (cells["debate"], cells["question"]))
-    if questions * 10 > debates:
-        return []
-    text = (
-        f"{questions} different values in column {name!r} are taken for the questions of {debates} debates; "
-        f"if they are kinds of questions, choose {to_type(category=name)}"
-    )
-    return [warning(text, "few questions", about=name, n=questions)]
-
-
-def _refuse_row_numbers(sheet: Sheet, found: Resolved) -> None:
+def _without_row_numbers(sheet: Sheet, found: Resolved) -> Resolved:
     """Take a column "id" that numbers the rows of a long table for no debate."""
     at = found.columns.get("debate", ())
     if at and plain(at[0]) in ("id", "idx") and "debate" not in found.chosen:
         codes = sheet.get(at[0]).codes
         if len(codes) > 1 and len(np.unique(codes)) == len(codes):
-            found.unread += found.columns.pop("debate")
+            return found.without("debate")
+    return found
 
 
 _ERRORS = ("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
@@ -718,8 +824,8 @@ _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
-def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
-    """Write numbers with a `decimal` comma with a point, where all answers are such numbers.
+def _to_points(cells: Mapping[str, Coded], decimal: bool) -> tuple[dict[str, Coded], list[str]]:
+    """Return columns of answers whose `decimal` comma is a point, where all answers are such numbers, and a note.
 
     Where a comma may stand between thousands, as another answer says, nothing is changed and a warning is returned.
     """
@@ -730,22 +836,26 @@ def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
     if twins:
         other = twins[0].replace(",", "")
         text = f"{twins[0]!r} and {other!r} are two different answers; write each number in one form"
-        return [warning(text, "commas in numbers", n=len(twins), examples=[twins[0], other])]
+        return {}, [warning(text, "commas in numbers", n=len(twins), examples=[twins[0], other])]
     if not decimal or "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
-        return []
-    for name in names:
-        cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})
-    return [
+        return {}, []
+    note = (
         f"all answers are numbers with a decimal comma, such as {with_comma[0]!r}, and are read with a "
         "decimal point"
-    ]
+    )
+    return {name: _with_point(cells[name]) for name in names}, [note]
+
+
+def _with_point(column: Coded) -> Coded:
+    return column.mapped({text: text.replace(",", ".") for text in column.values})
 
 
 _DECIMAL = re.compile(r"[0-9]+,[0-9]{1,2}")
 
 
-def _of_numbers(cells: dict[str, Coded], decimal: bool) -> list[str]:
-    """Write other numbers with a `decimal` comma with a point, where no comma of the column can stand for thousands."""
+def _numbers_to_points(cells: Mapping[str, Coded], decimal: bool) -> tuple[dict[str, Coded], list[str]]:
+    """Return other numbers whose `decimal` comma is a point, where no comma of the column can stand for thousands."""
+    changed: dict[str, Coded] = {}
     notes = []
     for name in ("round", "stop_round", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"):
         texts = (
@@ -754,11 +864,11 @@ def _of_numbers(cells: dict[str, Coded], decimal: bool) -> list[str]:
             else []
         )
         if texts and all(map(_DECIMAL.fullmatch, texts)):
-            cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})
+            changed[name] = _with_point(cells[name])
             notes.append(
                 f"numbers of {name} with a decimal comma, such as {texts[0]!r}, are read with a decimal point"
             )
-    return notes
+    return changed, notes
 
 
 def _filled_rows(sheet: Sheet) -> Sheet:
@@ -773,65 +883,18 @@ def _filled_rows(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=columns, line=sheet.line[filled], n_records=n_records)
 
 
-def _item_records(sheet: Sheet, turns: Resolved) -> Records:
-    """Read a table with one row per debate; what the turns say of it besides is not read."""
+def _item_records(sheet: Sheet) -> Records:
+    """Read a table with one row per debate."""
     sheet = _filled_rows(sheet)
-    for name in _ITEM:
-        turns.unread += turns.columns.pop(name, ())
     found = resolve(sheet.names, ["debate", *_ITEM, "closed", "decision", "stop_reason"], what=sheet.name)
-    if "debate" not in found.columns and "question" in found.columns:
-        found.columns["debate"] = found.columns.pop("question")
+    if "debate" not in found.columns:
+        found = found.renamed("question", "debate")
     if "debate" not in found.columns:
         raise ColumnError("debate", f"items must have a column debate; got {', '.join(sheet.names)}")
     rows = _Rows(sheet.name, sheet.line, {name: sheet.get(c[0]) for name, c in found.columns.items()})
     records = replace(rows.records(has_items=True), problems=rows.problems, n_records=sheet.n_records)
     records.notes = [*found.taken_note(), *unread(found.unread)]
     return records
-
-
-def _refused(sheet: Sheet, kind: str, name: str, message: str, line: int = 1) -> Records:
-    """Pass over a table that cannot be read: one problem, however many rows."""
-    problem = Problem(sheet.name, line, name, message, kind, (), "nothing")
-    return nothing(sheet.name, [problem], sheet.notes)
-
-
-def _doubt(
-    sheet: Sheet, found: Resolved, cells: Mapping[str, Coded], columns: Columns, advise: bool
-) -> tuple[str, str, int] | None:
-    """Return the field, the message and the line where a column that was taken, or is not there, cannot be right."""
-    if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
-        return None
-    again = _repeated(*(cells[name] for name in ("debate", "round", "agent") if name in cells))
-    if again is None:
-        return None
-    who = f"{_at(cells['agent'], again)!r} twice in debate {_at(cells['debate'], again)!r}"
-    left = [name for name in found.unread if name]
-    line = int(sheet.line[again])
-    if "round" not in cells:
-        choice, hint = _proposal(sheet, found, columns, ["round"], advise)
-        typed = to_type(**(choice or _chosen_with(columns, ["round"])))
-        message = "a table in which an agent speaks twice in a debate must have a column round"
-        step, hint = typed, f", with {who}{hint}"
-        listed = ", ".join(filter(None, sheet.names))
-        listed = shortened(listed, max(80, LONGEST - len(message) - len(hint) - len(step) - 6))
-        return "round", Advised(f"{message}; got {listed}{hint}", step, ": "), line
-    taken = found.columns["debate"]
-    others = [
-        *left,
-        *(c[0] for name, c in found.columns.items() if name in ("question", "log", "model", "role")),
-    ]
-    for other in others:
-        apart = together([*map(sheet.get, taken), sheet.get(other)])
-        if _repeated(apart, cells["round"], cells["agent"]) is None:
-            message = (
-                f"debate must identify each debate; got {who} in one round, with debate from {taken[0]!r}"
-            )
-            choice, hint = _proposal(sheet, found, columns, [], advise)
-            if choice is None:
-                typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})
-                return "debate", Advised(f"{message}{hint}", f"name the columns with {typed}", ": "), line
-            return "debate", Advised(message, f"{to_type(**choice)} has no such row", ": "), line
-    return None
 
 
 def _at(column: Coded, row: int) -> Any:
@@ -952,7 +1015,7 @@ class _Rows:
         opened = {name: cells[name] for name in ("debate", *_ITEM) if name in cells}
         if answers is not None:
             opened["answers"] = answers
-        self._said_once(opened)
+        opened |= self._said_once(opened)
         opened["question"] = _filled(opened.get("question"), cells["debate"])
         spoken = kept & speaks
         return Records(
@@ -964,10 +1027,10 @@ class _Rows:
             verdicts=_part(whole, *verdicts, kept),
         )
 
-    def _said_once(self, opened: dict[str, Coded]) -> None:
-        """Let what one row says of a debate hold for its rows that say nothing; which rows do is noted."""
+    def _said_once(self, opened: Mapping[str, Coded]) -> dict[str, Coded]:
+        """Return columns in which what one row says of a debate holds for its rows that say nothing, and note them."""
         debate = opened["debate"].codes
-        filled = []
+        filled: dict[str, Coded] = {}
         for name in _ITEM:
             column = opened.get(name)
             if column is None or (column.codes >= 0).all() or not (column.codes >= 0).any():
@@ -977,13 +1040,13 @@ class _Rows:
             first[debate[given]] = column.codes[given]
             codes = np.where((column.codes < 0) & (debate >= 0), first[debate], column.codes).astype(np.int32)
             if (codes != column.codes).any():
-                opened[name] = Coded(codes, column.values)
-                filled.append(name)
+                filled[name] = Coded(codes, column.values)
         if filled:
             listed = " and ".join(filled)
             self.notes.append(
                 f"{listed}: a value in some rows of a debate also holds for its rows with an empty cell"
             )
+        return filled
 
     def _rounds(self) -> NDArray[np.float64]:
         """Return each row's round, from 1; a table in which a round 0 occurs counts from 0."""
