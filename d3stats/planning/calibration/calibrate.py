@@ -452,8 +452,8 @@ def calibrate(
         a whole: ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` scales the gaps of all its
         categories.
     method : {"auto", "likelihood", "simulated_moments"}
-        Method of the fit; "auto" takes the likelihood wherever :func:`~d3stats.worlds.count_process` gives the exact
-        law.
+        Method of the fit; "auto" takes the likelihood wherever the exact law of the counts is known. See
+        :func:`~d3stats.worlds.count_process`.
     n_sim : int
         Debates simulated at each point of a fit by moments, rounded to a multiple of the pilot's; at least two
         for each of its debates.
