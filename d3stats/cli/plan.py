@@ -123,7 +123,7 @@ def _of_the_literature(log: Trajectories) -> list[str]:
     from d3stats.trajectories import MISSING
 
     labelled = bool((log.label != MISSING).all())
-    scored = log.scores is not None
+    scored = log.scores is not None and len(log.sides) == 2
     if labelled:
         on_votes: tuple[str, ...] = _SEEDS
     else:

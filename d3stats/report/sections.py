@@ -531,7 +531,7 @@ def _scores(source: Source, settings: Settings) -> Part:
     t = source.trajectories
     if t.scores is None:
         return _absent(source, "The log has no scores.")
-    read = t if source.log is None else source.log
+    read = t if source.log is None else source.opened
     try:
         found = scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
     except ValueError as error:
