@@ -223,6 +223,8 @@ NOTHING_TO_CHANGE = {
     # These inputs have nothing missing.
     "--missing": ["compare run_one", "power --pilot run_one"],
     "--missing-values": ["power --pilot run_one", "power --pilot short"],
+    # Each question of a log is one item.
+    "--weights": ["compare log.csv other.csv"],
     # One pair has nothing to adjust for.
     "--family": ["compare log.csv other.csv", "compare short", "rationales said"],
     # Too few questions changed to decide anything about a margin, as a note says.
