@@ -247,6 +247,58 @@ def has_next_step(message: str) -> bool:
     return bool(_STEP.search(_QUOTED.sub("", got or message)))
 
 
+def percent(
+    share: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    sign: bool = False,
+    digits: int | None = None,
+) -> str:
+    """Write a share in percent with its limits, by default with one digit after the point below ten and else none.
+
+    Examples
+    --------
+    >>> percent(0.424, 0.372, 0.468), percent(0.021), percent(0.5, None, None), percent(0.0012, 0.0, 0.02, sign=True)
+    ('42 % [37, 47]', '2.1 %', '50 %', '+0.1 % [+0.0, +2.0]')
+    """
+    return _in_hundredths(share, low, high, " %", sign, digits)
+
+
+def points(change: float, low: float | None = None, high: float | None = None, *, sign: bool = True) -> str:
+    """Write a change of a share in percentage points with its limits.
+
+    Examples
+    --------
+    >>> points(-0.001, -0.010, 0.010), points(0.02), points(0.0102, sign=False)
+    ('-0.1 points [-1.0, +1.0]', '+2.0 points', '1.0 points')
+    """
+    return _in_hundredths(change, low, high, " points", sign, 1)
+
+
+def counted_points(share: float) -> str:
+    """Write a limit in percentage points.
+
+    Examples
+    --------
+    >>> counted_points(0.01), counted_points(0.005)
+    ('1 point', '0.5 points')
+    """
+    return f"{100 * share:.6g} point{'' if abs(100 * share - 1) < 1e-9 else 's'}"
+
+
+def _in_hundredths(
+    value: float, low: float | None, high: float | None, unit: str, sign: bool, digits: int | None
+) -> str:
+    size = abs(value) or max((abs(x) for x in (low, high) if x is not None and x == x), default=0.0)
+    places = digits if digits is not None else int(0 < size < 0.0995)
+    form = f"{'+' if sign else ''}z.{places}f"
+    limits = ""
+    if low is not None and high is not None and low == low and high == high:
+        limits = f" [{100 * low:{form}}, {100 * high:{form}}]"
+    return f"{100 * value:{form}}{unit}{limits}"
+
+
 _MARKS = re.compile(r":\w+:`[~.]?([^`]+)`|`+([^`]+)`+|\*\*([^*]+)\*\*")
 _SENTENCE = re.compile(r"(.*?\.)(?=\s+[A-Z\"(]|$)", re.DOTALL)
 

@@ -9,6 +9,7 @@ import typer
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
+    Everything,
     Figure,
     Json,
     Latex,
@@ -18,13 +19,11 @@ from d3stats.cli.options import (
     refuse_unused,
 )
 from d3stats.cli.output import (
+    leave,
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import agreement_table, sized, strata_notes, strata_of
@@ -32,6 +31,7 @@ from d3stats.report.tables import agreement_table, sized, strata_notes, strata_o
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
     from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable
+    from d3stats.result import Gate, Result
 
 
 Votes = Annotated[
@@ -55,6 +55,15 @@ def agreement(
             help="All categories in order, separated by commas; default: the categories in the data.",
         ),
     ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            "--at-least",
+            help="For programs: exit code 0 if alpha, or the first coefficient, is shown to be at least this, 4 if "
+            "it is lower, 5 if the data do not decide.",
+        ),
+    ] = None,
+    every_pair: Annotated[bool, typer.Option("--pairs", help="Also show the kappa of every pair.")] = False,
     jury: Annotated[
         bool,
         typer.Option(
@@ -63,6 +72,7 @@ def agreement(
             "column 'label'.",
         ),
     ] = False,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -107,17 +117,20 @@ def agreement(
                 found = given(files[0], categories=order)
     if figure is not None:
         save_figure(found.plot, figure)
+    gate = None if at_least is None else found.gate(at_least=at_least)
     if as_json:
-        print_json(found.to_dict())
+        print_json(found.to_dict() | ({} if gate is None else {"gate": gate.to_dict()}))
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata) if isinstance(found, AgreementTable) else [])
     elif isinstance(found, JuryCurve):
-        _show_jury(found)
+        _show_jury(found, gate, everything)
     elif isinstance(found, AgreementByLog):
-        _show_logs(found)
+        _show_logs(found, gate, everything)
     else:
-        _show(found)
+        _show(found, gate, every_pair, everything)
+    if gate is not None:
+        leave(gate)
 
 
 def _limits(value: float, low: float | None, high: float | None, sign: str = "") -> str:
@@ -128,7 +141,7 @@ def _limits(value: float, low: float | None, high: float | None, sign: str = "")
     return f"{value:{sign}z.3f}" + ("" if bare else f" [{low:{sign}z.3f}, {high:{sign}z.3f}]")
 
 
-def _show_jury(found: JuryCurve) -> None:
+def _show_jury(found: JuryCurve, gate: Gate | None, everything: bool) -> None:
     from d3stats.estimate import interval_kind, named_notes
 
     rows = [
@@ -140,11 +153,10 @@ def _show_jury(found: JuryCurve) -> None:
         )
         for row in found.curve.to_dict("records")
     ]
-    print_warnings(found.notes)
     title = f"Correct verdicts of k agents ({sized(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
-    print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
-    print_table(
+    curve = (title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
+    worth = (
         "Worth of the panel",
         ("", "estimate", "interval"),
         [
@@ -153,10 +165,14 @@ def _show_jury(found: JuryCurve) -> None:
         ],
     )
     reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
-    print_notes([*reasons, *without_warnings(found.notes)])
+    print_tables(_answer(found, gate), [curve, worth], [*found.notes, *reasons], everything=everything)
 
 
-def _show_logs(found: AgreementByLog) -> None:
+def _answer(found: Result, gate: Gate | None) -> list[str]:
+    return [*found._answer(), *([] if gate is None else [f"{gate}."])]
+
+
+def _show_logs(found: AgreementByLog, gate: Gate | None, everything: bool) -> None:
     a, b = found.raters
     rows = [
         (
@@ -169,28 +185,29 @@ def _show_logs(found: AgreementByLog) -> None:
         )
         for row in found.to_frame().to_dict("records")
     ]
-    print_warnings(found.notes)
     share = found.logs[0].panel[0].estimate.name
     level = 100 * found.estimates[0].level
     title = f"{a} and {b}, log by log ({level:.6g} % intervals over clusters)"
-    print_table(title, ("log", share, "Cohen's kappa", "items in clusters"), rows)
-    print_notes(without_warnings(found.notes))
+    table = (title, ("log", share, "Cohen's kappa", "items in clusters"), rows)
+    print_tables(_answer(found, gate), [table], found.notes, everything=everything)
 
 
-MOST_PAIRS = 28
-"""Pairs of agents, those of 8, that a table lists one by one."""
-
-
-def _show(found: AgreementTable) -> None:
-    print_warnings(found.notes)
+def _show(found: AgreementTable, gate: Gate | None, every_pair: bool, everything: bool) -> None:
     title, head, rows = agreement_table(found)
-    more = []
-    if len(found.pairs) > MOST_PAIRS:
-        values = [(pair.estimate.value, k) for k, pair in enumerate(found.pairs, start=len(found.panel))]
-        ends = [min(values)[1], max(values)[1]]
-        rows = [*rows[: len(found.panel)], *(rows[k] for k in ends)]
-        more = [f"of {len(found.pairs):,} pairs the table has the lowest and the highest; --json has all"]
-    for table in ((title, head, rows), *strata_of(found.strata)):
-        print_table(*table)
-    refused = [f"{name}: {why}" for name, why in found.refused.items()]
-    print_notes([*more, *refused, *without_warnings(found.notes), *strata_notes(found.strata)])
+    few = len(found.pairs) <= 1 or not found.panel
+    panel, pairs = (rows, []) if few else (rows[: len(found.panel)], rows[len(found.panel) :])
+    tables = [(title, head, panel), *([("Pairs of agents", head, pairs)] if pairs else [])]
+    asked = [*(tables[1:] if every_pair and not everything else []), *strata_of(found.strata)]
+    notes = [
+        *found.notes,
+        *(f"{name}: {why}" for name, why in found.refused.items()),
+        *strata_notes(found.strata),
+    ]
+    answer = _answer(found, gate)
+    if pairs and not (every_pair or everything):
+        answer = [
+            line.removesuffix(".") + "; all with --pairs." if line.startswith("Pairs") else line
+            for line in answer
+        ]
+    tables = tables[:1] if pairs and not everything else tables
+    print_tables(answer, tables, notes, everything=everything, asked=asked)

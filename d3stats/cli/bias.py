@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Json, Latex, checked_figure, one_format
+from d3stats.cli.options import Everything, Json, Latex, checked_figure, one_format
 from d3stats.cli.output import (
     is_warning,
+    leave,
+    print_answer,
     print_json,
     print_latex,
     print_notes,
+    print_some_notes,
     print_table,
+    print_text,
     save_figure,
     without_warnings,
 )
@@ -41,6 +45,15 @@ Verdicts = Annotated[
 @derived("d3stats.inference.bias.bias:bias", {"file": Verdicts})
 def bias(
     given: Given,
+    at_most: Annotated[
+        float | None,
+        typer.Option(
+            "--at-most",
+            help="For programs: exit code 0 if the main effect of every judge is shown to be no larger than this, 4 if "
+            "one is larger, 5 if the data do not decide.",
+        ),
+    ] = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Annotated[
@@ -73,8 +86,9 @@ def bias(
     found = given(data, strata=kinds)
     if figure is not None:
         save_figure(lambda: _drawn(found), figure)
+    gate = None if at_most is None else found.gate(at_most=at_most)
     if as_json:
-        print_json({"audit": audit, **found.to_dict()})
+        print_json({"audit": audit, **found.to_dict()} | ({} if gate is None else {"gate": gate.to_dict()}))
     elif as_latex:
         typer.echo(_latex(found))
         for result in found.values():
@@ -83,11 +97,18 @@ def bias(
             )
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
+        if len(found) > 1:
+            print_answer(found._answer())
+            typer.echo("")
         for number, result in enumerate(found.values()):
             if number:
                 typer.echo("")
-            _show(result, doubts)
+            _show(result, doubts, everything)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
+        if gate is not None:
+            print_text(f"{gate}.")
+    if gate is not None:
+        leave(gate)
 
 
 def _drawn(found: Audits[Any]) -> Axes:
@@ -110,12 +131,15 @@ def _drawn(found: Audits[Any]) -> Axes:
     return drawn
 
 
-def _show(result: Audit, doubts: Collection[str]) -> None:
+def _show(result: Audit, doubts: Collection[str], everything: bool) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
+    print_answer(result._answer())
     print_notes(
         [with_words(note, f"{result.judge}: ") for note in result.notes if note in doubts or is_warning(note)]
     )
-    for table in (*audit_tables(result), *strata_of(result.strata)):
+    typer.echo("")
+    tables = audit_tables(result)
+    for table in (*(tables if everything else tables[:1]), *strata_of(result.strata)):
         print_table(*table)
     notes = [*without_warnings(result.notes, doubts), *strata_notes(result.strata)]
     test = getattr(result, "heterogeneity", None)
@@ -123,7 +147,7 @@ def _show(result: Audit, doubts: Collection[str]) -> None:
         notes.insert(0, str(test))
     alone = [*result.estimates, *getattr(result, "main_effects", ())]
     notes += [f"{e.name}: {e.note}" for e in alone if e.note and e.low is None]
-    print_notes(notes)
+    print_some_notes(notes, everything=everything, further=0 if everything else len(tables) - 1)
 
 
 def _latex(found: Audits[Any]) -> str:

@@ -9,12 +9,11 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, Level, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_tables,
     records,
     save_figure,
     working,
@@ -53,6 +52,7 @@ def calibrate(
     world: WorldName = "conformity",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     level: Level = 0.95,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -89,10 +89,8 @@ def calibrate(
     if as_latex:
         print_latex(tables)
         return
-    print_notes(log.remarks())
-    for one in tables:
-        print_table(*one)
-    print_notes([*fit.untold, *[f"left out: {line}" for line in passed_over]])
+    notes = [*log.remarks(), *fit.untold, *[f"left out: {line}" for line in passed_over]]
+    print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
         typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
 
@@ -140,6 +138,6 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
     ]
     compared = "The pilot, compared with simulated pilots of the same size from this world"
     return [
-        (str(fit.to_dict()["title"]), heads, rows),
+        (fit._title(), heads, rows),
         (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),
     ]

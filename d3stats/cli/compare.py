@@ -8,15 +8,13 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, one_format, paths_of, refuse_replicates
+from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of, refuse_replicates
 from d3stats.cli.output import (
+    leave,
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import comparison_tables, strata_notes, strata_of
@@ -56,6 +54,7 @@ def compare(
             help="The round of a log; give it once for all runs, or once per run.",
         ),
     ] = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -70,13 +69,16 @@ def compare(
         found = given(*paths_of(runs), value=value, round_number=_rounds(round_number))
     if figure is not None:
         save_figure(found.plot, figure)
+    gate = None if found.margin is None else found.gate()
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata))
     else:
-        _show(found)
+        _show(found, everything)
+    if gate is not None:
+        leave(gate)
 
 
 def _rounds(given: list[str] | None) -> int | list[int | None] | None:
@@ -92,14 +94,12 @@ def _whole(word: str) -> int:
     return int(word)
 
 
-def _show(found: Comparison) -> None:
-    print_warnings(found.notes)
-    for table in (*comparison_tables(found), *strata_of(found.strata)):
-        print_table(*table)
-    if found.margin is not None:
-        results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
-        print_notes([result.conclusion for result in results])
-    print_notes([*_without_limits(found), *without_warnings(found.notes), *strata_notes(found.strata)])
+def _show(found: Comparison, everything: bool) -> None:
+    equal = [] if found.margin is None else [result.conclusion for result in found.equivalent(found.margin)]
+    notes = [*_without_limits(found), *equal, *found.notes, *strata_notes(found.strata)]
+    print_tables(
+        found._answer(), comparison_tables(found), notes, everything=everything, asked=strata_of(found.strata)
+    )
 
 
 def _without_limits(found: Comparison) -> list[str]:

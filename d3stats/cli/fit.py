@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
+    print_answer,
     print_json,
     print_latex,
     print_notes,
+    print_result,
     print_table,
     print_text,
     records,
     save_figure,
+    tables_of,
     without_warnings,
     working,
 )
-from d3stats.report.tables import round_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +38,7 @@ def fit(
             "--round", help="Show the full fit of this round only, with the intervals of the table."
         ),
     ] = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -53,24 +56,11 @@ def fit(
     if figure is not None:
         save_figure(lambda: report.plot(rng=given.settings["rng"]), figure)
     if as_json:
-        print_json(
-            {
-                "rounds": records(report.to_frame()),
-                "counts": {str(r): row for r, row in report.counts().T.to_dict("list").items()},
-                "notes": report.notes(),
-                "left_out": passed_over,
-            }
-        )
-        return
-    tables = round_tables(report)
-    if as_latex:
-        print_latex(tables)
-        return
-    print_notes(t.remarks())
-    for table in tables:
-        print_table(*table)
-    below = without_warnings(report.notes(), t.notes)
-    print_notes([*below, *omitted])
+        print_json(report.to_dict() | {"left_out": passed_over})
+    elif as_latex:
+        print_latex(tables_of(report))
+    else:
+        print_result(report, everything=everything, notes=omitted)
 
 
 def _show_round(
@@ -85,7 +75,7 @@ def _show_round(
     fit, t = report.fit[round_number], report.trajectories
     table = report.drift.functionals()
     table = table[table["round"] == round_number].drop(columns="round").set_index("functional")
-    notes = [*report.notes(round_number), *omitted]
+    notes = [*report.notes_of(round_number), *omitted]
     if figure is not None:
         save_figure(lambda: fit.plot(level=report.drift.level), figure)
     if as_json:
@@ -115,6 +105,7 @@ def _show_round(
     if as_latex:
         print_latex(tables[:1])
         return
+    print_answer([fit.headline])
     print_notes(t.remarks())
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
     print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")

@@ -24,6 +24,10 @@ Logs = Annotated[
         "bundled log.",
     ),
 ]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print every table and every note, not only those that answer the question."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX tables (booktabs).")]
 Seed = Annotated[

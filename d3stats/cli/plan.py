@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
+    Everything,
     Figure,
     Json,
     Latex,
@@ -23,20 +24,15 @@ from d3stats.cli.options import (
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_text,
-    records,
+    print_result,
     save_figure,
-    without_warnings,
+    tables_of,
     working,
 )
-from d3stats.report.tables import Table, estimate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from d3stats.planning.plan import Plan
     from d3stats.planning.prices import RoundDollars
     from d3stats.sources import Opened
     from d3stats.trajectories import Trajectories
@@ -64,6 +60,7 @@ def plan(
     model: PricedAs = None,
     role_model: RoleModels = None,
     output_share: OutputShare = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -79,17 +76,14 @@ def plan(
         made = given(opened, rules=rules, dollars=paid)
     if figure is not None:
         save_figure(made.plot, figure)
+    notes = [*([] if paid is None else [paid.note]), *[f"left out: {line}" for line in omitted]]
     if as_json:
-        print_json(_document(made, omitted) | {"prices": None if paid is None else paid.note})
-        return
-    if as_latex:
-        print_latex([plan_table(made)])
-        return
-    print_notes(log.remarks())
-    _show_recommendation(made)
-    print_table(*plan_table(made))
-    notes = without_warnings(made.notes, log.notes)
-    print_notes([*([] if paid is None else [paid.note]), *notes, *[f"left out: {line}" for line in omitted]])
+        more = {"left_out": omitted, "prices": None if paid is None else paid.note}
+        print_json(made.to_dict() | more)
+    elif as_latex:
+        print_latex(tables_of(made))
+    else:
+        print_result(made, everything=everything, notes=notes)
 
 
 def _dollars(
@@ -130,89 +124,3 @@ def _of_the_literature(log: Trajectories) -> list[str]:
         # The count of votes for A says something only when A means the same in every debate.
         on_votes = _SEEDS_UNLABELLED[: 2 if len(log.answers) <= 2 else 1]
     return [*on_votes, *(_SEEDS_ON_SCORES if scored else ())]
-
-
-_INTERVALS = "Student's t over questions; accuracy: cluster Wilson; loss: equal-tailed over parameter draws"
-
-
-def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:
-    return {
-        "rule": str(made.rule),
-        "target": made.target,
-        "max_loss": made.max_loss,
-        "confidence": made.confidence,
-        "probability": made.probability,
-        "level": made.level,
-        "interval": _INTERVALS,
-        "debates": made.debates,
-        "reason": made.reason,
-        "rules": records(made.to_frame()),
-        "checks": records(made.checks),
-        "notes": list(made.notes),
-        "left_out": left_out,
-    }
-
-
-def _show_recommendation(made: Plan) -> None:
-    """Print the recommendation and its price."""
-    table = made.to_frame()
-    first = table.iloc[0]
-    unit = str(first["total_unit"])
-    sign, digits = ("$", 2) if unit == "dollars" else ("", 0)
-    print_text(f"Run {made.rule}")
-    print_text(made.reason, "  why: ", "       ")
-    if first["undecided"]:
-        print_text(
-            f"{made.debates:,} debates: cost unknown, because {first['undecided']} debates of the pilot "
-            "ended before this rule would stop",
-            "  ",
-            "    ",
-        )
-    else:
-        limits = (
-            f" [{sign}{first['total_low']:z,.{digits}f}, {sign}{first['total_high']:z,.{digits}f}]"
-            if first["total_low"] < first["total_high"]
-            else ""
-        )
-        typer.echo(
-            f"  {made.debates:,} debates: {sign}{first['total']:z,.{digits}f}{limits}{'' if sign else ' ' + unit}"
-        )
-    typer.echo("")
-
-
-def plan_table(made: Plan) -> Table:
-    """Return the recommended rule and the rules that it was compared with."""
-    table = made.to_frame()
-    unit = str(table.iloc[0]["total_unit"])
-    kept = "accuracy" if made.target == "accuracy" else "agreement"
-    # One column for cost: dollars where there are prices, else tokens; the JSON has both.
-    measures = [
-        ("rounds", 2),
-        ("dollars", 4) if unit == "dollars" else ("tokens", 0),
-        ("saved", 2),
-        ("kept", 3),
-    ]
-    if made.target != "accuracy":
-        measures.append(("accuracy", 3))
-    measures = [(m, d) for m, d in measures if table[m].notna().any()]
-    rows = []
-    for row in table.to_dict("records"):
-        cells = [str(row["rule"])]
-        cells += [_cell(row, m, places) for m, places in (*measures, ("loss", 3))]
-        cells += [_bare(row["p_within"], 2), str(row["loss_from"])]
-        rows.append(cells)
-    heads = {"saved": "saved", "kept": kept}
-    return (
-        f"{made.level:z.0%} intervals: {_INTERVALS}. {unit.capitalize()} saved and verdicts lost are against unanimity",
-        ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
-        rows,
-    )
-
-
-def _cell(row: dict[Any, Any], measure: str, digits: int) -> str:
-    value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-    return estimate(value, low, high, digits) if low < high else _bare(value, digits)
-
-
-def _bare(value: float, digits: int) -> str:
-    return estimate(value, float("nan"), float("nan"), digits)

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, one_format, paths_of
+from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import rationale_comparison_tables, rationale_tables
@@ -81,6 +78,7 @@ def rationales(
             help="Also write every rationale here and what was found in it; once per log.",
         ),
     ] = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -119,29 +117,26 @@ def rationales(
     elif as_latex:
         print_latex(_tables(found))
     else:
-        _show(found)
+        _show(found, everything)
 
 
 def _tables(found: Any) -> list[Any]:
     return rationale_comparison_tables(found) if hasattr(found, "differences") else rationale_tables(found)
 
 
-def _show(found: Any) -> None:
+def _show(found: Any, everything: bool) -> None:
     from d3stats.estimate import named_notes
 
     notes = list(found.notes)
     if hasattr(found, "differences"):
         own = zip(found.names, (found.first.notes, found.second.notes), strict=True)
         notes += named_notes(own, "logs")
-    print_warnings(notes)
-    for each in _tables(found):
-        print_table(*each)
     bare: dict[str, list[str]] = {}
     for e in found.estimates:
         if e.low is None and e.note:
             bare.setdefault(e.note, []).append(e.name)
     said = [f"no interval for {'; '.join(names)}: {note}" for note, names in bare.items()]
-    print_notes([*said, *without_warnings(notes)])
+    print_tables(found._answer(), _tables(found), [*notes, *said], everything=everything)
 
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_result,
     records,
     save_figure,
-    without_warnings,
+    tables_of,
     working,
 )
-from d3stats.report.tables import Table, cost_table, estimate, replay_table, strata_notes, strata_of
+from d3stats.report.tables import Table, estimate, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 def replay(
     given: Given,
     paired: Annotated[
-        bool, typer.Option("--paired", help="Also show the differences between rules.")
+        bool, typer.Option("--paired", help="Also show the differences between all pairs of rules.")
     ] = False,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
-    from d3stats.inference.comparison.strata import strata_tables
     from d3stats.sources.strata import item_strata
 
     one_format(as_json, as_latex)
@@ -54,34 +54,24 @@ def replay(
     if figure is not None:
         save_figure(result.plot, figure)
     decided = log.note()
-    notes = [*([decided] if decided else []), *result.notes]
     if as_json:
-        document = {
-            "rules": records(result.to_frame()),
-            "stops": records(result.stops()),
-            "notes": notes,
-            "left_out": passed_over,
-        }
-        if result.strata:
-            document |= {name: records(table) for name, table in strata_tables(result.strata).items()}
+        document = result.to_dict() | {"notes": _unlike(decided, result.notes), "left_out": passed_over}
         if paired:
             document["paired"] = records(result.paired())
         print_json(document)
         return
-    tables = [
-        replay_table(result),
-        *cost_table(result),
-        *([_paired_table(result)] if paired else []),
-        *strata_of(result.strata),
-    ]
+    further = [*([_paired_table(result)] if paired else []), *strata_of(result.strata)]
     if as_latex:
-        print_latex(tables)
+        print_latex([*tables_of(result), *further])
         return
-    print_notes(log.trajectories.remarks())
-    for table in tables:
-        print_table(*table)
-    notes = without_warnings(notes, log.trajectories.notes)
-    print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
+    notes = [*([decided] if decided else []), *strata_notes(result.strata)]
+    notes += [f"left out: {line}" for line in passed_over]
+    print_result(result, everything=everything, notes=notes, tables=further)
+
+
+def _unlike(first: str | None, notes: Sequence[str]) -> list[str]:
+    """Return all notes, each once."""
+    return list(dict.fromkeys([*([first] if first else []), *notes]))
 
 
 def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import score_tables
@@ -37,6 +34,7 @@ def scores(
             "Parquet); shows their correlations with the scores of the log.",
         ),
     ] = None,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -57,10 +55,7 @@ def scores(
     if as_latex:
         print_latex(tables)
         return
-    print_warnings(found.notes)
-    for table in tables:
-        print_table(*table)
-    print_notes([*without_warnings(found.notes), *omitted])
+    print_tables(found._answer(), tables, [*found.notes, *omitted], everything=everything)
 
 
 def _human(path: Path) -> pd.DataFrame:

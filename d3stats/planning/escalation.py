@@ -319,6 +319,11 @@ class Escalation(Result):
     alone: pd.DataFrame
     notes: tuple[str, ...] = ()
 
+    @property
+    def headline(self) -> str:
+        """The answer, what to run, and what it lacks."""
+        return f"{self.advice[0].upper()}{self.advice[1:]}."
+
     def _title(self) -> str:
         return (
             f"Choice between two protocols, {counted(len(self.pilot), 'debate')}: {self.advice} "
@@ -423,10 +428,10 @@ class Escalation(Result):
         ends = {"lowest": rows["threshold"].min(), "highest": rows["threshold"].max()}
         return pd.DataFrame(ends).join(rows.first().drop(columns="threshold")).reset_index(drop=True)
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return the choice, its guarantee, the table and the notes, as JSON can hold them."""
         names = ("recommended", "guaranteed", "threshold", "max_loss", "confidence", "level")
-        return {name: getattr(self, name) for name in names} | super().to_dict()
+        return {name: getattr(self, name) for name in names} | super()._document()
 
     def plot(self, ax: Axes | None = None, *, truth: pd.DataFrame | None = None) -> Axes:
         """Draw accuracy against tokens along the threshold, with each protocol alone and the recommended policy.

@@ -42,6 +42,11 @@ Rows = list[tuple[str, NDArray[np.bool_]]]
 """Names of strata, the whole first, and which debates each has."""
 
 
+def _told(value: float, row: dict[Any, Any]) -> str:
+    bare = row["low"] != row["low"]
+    return f"{value:z.1f}" + ("" if bare else f" [{row['low']:z.1f}, {row['high']:z.1f}]")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreReport(Result):
     """Scores of a log, as :func:`scores` collects them.
@@ -82,8 +87,19 @@ class ScoreReport(Result):
     n_debates: int = 0
     notes: tuple[str, ...] = ()
 
-    def _title(self) -> str:
-        return f"scores of {counted(self.n_debates, 'debate')}"
+    @property
+    def headline(self) -> str:
+        """The gap between both sides in the last round, or else the means of the last round."""
+        if self.gaps is not None:
+            row = self.gaps[self.gaps["category"] == ALL].to_dict("records")[-1]
+            return f"The gap between the sides is {_told(row['gap'], row)} points in round {row['round']}."
+        last = self.means[self.means["stratum"] == ALL]
+        last = last[last["round"] == last["round"].max()].sort_values("mean", ascending=False)
+        listed = "; ".join(
+            f"{row['side']} {_told(row['mean'], row)}" for row in last.head(3).to_dict("records")
+        )
+        more = f"; and {len(last) - 3} more sides" if len(last) > 3 else ""
+        return f"Mean scores in the last round: {listed}{more}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         tables = {

@@ -845,7 +845,7 @@ def _escalation(d: Data, rng: Generator) -> Outcomes:
 
 def _plan(d: Data, rng: Generator) -> Outcomes:
     limit = 0.05
-    found = planning.plan(_trajectories(d), max_loss=limit, n_draws=100, rng=rng, limit=False)
+    found = planning.plan(_trajectories(d), max_loss=limit, level=0.9, n_draws=100, rng=rng, limit=False)
     rule = str(found.rule)
     truth = _rule_truth(
         tuple(

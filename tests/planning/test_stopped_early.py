@@ -196,7 +196,7 @@ def test_rounds_and_distances_are_those_of_the_debates_that_played_them(
             gap = np.cumsum(same[0].pmf(report.fit.panel) - same[1].pmf(report.fit.panel))
             assert row["ks_debates"] == len(shared)
             assert row["ks_pmf"] == pytest.approx(np.abs(gap).max(), abs=1e-4)
-    assert any("ended before round" in note for note in report.notes()) == bool(
+    assert any("ended before round" in note for note in report.notes) == bool(
         (log.depth[log.depth > 0] < log.n_rounds).any()
     )
 

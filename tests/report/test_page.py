@@ -148,11 +148,12 @@ def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None
 
 def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
     found = d3stats.replay("slm7", ["fixed:1"], n_boot=40, rng=0).to_frame().set_index("rule")
-    assert f"{found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.1%}" in slm7.sections["rules"]
-    assert f"{found.loc['fixed:1', 'accuracy']:.3f}" in slm7.sections["rules"]
+    assert f"{100 * found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.0f} %" in slm7.sections["rules"]
+    assert f"{100 * found.loc['fixed:1', 'accuracy']:.1f} %" in slm7.sections["rules"]
+    assert f"Run {d3stats.plan('slm7').rule}" in slm7.sections["rules"]
     rounds = d3stats.fit("slm7", n_boot=40, rng=0).to_frame()
     for value in rounds["mean"]:
-        assert f"{value:.3f}" in slm7.sections["rounds"]
+        assert f"{100 * value:.1f} %" in slm7.sections["rounds"]
     kappa = d3stats.agreement("slm7", measures=["fleiss"], rng=0).to_frame()["value"][0]
     assert f"{kappa:.3f}" in slm7.sections["agreement"]
 
@@ -191,7 +192,7 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"label": False},
         {
             "rounds": "no right answers (labels)",
-            "rules": "saved vs unanimity",
+            "rules": "Saved and change are against unanimity",
             "comparison": "One log was given",
         },
     ),
@@ -282,8 +283,9 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     stops = found.stops()
     at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
     assert f"{at_once:.1%}" in said
-    best = found.cheapest().iloc[0]
-    assert f"Saved by {best['rule']} {best['saved']:.1%}" in said
+    made = d3stats.plan("slm7", limit=False)
+    assert f"Saved by {made.rule} {made.to_frame()['saved'].iloc[0]:.1%}" in said
+    assert f"with probability {made.probability:.2f}" in said
     t = d3stats.as_trajectories("slm7")
     missing = int((t.votes == -1).sum())
     assert f"{missing:,} of {t.votes.size:,} votes" in said

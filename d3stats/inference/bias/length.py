@@ -101,10 +101,10 @@ class LengthBias(Audit):
     coefficients: tuple[float, ...]
     separation: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return estimates, the model and notes as JSON can hold them."""
         model = dict(zip(self.terms, self.coefficients, strict=False)) if self.coefficients else None
-        return super().to_dict() | {"model": model, "separation": self.separation}
+        return super()._document() | {"model": model, "separation": self.separation}
 
 
 def length_bias(

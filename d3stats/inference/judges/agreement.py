@@ -29,6 +29,7 @@ from d3stats.inference.judges.coefficients import (
 )
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
+from d3stats.note import worst_first
 from d3stats.result import EstimatesResult, json_value
 from d3stats.sources import Reading
 from d3stats.sources.ratings import Repeats, ratings_with_strata
@@ -48,6 +49,14 @@ OF_LABELS: tuple[Measure, ...] = ("cohen", "share")
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
+
+
+_ALPHA = "Krippendorff's alpha"
+"""The coefficient that answers first, where it was asked for: it takes missing votes, any weights, any panel."""
+
+
+def _limited(e: Estimate) -> str:
+    return f"{e.value:z.2f}" + ("" if e.low is None else f" [{e.low:z.2f}, {e.high:z.2f}]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +125,32 @@ class AgreementTable(EstimatesResult):
         """Estimates of all coefficients, in that order."""
         return tuple(c.estimate for c in self.coefficients)
 
+    @property
+    def headline(self) -> str:
+        """The answer, whether the raters agree beyond chance, by Krippendorff's alpha where it was asked for."""
+        return self._answer()[0]
+
+    def _answer(self) -> Sequence[str]:
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
+        e = first.estimate
+        who = f"The {len(self.raters)} agents" if len(self.raters) > 2 else " and ".join(self.raters)
+        number = f"{e.name} {_limited(e)}"
+        if first.chance is None:
+            lines = [f"{who}: {number}."]
+        elif e.low is None or e.low <= 0 <= (e.high or 0):
+            lines = [f"{who}: no agreement beyond chance is shown, {number}."]
+        else:
+            lines = [f"{who} agree {'beyond' if e.value > 0 else 'less than by'} chance: {number}."]
+        if len(self.pairs) > 1:
+            low, high = (pick(self.pairs, key=lambda pair: pair.estimate.value) for pick in (min, max))
+            ends = " to ".join(f"{c.estimate.value:z.2f} ({', '.join(c.raters)})" for c in (low, high))
+            lines.append(f"Pairs, Cohen's kappa: {ends}.")
+        return lines
+
+    def _gated(self) -> Sequence[Estimate]:
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
+        return [first.estimate]
+
     def _title(self) -> str:
         return (
             f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}, {len(self.raters)} raters, "
@@ -134,16 +169,18 @@ class AgreementTable(EstimatesResult):
         frame = frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)
         return {"agreement": frame, **strata_tables(self.strata)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return sizes, coefficients and notes as JSON can hold them, and what there is by stratum."""
-        return super().to_dict() | ({"strata": json_value(self.strata)} if self.strata else {})
+        return super()._document() | ({"strata": json_value(self.strata)} if self.strata else {})
 
     def _remarks(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self.refused.items()]
 
     def summary(self) -> str:
         """Return sizes, estimates, what was refused, the notes and the coefficients by stratum as text."""
-        return "\n".join([f"{self._title()}\n{super().summary()}", *(part.summary() for part in self.strata)])
+        lines = (*self._answer(), self._title(), *map(str, self.estimates), *self._remarks())
+        notes = (f"note: {note}" for note in worst_first(self.notes))
+        return "\n".join([*lines, *notes, *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval, or with strata every coefficient by stratum.

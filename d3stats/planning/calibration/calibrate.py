@@ -106,10 +106,6 @@ class Calibration(Result):
     _x: Floats = field(repr=False)
     _sd: Floats = field(repr=False)
 
-    def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value:.3g}" for name, value in self.params.items())
-        return f"Calibration({type(self.world).__name__}, {numbers}; {self.method})"
-
     @property
     def aic(self) -> float:
         """Akaike's criterion; asked of a fit by moments it is an error."""
@@ -182,6 +178,14 @@ class Calibration(Result):
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # untold, as every result names them
         """Limits of the pilot."""
         return self.untold
+
+    @property
+    def headline(self) -> str:
+        """The fitted parameters with their standard errors, and whether the search ended."""
+        pairs = zip(self.params.items(), self.bse, strict=True)
+        numbers = ", ".join(f"{name} {value:z.3g} ({se:z.2g})" for (name, value), se in pairs)
+        done = "" if self.converged else " did not converge:"
+        return f"{type(self.world).__name__}{done} {numbers} (standard errors in brackets)."
 
     def _title(self) -> str:
         title = (

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 import d3stats
 from d3stats import fit_beta_binomial
 from d3stats.cli import app
-from d3stats.models.mixtures.result import percentiles
+from d3stats.models.mixtures.result import functional_values, percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
+from d3stats.resampling.bootstrap import expanded_level
 from d3stats.trajectories import Trajectories
 
 LIMITS = ["low", "high"]
@@ -231,8 +232,47 @@ def test_too_few_replicates_give_estimates_without_limits(
 def test_limits_from_few_replicates_hold_as_often_as_they_say() -> None:
     """With 39 draws of what is estimated the ends are the least and the largest, which miss the next one in 1 of 20."""
     rng = np.random.default_rng(4)
-    draws = rng.standard_normal((4000, 60, 1))
+    draws = rng.standard_normal((2000, 60, 1))
     for n in (39, 59):
         low, high = np.array([percentiles(each[:n], 0.95)[:, 0] for each in draws]).T
         held = np.mean((low <= draws[:, -1, 0]) & (draws[:, -1, 0] <= high))
-        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 4000)
+        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_limits_of_a_distance_are_the_distance_and_how_far_both_laws_move_apart(
+    logs: tuple[Trajectories, Trajectories],
+) -> None:
+    """A second way: distribution functions of every replicate, and a loop over replicates."""
+    successes, trials = logs[0].successes_trials()
+    drift = rounds_drift(successes, trials, logs[0].cluster, n_components=1, n_boot=79, rng=1)
+    pair = drift.pairs[0]
+    assert pair is not None
+    panel = drift.fit.panel
+    apart = np.cumsum(pair.before.pmf(panel)) - np.cumsum(pair.after.pmf(panel))
+    away = []
+    for k in range(79):
+        one, other = (np.cumsum(law.pmf(panel)[k]) for law in pair.resampled)
+        away.append(np.abs(one - other - apart).max())
+    reach = np.sort(away)[75]  # the 76th of 79: 80 times .95
+    row = drift.ks(("pmf",)).iloc[0]
+    assert row["ks"] == pytest.approx(np.abs(apart).max())
+    assert row["low"] == pytest.approx(max(row["ks"] - reach, 0.0))
+    assert row["high"] == pytest.approx(min(row["ks"] + reach, 1.0))
+
+
+def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
+    """13 of 60 questions hold a wrong vote: percentiles of the spread cover .84 there."""
+    votes = np.full((60, 1), 5)
+    votes[:13, 0] = [4, 4, 4, 3, 3, 4, 2, 4, 1, 3, 4, 2, 4]
+    drift = rounds_drift(votes, np.full((60, 1), 5), n_components=1, n_boot=199, rng=1)
+    table = drift.functionals().set_index("functional")
+    values = functional_values(drift.resampled[0], 5)
+    low, high = percentiles(values, 0.95)
+    assert table.loc["spread", "high"] > high[1]
+    assert (table.loc["mean", "low"], table.loc["P(S > n/2)", "low"]) < (low[0], low[2])
+    assert 0 <= table.loc["P(S > n/2)", "low"] < table.loc["P(S > n/2)", "high"] <= 1
+    votes[:40, 0] = 3
+    many = rounds_drift(votes, np.full((60, 1), 5), n_components=1, n_boot=199, rng=1)
+    ends = percentiles(functional_values(many.resampled[0], 5), expanded_level(0.95, 40.0))
+    found = many.functionals()[["low", "high"]].to_numpy().T
+    assert found == pytest.approx(ends)
