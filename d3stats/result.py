@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -390,6 +390,27 @@ class EstimatesResult(Result):
         if table not in (None, next(iter(self._tables()))):
             return super().to_latex(table, digits=digits)
         return estimates_latex(self.estimates, digits=digits)
+
+
+class _HasEstimates(Protocol):
+    @property
+    def estimates(self) -> tuple[Estimate, ...]: ...
+
+    def find(self, name: str) -> Estimate | None: ...
+
+
+class ByName:
+    """Access to the estimates of a result by their names."""
+
+    def find(self: _HasEstimates, name: str) -> Estimate | None:
+        """Return the estimate of this name, or None where the data do not give it."""
+        return next((e for e in self.estimates if e.name == name), None)
+
+    def __getitem__(self: _HasEstimates, name: str) -> Estimate:
+        found = self.find(name)
+        if found is None:
+            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
+        return found
 
 
 def json_value(value: object) -> Any:

@@ -186,6 +186,36 @@ def test_no_code_reads_the_text_of_a_note_or_the_name_of_an_estimate() -> None:
     assert found == set(ALLOWED)
 
 
+SPLIT = {
+    (
+        "_words.py",
+        "message.partition('; got ')",
+    ): "adds the name of the help where no advice follows",
+    (
+        "log/problems.py",
+        "message.partition('; got ')",
+    ): "puts problems of one requirement together",
+    (
+        "log/problems.py",
+        "p.wrong.partition('; got ')",
+    ): "shows what was got at each place, and the requirement once",
+}
+"""Refusals have one form, "requirement; got what"; where it is taken apart, and why."""
+
+
+def test_refusals_are_taken_apart_in_few_places() -> None:
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), ast.unparse(node))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _CUTS
+        and any(isinstance(one, ast.Constant) and "got " in str(one.value) for one in node.args)
+    }
+    assert found == set(SPLIT)
+
+
 def test_a_note_on_missing_votes_stands_only_where_votes_are_missing() -> None:
     whole = _turns()
     whole["label"] = whole["label"].str.upper()

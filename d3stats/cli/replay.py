@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -53,9 +54,11 @@ def replay(
         result = given(log.trajectories, rules=rules, strata=kinds)
     if figure is not None:
         save_figure(result.plot, figure)
-    decided = log.note()
+    if decided := log.note():
+        # What the verdicts are comes before what limits them.
+        result = replace(result, notes=tuple(dict.fromkeys((decided, *result.notes))))
     if as_json:
-        document = result.to_dict() | {"notes": _unlike(decided, result.notes), "left_out": passed_over}
+        document = result.to_dict() | {"left_out": passed_over}
         if paired:
             document["paired"] = records(result.paired())
         print_json(document)
@@ -64,14 +67,8 @@ def replay(
     if as_latex:
         print_latex([*tables_of(result), *further])
         return
-    notes = [*([decided] if decided else []), *strata_notes(result.strata)]
-    notes += [f"left out: {line}" for line in passed_over]
+    notes = [*strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]]
     print_result(result, everything=everything, notes=notes, tables=further)
-
-
-def _unlike(first: str | None, notes: Sequence[str]) -> list[str]:
-    """Return all notes, each once."""
-    return list(dict.fromkeys([*([first] if first else []), *notes]))
 
 
 def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:

@@ -965,16 +965,20 @@ def plan(
         reason=plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
-        notes=(
-            *pilot.remarks(),
-            *early_notes(pilot, absent, tried, went_on, str(Unanimity())),
-            *_capped_note(capped, pilot.n_rounds),
-            *_close_note(rule, rivals, sure),
-            *pilot_loss_note(told, rule, loss, at),
-            *untold(fit, checks, loss, sure, told.n_questions),
-            *coded.notes,
-            *told.notes,
-            *_blind_spots(tried),
+        notes=tuple(
+            worst_first(
+                (
+                    *pilot.remarks(),
+                    *early_notes(pilot, absent, tried, went_on, str(Unanimity())),
+                    *_capped_note(capped, pilot.n_rounds),
+                    *_close_note(rule, rivals, sure),
+                    *pilot_loss_note(told, rule, loss, at),
+                    *untold(fit, checks, loss, sure, told.n_questions),
+                    *coded.notes,
+                    *told.notes,
+                    *_blind_spots(tried),
+                )
+            )
         ),
         fit=fit,
         checks=checks,

@@ -64,7 +64,7 @@ __all__ = ["Replay", "replay"]
 
 
 DEFAULT_RULES = ("fixed:1", "fixed:2")
-"""What is replayed where no rule is named."""
+"""The rules that are replayed where none is named."""
 
 _SAVED = "saved_rounds_vs_unanimity"
 

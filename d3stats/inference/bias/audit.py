@@ -19,7 +19,7 @@ from d3stats.inputs.verdicts import Judgments, Votes
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
-from d3stats.result import Gate, Result, json_value
+from d3stats.result import ByName, Gate, Result, json_value
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import as_judgments
 
@@ -40,7 +40,7 @@ Side = tuple[Floats, Ints]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Result):
+class Audit(ByName, Result):
     """Estimates of one judge's bias, the main effect first, and what must be known to read them.
 
     Attributes
@@ -103,16 +103,6 @@ class Audit(Result):
 
     def _gated(self) -> Sequence[Estimate]:
         return [self.effect]
-
-    def find(self, name: str) -> Estimate | None:
-        """Return the estimate of this name, or None where the data do not give it."""
-        return next((e for e in self.estimates if e.name == name), None)
-
-    def __getitem__(self, name: str) -> Estimate:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
-        return found
 
     @property
     def headline(self) -> str:

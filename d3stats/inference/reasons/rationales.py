@@ -63,7 +63,7 @@ from d3stats.resampling import (
 )
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
-from d3stats.result import EstimatesResult
+from d3stats.result import ByName, EstimatesResult
 from d3stats.sources import Opened, Reading, open, open_all
 from d3stats.sources.texts import Order, as_texts
 
@@ -158,7 +158,7 @@ class _Measure:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rationales(EstimatesResult):
+class Rationales(ByName, EstimatesResult):
     """Measures of the rationales of a log.
 
     Attributes
@@ -215,16 +215,6 @@ class Rationales(EstimatesResult):
     def estimates(self) -> tuple[Estimate, ...]:
         """The estimates, citing first."""
         return self.measures
-
-    def find(self, name: str) -> Estimate | None:
-        """Return the estimate of this name, or None where the log does not give it."""
-        return next((e for e in self.estimates if e.name == name), None)
-
-    def __getitem__(self, name: str) -> Estimate:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
-        return found
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {
