@@ -66,14 +66,14 @@ def without_headers(sheet: Sheet) -> Sheet:
         first = [c.values[c.codes[0]] if c.codes[0] >= 0 else None for c in sheet.columns]
         unit = one_word_row(first, lambda word: any(_has(column, word) for column in sheet.columns))
         sheet = replace(sheet, notes=[*sheet.notes, *unit]) if unit else sheet
-    again = np.ones(len(sheet.line), dtype=np.bool_)
+    again, loose = np.ones(len(sheet.line), dtype=np.bool_), has_field(sheet.names)
     named = 0
     pairs = zip(sheet.names, sheet.columns, strict=True)
     # A column of few values tells fastest that there is no such row.
     for name, column in sorted(pairs, key=lambda pair: len(pair[1].values)):
         if not name:
             continue
-        codes = [k for k, text in enumerate(column.values) if is_header(text, name)]
+        codes = [k for k, text in enumerate(column.values) if is_header(text, name, loose)]
         if not codes:
             return sheet
         named += 1
@@ -96,15 +96,23 @@ def _has(column: Coded, word: str) -> bool:
     return bool(np.isin(column.codes[1:], codes).any())
 
 
-def is_header(cell: Any, name: Any) -> bool:
-    """Whether a cell repeats the name of its column, in any case and with signs around it.
+def has_field(names: Iterable[Any]) -> bool:
+    """Whether a column has the name of a field; raters called a and b give votes that are spelt like their names."""
+    return any(
+        plain(name) in {"item", "debate", "vote", "correct", "score", "label", "question"} for name in names
+    )
+
+
+def is_header(cell: Any, name: Any, loose: bool) -> bool:
+    """Whether a cell repeats the name of its column; if `loose`, in any case and with signs around it.
 
     Examples
     --------
-    >>> is_header("[Vote]", "vote"), is_header("A", "vote")
-    (True, False)
+    >>> is_header("[Vote]", "vote", True), is_header("[Vote]", "vote", False), is_header("A", "vote", True)
+    (True, False, False)
     """
-    return isinstance(cell, str) and (cell.strip() == str(name).strip() or plain(cell) == plain(name) != "")
+    same = isinstance(cell, str) and cell.strip() == str(name).strip()
+    return same or (loose and isinstance(cell, str) and plain(cell) == plain(name) != "")
 
 
 def one_word_row(first: Sequence[Any], elsewhere: Callable[[str], bool]) -> list[Note]:

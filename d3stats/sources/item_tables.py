@@ -27,7 +27,7 @@ from d3stats.log.column_names import (
     two_models,
 )
 from d3stats.log.problems import KINDS, Problem
-from d3stats.log.sheets import Sheet, header_note, is_header, one_word_row, without_headers
+from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
 from d3stats.log.wide import is_wide_log
 from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
@@ -211,11 +211,11 @@ def _without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     if len(frame) > 2:
         others = frame.iloc[1:]
         unit = one_word_row(frame.iloc[0].tolist(), lambda word: bool((others == word).to_numpy().any()))
-    again = np.ones(len(frame), dtype=np.bool_)
+    again, loose = np.ones(len(frame), dtype=np.bool_), has_field(names)
     for name in names:
         again &= (
             frame[name]
-            .map(lambda cell, name=name: is_header(cell, name))
+            .map(lambda cell, name=name: is_header(cell, name, loose))
             .to_numpy(dtype=np.bool_, na_value=False)
         )
         if not again.any():

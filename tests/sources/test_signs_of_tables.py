@@ -60,6 +60,15 @@ def test_a_second_header_is_left_out_in_any_case(header: list[str], tmp_path: An
         assert any("1 row that repeats the names of the columns was left out" in note for note in read.notes)
 
 
+def test_votes_that_are_spelt_like_the_names_of_their_raters_are_no_header(tmp_path: Any) -> None:
+    wide = pd.DataFrame({"a": list("AABB"), "b": list("ABBB")})
+    assert as_ratings(wide).codes.tolist() == [[0, 0], [0, 1], [1, 1], [1, 1]]
+    named = wide.assign(item=list("pqrs"))
+    named.to_csv(tmp_path / "table.csv", index=False)
+    for source in (named, tmp_path / "table.csv"):
+        assert as_ratings(source).codes.tolist() == [[0, 0], [0, 1], [1, 1], [1, 1]]
+
+
 def test_a_first_row_of_one_word_is_named_and_a_common_one_is_not(tmp_path: Any) -> None:
     wide = pd.DataFrame({"item": list("pqrs"), "x": list("AABB"), "y": list("ABBB")})
     table = pd.concat([pd.DataFrame([["text"] * 3], columns=wide.columns), wide], ignore_index=True)
