@@ -304,7 +304,7 @@ def test_bad_input_is_one_line_with_a_next_step(command: str, what: str, folder:
 WRONG: list[list[str]] = [
     *(["fit", "good.csv", *more] for more in (
         ["--missing", "wrongg"], ["--level", "95"], ["--level", "x"], ["--seed", "-1"], ["--seed", "x"],
-        ["--n-boot", "0"], ["--nonsense"], ["--role", "nobody"], ["--columns", "debate=nope"],
+        ["--n-boot", "-1"], ["--nonsense"], ["--role", "nobody"], ["--columns", "debate=nope"],
         ["--columns", "nope=debate"],
         ["--columns", "x"], ["--encoding", "klingon"], ["--json", "--latex"], ["--level"],
     )),

@@ -160,6 +160,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(command: str, **paths: Path) -> tuple[int, str]:
     words = [word.format(**paths) for word in command.split()]
+    if words[0] in ("fit", "replay", "plan", "compare", "agreement", "bias", "rationales", "scores"):
+        words.append("--all")  # every note
     done = CliRunner().invoke(app, words, env={"COLUMNS": "1000"})
     refused = f" {done.exception}" if done.exception is not None else ""
     page = paths.get("page")

@@ -123,6 +123,10 @@ def test_a_cached_price_that_cannot_be_is_refused(cached: dict[str, float], mess
         PriceTable("2026-01-01", PRICES.models, cached)
 
 
+MEDIAN_ERROR = 0.755
+"""Error of the mean less the median of normal values, times the root of their number: sqrt(pi / 2 - 1)."""
+
+
 def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[float, float, float]:
     """Mean over debates with Student's t over questions of one size and its longer side, written out plainly."""
     mean, groups = amount.mean(), np.unique(cluster)
@@ -131,7 +135,10 @@ def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[floa
     half, n = stats.t.ppf((1 + level) / 2, len(groups) - 1) * se, len(groups)
     skew = (away**3).sum() / (away**2).sum() ** 1.5
     usual = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)) / n) / 2
-    longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0)
+    # A long tail counts as far as the median of the questions is off their mean to its side.
+    off = -np.sign(skew) * np.median(away) / np.sqrt((away**2).mean()) * np.sqrt(n) / MEDIAN_ERROR
+    alike = np.clip(off - 0.5 + max(2 * (20 / n - 1), 0), 0, 1)
+    longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0) * alike
     return mean, mean - half * (longer if skew < 0 else 1), mean + half * (longer if skew > 0 else 1)
 
 

@@ -475,7 +475,7 @@ class Drift(Result):
         ]
         parts = [f"The counts moved {' and '.join(said)}"] if said else []
         parts += [f"{'no' if said else 'No'} evidence of a move {still[0]}"] if still else []
-        return f"{'; '.join(parts)}." if parts else "No distance between rounds is known."
+        return f"{'; '.join(parts)}." if parts else "Whether the counts moved is unknown."
 
     def _title(self) -> str:
         return (
