@@ -283,7 +283,7 @@ def test_names_of_two_logs(table: pd.DataFrame, tmp_path: Path) -> None:
         (
             {"repeated_words": -1},
             ValueError,
-            r"must be >= 2, or None to look for none \(--words 0\); got .*=-1",
+            r"must be >= 2, or None to look for none \(--repeated-words 0\); got .*=-1",
         ),
         ({"rng": -1}, ValueError, "rng must be >= 0"),
         ({"reasons": {}}, ValueError, "reasons must name at least one pattern"),
