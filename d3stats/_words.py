@@ -6,8 +6,12 @@ letters without a width, tags that only a model reads. None of it is removed; ea
 
 from __future__ import annotations
 
+import inspect
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -293,3 +297,45 @@ def _in_hundredths(
     if low is not None and high is not None and low == low and high == high:
         limits = f" [{100 * low:{form}}, {100 * high:{form}}]"
     return f"{100 * value:{form}}{unit}{limits}"
+
+
+_MARKS = re.compile(r":\w+:`[~.]?([^`]+)`|`+([^`]+)`+|\*\*([^*]+)\*\*")
+_SENTENCE = re.compile(r"(.*?\.)(?=\s+[A-Z\"(]|$)", re.DOTALL)
+
+
+@cache
+def parameter_texts(function: Callable[..., Any]) -> Mapping[str, str]:
+    """Return the first sentence of each parameter's text in a numpydoc docstring, without markup.
+
+    Examples
+    --------
+    >>> parameter_texts(cut), parameter_texts(storable)
+    ({'text': 'As it was said.', 'longest': 'Bytes that it may need.'}, {})
+    """
+    lines = (inspect.getdoc(function) or "").splitlines()
+    start = next((k for k, line in enumerate(lines) if line == "Parameters"), len(lines)) + 2
+    texts: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line, after in zip(lines[start:], [*lines[start + 1 :], ""], strict=False):
+        if after.startswith("---"):
+            break
+        if line and not line.startswith(" "):
+            names = [name.strip(" *") for name in line.partition(" :")[0].split(",")]
+            texts |= {name: [] for name in names}
+        else:
+            for name in names:
+                texts[name].append(line.strip())
+    return {name: first_sentence(" ".join(said)) for name, said in texts.items()}
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text in plain words.
+
+    Examples
+    --------
+    >>> first_sentence("The rule, see :func:`d3stats.plan` and ``x``. More follows.")
+    'The rule, see d3stats.plan and x.'
+    """
+    plain = _MARKS.sub(lambda found: next(part for part in found.groups() if part), " ".join(text.split()))
+    found = _SENTENCE.match(plain)
+    return found[0] if found else plain

@@ -61,7 +61,7 @@ print(pilot)
 # holds the transcript.
 
 # %%
-rounds = d3stats.describe_rounds(pilot, n_boot=200, rng=1).to_frame().astype({"debates": int})
+rounds = d3stats.fit(pilot, n_boot=200, rng=1).to_frame().astype({"debates": int})
 rounds["tokens"] = pilot.tokens.mean(axis=0).round().astype(int)
 show(rounds[["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "accuracy_high", "tokens"]])
 

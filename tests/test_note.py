@@ -74,7 +74,7 @@ def _told() -> Iterator[tuple[str, object]]:
     turns = _turns()
     last = turns[turns["round"] == 2].rename(columns={"debate": "item", "agent": "rater"})
     runs = [pd.DataFrame({"item": range(40), "correct": [k % 2 * odd for k in range(40)]}) for odd in (0, 1)]
-    yield "fit", d3stats.describe_rounds(turns, n_boot=10).notes
+    yield "fit", d3stats.fit(turns, n_boot=10).notes
     yield "replay", d3stats.replay(turns, "unanimity", n_boot=20).notes
     yield "agreement", d3stats.agreement(last[["item", "rater", "vote"]]).notes
     yield (
@@ -221,11 +221,7 @@ def test_a_note_on_missing_votes_stands_only_where_votes_are_missing() -> None:
     whole["label"] = whole["label"].str.upper()
     some = whole.assign(vote=whole["vote"].where(np.arange(len(whole)) % 20 > 0))
     told = [
-        [
-            note
-            for note in d3stats.describe_rounds(turns, n_boot=10).notes
-            if kind_of(note) == "missing values"
-        ]
+        [note for note in d3stats.fit(turns, n_boot=10).notes if kind_of(note) == "missing values"]
         for turns in (whole, some)
     ]
     assert told[0] == []

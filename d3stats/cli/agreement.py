@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
+from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
-    BootOfKind,
-    Columns,
-    Encoding,
     Everything,
     Figure,
     Json,
     Latex,
-    Level,
-    MissingValues,
-    ReadAs,
-    Seed,
-    SheetName,
-    Strata,
     one_format,
     paths_of,
-    reading,
     refuse_replicates,
     refuse_unused,
 )
@@ -43,49 +34,20 @@ if TYPE_CHECKING:
     from d3stats.result import Gate, Result
 
 
+Votes = Annotated[
+    list[str],
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
+        "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
+    ),
+]
+
+
+@derived("d3stats.inference.judges.agreement:agreement", {"files": Votes})
 def agreement(
     context: typer.Context,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
-            "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
-        ),
-    ],
-    a: Annotated[
-        str | None,
-        typer.Option(
-            "--a",
-            help="One agent of a pair; 'label' means the right answer, 'decision' what each debate decided.",
-        ),
-    ] = None,
-    b: Annotated[str | None, typer.Option("--b", help="The other agent.")] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="d3stats.inference.judges.agreement:MEASURES",
-            help="Cohen's kappa of every pair, or a coefficient of the whole panel; repeatable; default: "
-            "all.",
-        ),
-    ] = None,
-    weights: Annotated[
-        str,
-        typer.Option(
-            "--weights",
-            metavar="d3stats.inference.judges.coefficients:NAMED",
-            help="Weights of disagreements in kappa, by the positions of the categories.",
-        ),
-    ] = "identity",
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            metavar="d3stats.inference.judges.coefficients:Metric",
-            help="Distance between categories in Krippendorff's alpha.",
-        ),
-    ] = None,
+    given: Given,
     categories: Annotated[
         str | None,
         typer.Option(
@@ -93,36 +55,6 @@ def agreement(
             help="All categories in order, separated by commas; default: the categories in the data.",
         ),
     ] = None,
-    round_number: Annotated[
-        int | None,
-        typer.Option("--round", help="The round to take votes from; default: each debate's last round."),
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            metavar="d3stats.sources.ratings:ItemIs",
-            help="Unit of agreement in a log; with 'question', repeated debates of a question count as "
-            "further agents.",
-        ),
-    ] = "debate",
-    repeats: Annotated[
-        str,
-        typer.Option(
-            "--repeats",
-            metavar="d3stats.sources.ratings:Repeats",
-            help="If an agent votes twice on an item: refuse the table, or count the second vote as "
-            "another agent's.",
-        ),
-    ] = "refuse",
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            metavar="d3stats.inference.judges.coefficients:Kind",
-            help="Kind of interval.",
-        ),
-    ] = "cluster t",
     at_least: Annotated[
         float | None,
         typer.Option(
@@ -140,15 +72,6 @@ def agreement(
             "column 'label'.",
         ),
     ] = False,
-    strata: Strata = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    level: Level = 0.95,
-    n_boot: BootOfKind = 10_000,
-    seed: Seed = 0,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -159,39 +82,39 @@ def agreement(
     --a label --b decision shows the accuracy and the kappa of the verdicts.
     """
     one_format(as_json, as_latex)
+    settings, files = dict(given.settings), paths_of(given.source)
+    a, b = settings.get("a"), settings.get("b")
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
     from d3stats.inference import JuryCurve, jury_curve
     from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable, agreement_by_log
-    from d3stats.inference.judges.agreement import agreement as measured
 
-    settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
-    settings |= reading(missing_values, columns, encoding, read, sheet)
-    settings |= {"level": level, "n_boot": n_boot, "rng": seed}
-    settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
+    whole = {"measures", "raters", "strata"} & set(settings)
+    order = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | AgreementByLog | JuryCurve
-    if len(files) > 1 and (a is None or jury or measures or strata is not None):
+    if len(files) > 1 and (a is None or jury or whole):
         raise ValueError(
-            "several logs need --a and --b, and no --jury, --measure or --strata; got "
+            "several logs need --a and --b, and no --jury, --measure, --rater or --strata; got "
             f"{len(files)} logs; for agents of several logs as raters of the same questions, give one table"
         )
     with working("counting agreement"):
         if jury:
-            if measures or metric or weights != "identity" or kind != "cluster t" or strata is not None:
+            of_pairs = whole - {"raters"} | {"metric", "weights"} & set(settings)
+            if of_pairs or settings["kind"] != "cluster t":
                 raise ValueError(
                     "--jury must come without --measure, --metric, --weights, --kind and --strata; got one"
                 )
-            raters = None if a is None else [a, b]
             refuse_unused(context, "must come without --jury, whose intervals are no bootstraps", "--n-boot")
-            del settings["n_boot"]
-            found = jury_curve(paths_of(files)[0], raters=raters, **settings)
+            shared = ("round_number", "by", "repeats", "level", "rng")
+            jurors = {name: settings[name] for name in shared if name in settings}
+            raters = settings.get("raters") if a is None else [a, b]
+            found = jury_curve(files[0], raters=raters, categories=order, **jurors, **given.reading)
         else:
-            refuse_replicates(context, kind)
-            settings |= {"weights": weights, "metric": metric, "kind": kind, "a": a, "b": b}
+            refuse_replicates(context, settings["kind"])
             if len(files) > 1:
-                found = agreement_by_log(paths_of(files), **settings)
+                found = agreement_by_log(files, categories=order, **settings, **given.reading)
             else:
-                found = measured(paths_of(files)[0], measures=measures or None, strata=strata, **settings)
+                found = given(files[0], categories=order)
     if figure is not None:
         save_figure(found.plot, figure)
     gate = None if at_least is None else found.gate(at_least=at_least)

@@ -19,7 +19,7 @@ def demo(
 ) -> None:
     """Fit, describe and replay a real log of 160 debates of seven agents, and draw it."""
     from d3stats import datasets
-    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.describe import fit
     from d3stats.planning.replay import replay
 
     t = datasets.load_slm7()
@@ -30,7 +30,7 @@ def demo(
     print_text("votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
     typer.echo("")
     with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
-        report = describe_rounds(t, rng=seed)
+        report = fit(t, rng=seed)
     print_result(report)
     typer.echo("")
     with working("replaying stopping rules"):

@@ -7,28 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli import completion
+from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
-    Columns,
-    Encoding,
     Everything,
     Figure,
     Json,
     Latex,
-    Lenient,
-    Level,
-    MissingValues,
     OutputShare,
     PricedAs,
     Prices,
-    ReadAs,
     RoleModels,
-    Roles,
-    Seed,
-    SheetName,
+    left_out,
     models_by_role,
     one_format,
-    open_logs,
-    reading,
 )
 from d3stats.cli.output import (
     print_json,
@@ -51,80 +42,43 @@ _SEEDS = ("hu2025",)
 _SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
 
 
+Pilot = Annotated[
+    list[str],
+    typer.Argument(autocompletion=completion.logs, help="Pilot logs, played to full depth, or 'slm7'."),
+]
+
+
+@derived(
+    "d3stats.planning.plan:plan",
+    {"pilot": Pilot},
+    without=("price", "dollars"),
+    completes={"rules": completion.rules},
+)
 def plan(
-    pilot: Annotated[
-        list[str],
-        typer.Argument(autocompletion=completion.logs, help="Pilot logs, played to full depth, or 'slm7'."),
-    ],
-    max_loss: Annotated[
-        float, typer.Option("--max-loss", help="Largest acceptable share of verdicts lost against unanimity.")
-    ] = 0.01,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Probability that the rule loses no more than that.")
-    ] = 0.9,
-    debates: Annotated[int, typer.Option("--debates", help="Number of debates that you plan to run.")] = 1000,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            metavar="auto|d3stats.planning.ladders:Target",
-            help="Meaning of a loss: fewer right verdicts, or less agreement with full depth; default: "
-            "what the log allows.",
-        ),
-    ] = "auto",
-    rules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule", "-r", autocompletion=completion.rules, help="A further rule for the table; repeatable."
-        ),
-    ] = None,
+    given: Given,
     prices: Prices = None,
     model: PricedAs = None,
     role_model: RoleModels = None,
     output_share: OutputShare = None,
-    level: Level = 0.95,
-    limit: Annotated[
-        bool, typer.Option("--limit/--no-limit", help="Compute the exact optimum of the fitted chain.")
-    ] = True,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Plan the next debates from a pilot: the stopping rule, its rounds, tokens and dollars, and its possible loss."""
-    from d3stats.planning.plan import plan as make_plan
-
     one_format(as_json, as_latex)
     with working("planning"):
-        how = reading(missing_values, columns, encoding, read, sheet)
-        opened, left_out = open_logs(pilot, lenient, roles, how)
+        opened = given.open()
+        omitted = left_out(opened.checked().problems)
         log = opened.trajectories()
-        paid = _dollars(prices, model, role_model or [], output_share, opened, roles)
-        made = make_plan(
-            log,
-            max_loss=max_loss,
-            confidence=confidence,
-            level=level,
-            debates=debates,
-            target=target,  # type: ignore[arg-type]  # checked by the library, in its words
-            dollars=paid,
-            compare=[*_of_the_literature(log), *(rules or [])],
-            limit=limit,
-            rng=seed,
-        )
+        paid = _dollars(prices, model, role_model or [], output_share, opened, given.reading.get("roles"))
+        rules = [*_of_the_literature(log), *given.settings.get("rules", [])]
+        made = given(opened, rules=rules, dollars=paid)
     if figure is not None:
         save_figure(made.plot, figure)
-    notes = [*([] if paid is None else [paid.note]), *[f"left out: {line}" for line in left_out]]
+    notes = [*([] if paid is None else [paid.note]), *[f"left out: {line}" for line in omitted]]
     if as_json:
-        more = {"left_out": left_out, "prices": None if paid is None else paid.note}
+        more = {"left_out": omitted, "prices": None if paid is None else paid.note}
         print_json(made.to_dict() | more)
     elif as_latex:
         print_latex(tables_of(made))

@@ -9,28 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    Boot,
-    Columns,
-    Encoding,
-    Everything,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    Logs,
-    Missing,
-    MissingValues,
-    ReadAs,
-    Roles,
-    Seed,
-    SheetName,
-    Strata,
-    left_out,
-    one_format,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -49,68 +29,29 @@ if TYPE_CHECKING:
     from d3stats.planning.replay import Replay
     from d3stats.trajectories import Trajectories
 
-DEFAULT_RULES = ("fixed:1", "fixed:2")
 
-
+@derived("d3stats.planning.replay:replay", {"logs": Logs}, completes={"rules": completion.rules})
 def replay(
-    logs: Logs,
-    rules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule",
-            "-r",
-            autocompletion=completion.rules,
-            help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable.",
-        ),
-    ] = None,
-    missing: Missing = "exclude",
-    level: Level = 0.95,
-    interval: Annotated[
-        str,
-        typer.Option(
-            "--interval", metavar="d3stats.planning.costs:Interval", help="Kind of bootstrap interval."
-        ),
-    ] = "percentile",
-    n_boot: Boot = 2000,
+    given: Given,
     paired: Annotated[
         bool, typer.Option("--paired", help="Also show the differences between all pairs of rules.")
     ] = False,
-    strata: Strata = None,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
-    from d3stats.planning.replay import replay as replay_rules
-    from d3stats.sources import open
     from d3stats.sources.strata import item_strata
 
     one_format(as_json, as_latex)
     with working("replaying"):
-        how = reading(missing_values, columns, encoding, read, sheet)
-        opened = open(logs, lenient=lenient, roles=roles, **how)
+        opened, strata = given.open(), given.settings.get("strata")
         kinds = None if strata is None else item_strata(opened, strata)
         opened = opened.aside(strata)
         log, passed_over = opened.recorded(), left_out(opened.checked().problems)
-        result = replay_rules(
-            log.trajectories,
-            list(rules or default_rules(log.trajectories, opened.checked())),
-            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
-            level=level,
-            interval=interval,  # type: ignore[arg-type]  # likewise
-            n_boot=n_boot,
-            rng=seed,
-            strata=kinds,
-        )
+        rules = given.settings.get("rules") or default_rules(log.trajectories, opened.checked())
+        result = given(log.trajectories, rules=rules, strata=kinds)
     if figure is not None:
         save_figure(result.plot, figure)
     if decided := log.note():
@@ -132,6 +73,8 @@ def replay(
 
 def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:
     """Return the rules with which the log's protocols stop where jurors vote at the end alone, else the default."""
+    from d3stats.planning.replay import DEFAULT_RULES
+
     if not t.pollings or not all(polling.at_end for polling in t.pollings):
         return DEFAULT_RULES
     from d3stats.protocols import protocols

@@ -111,14 +111,14 @@ def report(
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
-    from d3stats.report.analysis import analyse
+    from d3stats.report.analysis import report
     from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     by_role = models_by_role(prices, model, role_model, output_share)
     with working("analysing"):
-        found = analyse(
+        found = report(
             *logs,
             names=names,
             rules=rules,

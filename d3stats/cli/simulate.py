@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.calibrate import World, fitted
+from d3stats.cli.calibrate import WorldName, fitted
 from d3stats.cli.options import (
     Columns,
     Encoding,
@@ -47,7 +47,7 @@ def simulate(
             help="Simulate a world fitted to this log; repeatable.",
         ),
     ] = None,
-    world: World = "conformity",
+    world: WorldName = "conformity",
     rules: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,7 +123,7 @@ def simulate(
         opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read, sheet))
         log = opened.trajectories()
         refuse_votes_at_the_end(log)
-        fit = fitted(log, world, None, seed)
+        fit = fitted(log, world, seed)
         more = [word for role in roles or () for word in ("--role", role)]
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
         what = fit.study(rules, debates=debates, seed=seed)

@@ -29,7 +29,7 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RoundsReport", "describe_rounds"]
+__all__ = ["RoundsReport", "fit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,7 +47,7 @@ class RoundsReport(Result):
     without_turns : int
         Debates without turns, which were left out.
     kinds : LikelihoodRatioTest or None
-        Whether a second kind of debates is supported in the first round, see :func:`describe_rounds`; None where every
+        Whether a second kind of debates is supported in the first round, see :func:`fit`; None where every
         debate has one vote.
     notes : tuple of str
         The limits of the table; :meth:`notes_of` has those of the fit of one round.
@@ -55,7 +55,7 @@ class RoundsReport(Result):
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate
-    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
     >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes[0], len(report.notes_of(2))
@@ -332,7 +332,7 @@ class RoundsReport(Result):
         return [f"{unlabelled} debates without a right answer are left out."] if unlabelled else []
 
 
-def describe_rounds(
+def fit(
     trajectories: LogSource,
     *,
     n_components: int = 2,
@@ -349,14 +349,14 @@ def describe_rounds(
     trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         Debates with right answers; those without turns are left out.
     n_components : int
-        Components of the mixture.
+        Number of components of the mixture.
     missing : {"exclude", "wrong"}
-        What a missing vote counts as in the fits, and a debate without a verdict in accuracy.
+        A missing vote, and a debate without a verdict, is left out or counts as wrong.
     level : float
         Level of the intervals, in (0, 1).
     n_boot : int
-        Bootstrap replicates; each is refitted. With fewer than 2 / (1 - level) - 1 (39 at 95 %), or 0, fits and
-        distances have no limits; accuracy keeps its own.
+        Bootstrap replicates; 0 for estimates without limits. Each is refitted. With fewer than 2 / (1 - level) - 1 (39
+        at 95 %), or 0, fits and distances have no limits; accuracy keeps its own.
     rng : Generator, int or None
         Source of the random draws; one seed gives one result.
     **reading : Reading
@@ -376,7 +376,7 @@ def describe_rounds(
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate
-    >>> report = describe_rounds(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.to_frame()[["round", "debates", "accuracy"]].round(2).values.tolist()
     [[1.0, 60.0, 0.77], [2.0, 60.0, 0.8], [3.0, 60.0, 0.78]]
     """

@@ -842,10 +842,10 @@ def plan(
     confidence: float = 0.9,
     level: float = 0.95,
     debates: int = 1000,
-    target: Target | Literal["auto"] = "auto",
+    target: Literal["auto"] | Target = "auto",
     price: Price | None = None,
     dollars: ArrayLike | RoundDollars | None = None,
-    compare: Sequence[StoppingRule | str] = (),
+    rules: Sequence[StoppingRule | str] = (),
     limit: bool = True,
     n_draws: int = 1000,
     rng: RngLike = None,
@@ -861,16 +861,17 @@ def plan(
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
         of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
-        How many verdicts the rule may lose against unanimity, as a share (``risk_controlled`` has its limit against
-        full depth).
+        Largest acceptable share of verdicts lost against unanimity. (The limit of ``risk_controlled`` is against full
+        depth.)
     confidence : float
-        Probability that it keeps to that, under the fitted chain.
+        Probability that the rule loses no more than that, under the fitted chain.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
-        How many debates are planned.
+        Number of debates that you plan to run.
     target : {"auto", "accuracy", "agreement"}
-        "auto": accuracy when every debate has a label, else agreement with the full-depth verdict.
+        Meaning of a loss: fewer right verdicts, or less agreement with the full-depth verdict; "auto" takes accuracy
+        if every debate has a label.
     price : float or (float, float), optional
         Dollars per million tokens: one price for all, or those of prompt and of completion tokens. Completions are
         a larger share of early rounds than of late ones, so one blended price makes a rule that stops early look
@@ -878,14 +879,14 @@ def plan(
     dollars : array, shape (debates, rounds), optional
         What each round cost, in place of `price`, where roles have different prices: an array, or the result of
         ``d3stats.planning.prices.price_turns``, which also knows what was paid for votes alone.
-    compare : sequence of rules or texts
-        More rules for the table, those of the literature for example.
+    rules : sequence of rules or texts
+        Further rules for the table, those of the literature for example.
     limit : bool
-        Also compute the exact optimum of the fitted chain. With more than two answers there is none, because
+        Compute the exact optimum of the fitted chain. With more than two answers there is none, because
         a policy could then use more than the count of right votes.
     n_draws : int
-        Parameter draws. All plans take the same ones, so that the recommendation does not depend on a seed; where
-        other draws could change it, a note says so.
+        Number of parameters drawn from the fitted chain; the probability is over them. All plans take the same ones, so
+        that the recommendation does not depend on a seed; where other draws could change it, a note says so.
     rng : Generator, int or None
         Source of the pilots that are drawn from the chain for `checks`; one seed gives one result.
     **reading : Reading
@@ -941,12 +942,12 @@ def plan(
         for one in close_calls(ladders, sure, usual, n_draws)
     ]
 
-    rules = _beside(rule, compare)
-    known = {str(r): t for r in rules if (t := thresholds_of(r, panel)) is not None}
+    tried = _beside(rule, rules)
+    known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
     capped = is_capped(pilot)
-    table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned, capped=capped)
+    table = plan_table(told, tried, differences, level=at, max_loss=loss, debates=planned, capped=capped)
     if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
@@ -968,14 +969,14 @@ def plan(
             worst_first(
                 (
                     *pilot.remarks(),
-                    *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
+                    *early_notes(pilot, absent, tried, went_on, str(Unanimity())),
                     *_capped_note(capped, pilot.n_rounds),
                     *_close_note(rule, rivals, sure),
                     *pilot_loss_note(told, rule, loss, at),
                     *untold(fit, checks, loss, sure, told.n_questions),
                     *coded.notes,
                     *told.notes,
-                    *_blind_spots(rules),
+                    *_blind_spots(tried),
                 )
             )
         ),
@@ -1071,6 +1072,6 @@ def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:
     return notes
 
 
-def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
+def _beside(rule: Rule, rules: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
     """Return the recommendation, the baselines and the rules asked for, each once."""
-    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *compare])[0]
+    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *rules])[0]

@@ -63,6 +63,9 @@ if TYPE_CHECKING:
 __all__ = ["Replay", "replay"]
 
 
+DEFAULT_RULES = ("fixed:1", "fixed:2")
+"""The rules that are replayed where none is named."""
+
 _SAVED = "saved_rounds_vs_unanimity"
 
 
@@ -438,7 +441,7 @@ def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Seri
 
 def replay(
     trajectories: LogSource,
-    rules: StoppingRule | str | Sequence[StoppingRule | str],
+    rules: StoppingRule | str | Sequence[StoppingRule | str] = DEFAULT_RULES,
     *,
     missing: Missing = "exclude",
     level: float = 0.95,
@@ -456,16 +459,16 @@ def replay(
         The logged debates, played deeper than the rules would have; debates without turns are left out. A
         rule that would continue in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
-        Text as in :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the
-        first ``Unanimity`` among the rules is the one that savings are measured against. A rule that is named
-        twice is taken once.
+        Rules to replay, as "fixed:2", "unanimity" or "ks:0.05,patience=1"; default: fixed:1 and fixed:2. Text is read
+        by :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the first ``Unanimity``
+        among the rules is the one that savings are measured against. A rule that is named twice is taken once.
     missing : {"exclude", "wrong"}
         A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
         count it as not correct and as differing from any verdict.
     level : float
         Level of the equal-tailed intervals, in (0, 1).
     interval : {"percentile", "bca"}
-        Kind of bootstrap interval; questions (``trajectories.cluster``) are resampled.
+        Kind of bootstrap interval; questions are resampled.
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None

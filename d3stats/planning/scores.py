@@ -33,7 +33,7 @@ from d3stats.trajectories import Trajectories
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ScoreReport", "describe_scores"]
+__all__ = ["ScoreReport", "scores"]
 
 ALL = "all"
 """The name of the row that is over all strata."""
@@ -49,7 +49,7 @@ def _told(value: float, row: dict[Any, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReport(Result):
-    """Scores of a log, as :func:`describe_scores` collects them.
+    """Scores of a log, as :func:`scores` collects them.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ScoreReport(Result):
     Examples
     --------
     >>> from d3stats.worlds import Courtroom, simulate
-    >>> found = describe_scores(simulate(Courtroom(), n_debates=40, n_rounds=2, rng=1))
+    >>> found = scores(simulate(Courtroom(), n_debates=40, n_rounds=2, rng=1))
     >>> found.means[["round", "side", "mean"]].round(1).values.tolist()[:2], found.aspects is None
     ([[1, 'A', 85.0], [1, 'B', 83.1]], True)
     >>> found.plot().get_ylabel()
@@ -133,7 +133,7 @@ class ScoreReport(Result):
         )
 
 
-def describe_scores(
+def scores(
     source: LogSource,
     *,
     strata: StrataOf = None,
@@ -173,7 +173,7 @@ def describe_scores(
     >>> from d3stats.worlds import Courtroom, courtroom_items, simulate
     >>> log = simulate(Courtroom(), n_debates=60, n_rounds=3, rng=1)
     >>> kinds = courtroom_items(Courtroom(), 60, 1).set_index("debate")["category"]
-    >>> found = describe_scores(log, strata=kinds)
+    >>> found = scores(log, strata=kinds)
     >>> found.gaps.query("category == 'all'")[["round", "gap", "n"]].round(1).values.tolist()
     [[1.0, 8.8, 60.0], [2.0, 9.3, 60.0], [3.0, 9.4, 60.0]]
     """

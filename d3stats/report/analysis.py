@@ -23,7 +23,7 @@ from d3stats.trajectories import Missing
 if TYPE_CHECKING:
     from d3stats.worlds.tokens import PriceTable
 
-__all__ = ["Analysis", "analyse"]
+__all__ = ["Analysis", "report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class Analysis(Result):
 
     Examples
     --------
-    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found = report([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
     >>> found.logs, len(found.sections) > 3
     (('mine',), True)
     >>> "mine" in found.to_html()
@@ -132,7 +132,7 @@ class Analysis(Result):
         return page
 
 
-def analyse(
+def report(
     log: LogSource,
     *more: LogSource,
     names: Sequence[str] | None = None,
@@ -199,7 +199,7 @@ def analyse(
 
     Examples
     --------
-    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found = report([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
     >>> found.to_frame("rules")[["rule", "rounds"]].values.tolist()
     [['unanimity', 1.5], ['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['full', 2.0]]
     >>> found.to_html().startswith("<!DOCTYPE html>")
@@ -241,6 +241,6 @@ def analyse(
             sources, table, model=model, role_models=role_models or {}, output_share=output_share
         )
     given = ", ".join(repr(s.given) if s.path is not None else f"<{s.given}>" for s in sources)
-    called = f"d3stats.analyse({given}, rng={seed})" if command is None else command
+    called = f"d3stats.report({given}, rng={seed})" if command is None else command
     gone = sum(cause.left_out for s in sources if s.doctor is not None for cause in s.doctor.causes)
     return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed, gone)

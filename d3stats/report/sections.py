@@ -65,7 +65,7 @@ TURNS_SHOWN, CHARACTERS_SHOWN = 60, 1200
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that the user chose; see :func:`d3stats.report.analysis.analyse`."""
+    """The settings that the user chose; see :func:`d3stats.report.analysis.report`."""
 
     rules: tuple[str, ...] | None = None
     prices: PriceTable | None = None
@@ -353,7 +353,7 @@ _HOW_TO_READ_ROUNDS = (
 
 
 def _rounds(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.describe import fit
     from d3stats.plotting import plot_counts_by_round, plot_ks_series
 
     t = source.trajectories
@@ -367,9 +367,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
         )
     n_boot = settings.draws(500, t)
     try:
-        found = describe_rounds(
-            t, missing=settings.missing, level=settings.level, n_boot=n_boot, rng=settings.seed
-        )
+        found = fit(t, missing=settings.missing, level=settings.level, n_boot=n_boot, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     shares = found.fit.count_shares(level=settings.level, n_boot=n_boot, rng=settings.seed)
@@ -574,14 +572,14 @@ _HOW_TO_READ_SCORES = {
 
 
 def _scores(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.scores import describe_scores
+    from d3stats.planning.scores import scores
 
     t = source.trajectories
     if t.scores is None:
         return _absent(source, "The log has no scores.")
     read = t if source.log is None else source.opened
     try:
-        found = describe_scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
+        found = scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     tables = score_tables(found)

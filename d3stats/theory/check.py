@@ -168,7 +168,7 @@ class Refutation(Result):
     @property
     def headline(self) -> str:
         """The claim, an instance on which it fails, and by how much."""
-        return f"{self}."
+        return str(self)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         numbers = {**self.quantities, "margin (claimed >= 0)": self.margin}
@@ -217,7 +217,7 @@ class Survival(Result):
     @property
     def headline(self) -> str:
         """The claim, how many examples it survived, and the least margin."""
-        return f"{self}."
+        return str(self)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"survival": pd.DataFrame([vars(self) | {"where": str(self.where)}])}

@@ -56,7 +56,7 @@ MODES: dict[str, list[str]] = {
     "calibrate": ["calibrate log.csv --world voter"],
 }
 CHANGES: dict[str, list[str]] = {
-    "fit": ["--components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
+    "fit": ["--n-components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
     "replay": [
         *(
             "--rule unanimity|fixed:2",
@@ -74,6 +74,7 @@ CHANGES: dict[str, list[str]] = {
             "--confidence 0.5",
             "--debates 5",
             "--target agreement",
+            "--n-draws 20",
             "--rule supermajority:0.7",
         ),
         *("--output-share 0.9", "--level 0.5", "--no-limit", "--seed 7", "--prices prices.toml --model mine"),
@@ -84,6 +85,7 @@ CHANGES: dict[str, list[str]] = {
             "--value votes",
             "--round 1",
             "--baseline other",
+            "--weights question",
             "--margin 0.2",
         ),
         *(
@@ -99,6 +101,7 @@ CHANGES: dict[str, list[str]] = {
         *(
             "--a 'agent 1' --b 'agent 2'",
             "--measure alpha",
+            "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'",
             "--weights linear",
             "--metric interval",
             "--categories A",
@@ -118,7 +121,7 @@ CHANGES: dict[str, list[str]] = {
             "--votes slot",
             "--baseline ethics",
             "--against all",
-            "--no-label",
+            "--no-use-label",
             "--strata kind",
         ),
         *("--level 0.5", "--seed 7"),
@@ -138,7 +141,7 @@ CHANGES: dict[str, list[str]] = {
         *("--ignore depth", "--order turns", "--order rounds"),
         *(
             "--round 1",
-            "--words 2",
+            "--repeated-words 2",
             "--family bonferroni",
             "--level 0.5",
             "--seed 7",
@@ -188,7 +191,16 @@ CHANGES: dict[str, list[str]] = {
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
         "--encoding utf-16",
     ],
-    "calibrate": ["--world conformity", "--free accuracy", "--level 0.5", "--seed 7"],
+    "calibrate": [
+        "--world conformity",
+        "--free accuracy",
+        "--level 0.5",
+        "--seed 7",
+        "--method simulated_moments",
+        "--n-rep 200",
+        "--n-sim 100",
+        "--n-starts 1",
+    ],
 }
 """Another value of every option; one with two options changes the first."""
 
@@ -213,6 +225,8 @@ NOTHING_TO_CHANGE = {
     # These inputs have nothing missing.
     "--missing": ["compare run_one", "power --pilot run_one"],
     "--missing-values": ["power --pilot run_one", "power --pilot short"],
+    # Each question of a log is one item.
+    "--weights": ["compare log.csv other.csv"],
     # One pair has nothing to adjust for.
     "--family": ["compare log.csv other.csv", "compare short", "rationales said"],
     # Too few questions changed to decide anything about a margin, as a note says.
@@ -223,7 +237,7 @@ NOTHING_TO_CHANGE = {
     "--against": ["bias verdicts.csv --audit self"],
     "--round": ["rationales disputed"],
     # There are no rationales that repeat so many words, or no reasons.
-    "--words": ["rationales"],
+    "--repeated-words": ["rationales"],
 }  # fmt: skip
 """Options without an effect in modes that begin so, with the reason."""
 
@@ -345,7 +359,7 @@ def test_every_option_of_these_commands_is_tried(command: str) -> None:
         if name.startswith("--")
     }
     tried = {word for change in CHANGES[command] for word in shlex.split(change) if word.startswith("--")}
-    assert options - tried - ELSEWHERE - {"--limit", "--label"} == set()
+    assert options - tried - ELSEWHERE - {"--limit", "--use-label"} == set()
 
 
 @pytest.mark.slow

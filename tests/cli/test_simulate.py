@@ -80,7 +80,7 @@ def test_the_same_command_goes_on_from_its_journal_and_workers_change_nothing(
     ("old", "new", "line"),
     [
         ("n_rounds = 5", "n_rounds = 5\nround = 1", "got 'round'"),
-        ("1.5", "-1.5", "prices.dollars_per_million_tokens must be greater than or equal to 0; got -1.5"),
+        ("1.5", "-1.5", "dollars_per_million_tokens must be >= 0; got dollars_per_million_tokens=-1.5"),
         ("fixed:2", "fxied:2", "got 'fxied'"),
         ('name = "voter"\npanel', 'name = "vtoer"\npanel', "'vtoer'"),
         ('name = "voter"\npanel', 'name = "voter"\nlengths = 3\npanel', "lengths"),

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import d3stats
 from d3stats.cli import app
-from d3stats.log import examine
+from d3stats.log import doctor
 
 
 def _turns() -> pd.DataFrame:
@@ -72,7 +72,7 @@ def test_a_command_says_the_doctors_sentence_above_its_tables(command: list[str]
     log, ratings = tmp_path / "log.csv", tmp_path / "ratings.csv"
     _turns().to_csv(log, index=False)
     _ratings().to_csv(ratings, index=False)
-    (finding,) = [f for f in examine(log).findings if f.kind == "no vote is a label"]
+    (finding,) = [f for f in doctor(log).findings if f.kind == "no vote is a label"]
     said = _said(*[{"LOG": str(log), "RATINGS": str(ratings)}.get(word, word) for word in command])
     sentence = finding.message.split(":")[0]
     assert said.index(f"- WARNING: {sentence}") < said.index("────"), said[:300]
@@ -101,7 +101,7 @@ def test_results_of_the_library_hold_the_same_sentences() -> None:
     log = d3stats.Trajectories.from_frame(_turns())
     wanted = f"WARNING: {log.findings()[0].message}"
     assert wanted in d3stats.replay(log, ["fixed:1"], n_boot=20, rng=1).notes
-    assert wanted in d3stats.describe_rounds(log, n_boot=5, rng=1).notes
+    assert wanted in d3stats.fit(log, n_boot=5, rng=1).notes
     assert wanted in d3stats.scan(log, ["fixed:1"]).attrs["notes"]
     assert wanted in d3stats.risk_controlled(log, ["fixed:1", "fixed:2"], max_loss_vs_full=0.5).notes
     assert wanted in d3stats.agreement(_ratings()).notes

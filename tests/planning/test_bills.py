@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.planning import plan, plan_escalation, replay, scan
-from d3stats.planning.describe import describe_rounds
+from d3stats.planning import escalate, plan, replay, scan
+from d3stats.planning.describe import fit
 from d3stats.planning.prices import dollars_by_round, price_turns
 from d3stats.planning.study import Study
 from d3stats.planning.sweep import run_sweep
@@ -417,7 +417,7 @@ def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> N
     run = played("samre", 0, "full", 40)
     with pytest.raises(ValueError, match=r"votes after every round.*poll=every_round"):
         plan(run.log)
-    report = describe_rounds(run.log, n_components=1, n_boot=10, rng=1)
+    report = fit(run.log, n_components=1, n_boot=10, rng=1)
     frame, counts = report.to_frame(), report.counts()
     assert frame["round"].tolist() == counts.index.tolist() == [run.log.n_rounds]
     assert frame["missing_votes"].tolist() == [0]
@@ -436,7 +436,7 @@ def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
         played("samre", 0, None, 40),
         played("samre", 0, "full", 40),
     )
-    both = [plan_escalation(first.log, second.log).pilot.tokens for second in (run, alone)]
+    both = [escalate(first.log, second.log).pilot.tokens for second in (run, alone)]
     np.testing.assert_allclose(*both)
 
 

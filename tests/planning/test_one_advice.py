@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pytest
 
-from d3stats import analyse, plan
+from d3stats import plan, report
 from d3stats.planning.plan import CLOSE, Candidate, cheapest_kept, close_calls
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import Trajectories
@@ -25,7 +25,7 @@ def pilot(seed: int, debates: int = 24) -> Trajectories:
 
 def agree(seed: int) -> None:
     log = pilot(seed)
-    page, made = analyse(log, names=["log"], n_boot=20, transcripts=0), plan(log)
+    page, made = report(log, names=["log"], n_boot=20, transcripts=0), plan(log)
     advised = page.to_frame("advice").iloc[0]
     assert advised["rule"] == short_name(made.rule)
     assert advised["saved"] == pytest.approx(made.to_frame()["saved"].iloc[0], nan_ok=True)

@@ -26,7 +26,7 @@ def pilot() -> Trajectories:
 
 @pytest.fixture(scope="module")
 def made(pilot: Trajectories) -> Plan:
-    return plan(pilot, rng=1, limit=False, n_draws=100, price=2.0, debates=500, compare=["sprt"])
+    return plan(pilot, rng=1, limit=False, n_draws=100, price=2.0, debates=500, rules=["sprt"])
 
 
 def unlabelled(log: Trajectories, share_kept: float = 0.0) -> Trajectories:
@@ -284,7 +284,7 @@ def test_what_cannot_be_planned_is_refused_in_one_line(pilot, change, message) -
         ({"target": "truth"}, r"target must be one of 'auto', 'accuracy', 'agreement'"),
         ({"debates": 0}, r"debates must be >= 1"),
         ({"price": -1.0}, r"price must be >= 0"),
-        ({"compare": ["sign_agreement"]}, r"score"),
+        ({"rules": ["sign_agreement"]}, r"score"),
     ],
 )
 def test_bad_arguments_are_refused(pilot: Trajectories, arguments: dict, message: str) -> None:  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import d3stats
 from d3stats.cli import app
-from d3stats.planning import describe_scores
+from d3stats.planning import scores
 from d3stats.report.tables import score_tables
 
 SIDES = {"one response": ("response",), "two sides": ("A", "B"), "three candidates": ("A", "B", "C")}
@@ -36,13 +36,13 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
-    page = d3stats.analyse(log, n_boot=20)
+    page = d3stats.report(log, n_boot=20)
     (part,) = next(section for section in page.sections if section.key == "scores").parts
     assert not part.absent
-    expected = score_tables(describe_scores(log))
+    expected = score_tables(scores(log))
     assert [table for table, _ in part.tables] == expected
     wanted = {"response": "Aspects", "C": "Ranks"}
-    sides = set(describe_scores(log).means["side"])
+    sides = set(scores(log).means["side"])
     assert all(
         any(title in table[0] for table in expected) for side, title in wanted.items() if side in sides
     )

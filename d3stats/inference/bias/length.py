@@ -181,7 +181,7 @@ def _of_judge(data: Judgments, *, judge: str | None, use_label: bool, level: flo
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
     if use_label and not (data.label != MISSING).any():
         raise ValueError(
-            "labels are needed to hold quality fixed; got none. use_label=False (--no-label) estimates the "
+            "labels are needed to hold quality fixed; got none. use_label=False (--no-use-label) estimates the "
             "effect of length without labels, mixed with everything that correlates with length"
         )
     if use_label:

@@ -355,36 +355,41 @@ def compare(
     a, b, *more : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
         Runs, as :func:`~d3stats.inference.as_run` reads them. The first is the reference.
     names : sequence of str, optional
-        One per run; by default the runs' own, or letters.
-    value, by, missing
-        How runs are read, as for :func:`~d3stats.inference.as_run`: `value` names a table's column of
-        values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
+        Name of a run, given once per run; by default the runs' own names, or letters.
+    value : str, optional
+        A table's column of values, or what of a log is compared ("verdict", "plurality", "votes", "tokens",
+        "score:SIDE"), as for :func:`~d3stats.inference.as_run`.
+    by : {"question", "debate"}
+        Unit of comparison in a log; with "question", the debates of a question are averaged.
+    missing : {"exclude", "wrong"}
+        A missing vote is left out (the number of votes then varies) or counts as wrong.
     round_number : int or sequence of int or None, optional
         The round of a log that is taken, one for all or one per run; None is each debate's last.
     weights : {"item", "question"}
-        By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
-        three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
-        its items, and the difference is .25; a question is then the item, and its mean no longer right or wrong.
+        Whether each item counts once, or each question once. By items a question counts by how many it has: with nine
+        of twelve items in one question, all nine gained, and three questions of one unchanged item, the difference is
+        .75. By questions each counts once, with the mean over its items, and the difference is .25; a question is then
+        the item, and its mean no longer right or wrong.
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task, difficulty), or the kind of each item by its name. Every
         difference and every run's mean is then also estimated by stratum, raw and shrunken, with a test that strata
         are alike; see :mod:`d3stats.inference.comparison.strata`. At least one run must have the column; of a log of
         records it is ``category``, ``protocol`` or ``log``.
     margin : float, optional
-        The largest difference that does not matter; adds non-inferiority and equivalence, and a band to the
+        Largest difference that does not matter; adds tests of non-inferiority and equivalence, and a band to the
         figure.
     level : float
         Level of the intervals, one at a time.
     kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
-        Kind of the intervals; all others can be asked for afterwards.
+        Kind of interval. All others can be asked for afterwards.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
-        Whose p-values are adjusted; by default the t where the interval is a t, else the sign flip.
+        The test whose p-value is shown and adjusted; by default the t where the interval is a t, else the sign flip.
     family : {"holm", "bh", "bonferroni"}
-        How p-values are adjusted over the pairs.
+        Adjustment of p-values for the number of pairs.
     baseline : str, optional
-        Compare every run with this one only; by default all pairs.
+        Name of the run to compare all others with; by default all pairs.
     n_boot : int
-        Bootstrap replicates.
+        Bootstrap replicates; only for the kinds of interval that are bootstraps.
     rng : Generator, int or None
         Random numbers of bootstraps, and of sign flips where they cannot all be counted.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "AgreementByLog", "AgreementTable", "agreement", "agreement_by_log"]
 
-MEASURES = ("cohen", *PANEL)
+Measure = Literal["cohen", "fleiss", "alpha", "ac1", "share"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 """Cohen's kappa of every pair, and of the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, the plain share."""
 
-OF_LABELS = ("cohen", "share")
+OF_LABELS: tuple[Measure, ...] = ("cohen", "share")
 """Measures of a rater beside the right answers: kappa, and the share of agreement, which is the accuracy."""
 
 _MOST_CATEGORIES = 20
@@ -351,9 +352,9 @@ def agreement(
     *,
     a: str | None = None,
     b: str | None = None,
-    measures: Sequence[str] | None = None,
+    measures: Sequence[Measure] | None = None,
     raters: Sequence[str] | None = None,
-    weights: str | ArrayLike | None = None,
+    weights: Literal["identity", "linear", "quadratic"] | ArrayLike | None = None,
     metric: Metric | None = None,
     round_number: int | None = None,
     categories: Sequence[Any] | None = None,
@@ -373,22 +374,35 @@ def agreement(
     source : Ratings, or anything that :func:`as_ratings` reads
         The ratings: one label of each rater for each item.
     a, b : str, optional
-        The two raters to compare, both or none: agents, "label" (the right answers) or "decision" (what each debate
+        One rater of a pair, both or none: an agent, "label" (the right answers) or "decision" (what each debate
         decided; see :func:`as_ratings`). With ``a="label", b="decision"`` the share of agreement is the accuracy of
         the verdicts, and kappa is their agreement with the labels beyond chance.
     measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
-        Which coefficients; by default all of :data:`MEASURES`, and of a pair with "label" kappa and the accuracy.
+        Cohen's kappa of every pair, or a coefficient of the whole panel; by default all, and of a
+        pair with "label" kappa and the accuracy.
     raters : sequence of str, optional
-        Several raters, named as `a` and `b` are.
+        One of several raters, named as those of a pair are.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that
-        the raters used, or of `categories`.
+        Weights of disagreements, by the positions of the categories, in all measures but alpha. See
+        :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that the raters used, or of `categories`.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Metric of alpha; by default "nominal", or "interval" with weights.
-    round_number, categories, repeats, by
-        As for :func:`as_ratings`.
-    kind, level, n_boot, rng
-        As for :func:`cohen_kappa`.
+        Distance between categories in Krippendorff's alpha; by default "nominal", or "interval" with weights.
+    round_number : int, optional
+        The round to take votes from; by default each debate's last round.
+    categories : sequence, optional
+        All categories in order; by default those in the data.
+    repeats : {"refuse", "separate"}
+        If an agent votes twice on an item: refuse the table, or count the second vote as another agent's.
+    by : {"debate", "question"}
+        Unit of agreement in a log; with "question", repeated debates of a question count as further agents.
+    kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
+        Kind of interval. See :func:`cohen_kappa`.
+    level : float
+        Level of the intervals.
+    n_boot : int
+        Bootstrap replicates; only for the kinds of interval that are bootstraps.
+    rng : Generator, int or None
+        Random numbers of bootstraps.
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name. The panel's
         coefficients, and kappa where there are two raters, are then also estimated by stratum, raw and shrunken; see

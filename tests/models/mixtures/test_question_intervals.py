@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import d3stats
-from d3stats import describe_rounds, fit_beta_binomial
+from d3stats import fit_beta_binomial
 from d3stats.cli import app
 from d3stats.models.mixtures.result import functional_values, percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
@@ -58,7 +58,7 @@ def test_copies_of_debates_do_not_narrow_an_interval(logs: tuple[Trajectories, T
 
 
 def test_the_fits_of_a_described_log_have_its_questions(logs: tuple[Trajectories, Trajectories]) -> None:
-    report = d3stats.describe_rounds(logs[1], missing="wrong", n_components=1, n_boot=20, rng=1)
+    report = d3stats.fit(logs[1], missing="wrong", n_components=1, n_boot=20, rng=1)
     for fit in (*report.fit.fits, *report.drift.fit.fits):
         cell, question = fit.questions
         assert np.array_equal(np.bincount(cell, minlength=len(fit.counts)), fit.counts.weights)
@@ -136,7 +136,7 @@ def test_a_fit_of_other_debates_is_refused(logs: tuple[Trajectories, Trajectorie
 def test_a_round_of_single_votes_has_no_spread() -> None:
     rows = table(1)
     single = Trajectories.from_frame(rows[(rows["round"] == 1) | (rows["agent"] == "a0")])
-    report = d3stats.describe_rounds(single, n_components=1, n_boot=10, rng=1)
+    report = d3stats.fit(single, n_components=1, n_boot=10, rng=1)
     shown = report.drift.functionals().groupby("round")["functional"].agg(list).to_dict()
     assert shown == {1: ["mean", "spread", "P(S > n/2)"], 2: ["mean", "P(S > n/2)"]}
     assert bool(report.to_frame()["spread"].isna().iloc[1])
@@ -192,7 +192,7 @@ def test_rounds_that_no_debate_shares_are_fitted_apart_and_have_no_distance(tmp_
         for k in range(5)
     ]
     pd.DataFrame(rows, columns=["debate", "round", "agent", "label", "vote"]).to_csv(path, index=False)
-    report = describe_rounds(path, n_components=1, n_boot=40, rng=1)
+    report = d3stats.fit(path, n_components=1, n_boot=40, rng=1)
     frame = report.to_frame().set_index("round")
     assert frame["mean"].to_numpy() == pytest.approx(alone, abs=1e-6)
     assert frame["ks_pmf"].isna().tolist() == [True, True, False]
@@ -205,7 +205,7 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
     votes = np.full((30, 2, 3), -1)
     votes[:15, 0] = votes[15:, 1] = np.arange(3) > 0
     t = d3stats.Trajectories.from_arrays(votes, [1] * 30, answers=["A", "B"])
-    report = describe_rounds(t, n_components=1, n_boot=20, rng=1)
+    report = d3stats.fit(t, n_components=1, n_boot=20, rng=1)
     assert report.drift.ks().empty
     assert len(report.plot(n_boot=20, rng=1).axes) == 2
 
@@ -214,8 +214,8 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
 def test_too_few_replicates_give_estimates_without_limits(
     logs: tuple[Trajectories, Trajectories], n_boot: int
 ) -> None:
-    full = d3stats.describe_rounds(logs[0], n_components=1, n_boot=39, rng=1)
-    few = d3stats.describe_rounds(logs[0], n_components=1, n_boot=n_boot, rng=1)
+    full = d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
+    few = d3stats.fit(logs[0], n_components=1, n_boot=n_boot, rng=1)
     limits = ["mean_low", "mean_high", "prob_majority_low", "ks_pmf_low", "ks_pmf_high"]
     shown, hidden = full.to_frame().iloc[1], few.to_frame().iloc[1]
     assert shown[limits].notna().all()
