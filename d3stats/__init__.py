@@ -23,15 +23,16 @@ if TYPE_CHECKING:
         worlds,
     )
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
-    from d3stats.inference.bias import position_bias
+    from d3stats.inference.bias import bias, position_bias
     from d3stats.inference.comparison.compare import compare
-    from d3stats.inference.comparison.power import plan_comparison, sample_size
+    from d3stats.inference.comparison.power import plan_comparison, power, sample_size
     from d3stats.inference.judges.agreement import agreement
     from d3stats.inference.judges.coefficients import cohen_kappa
     from d3stats.inference.judges.jury import jury_curve
     from d3stats.inference.judges.prediction_powered import prediction_powered_mean
     from d3stats.inference.reasons.rationales import rationales
     from d3stats.log.counting import count_log
+    from d3stats.log.doctor import doctor
     from d3stats.log.importers import import_log
     from d3stats.log.reader import read_log
     from d3stats.log.writer import LogWriter
@@ -48,15 +49,18 @@ if TYPE_CHECKING:
     from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
     from d3stats.models.separation.best_of_k import separation
     from d3stats.planning.calibration.calibrate import calibrate
-    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.describe import fit
+    from d3stats.planning.escalation import escalate
     from d3stats.planning.exact import evaluate
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import replay
     from d3stats.planning.risk import risk_controlled
     from d3stats.planning.scan import scan
+    from d3stats.planning.scores import scores
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import sweep
-    from d3stats.report.analysis import analyse
+    from d3stats.report.analysis import report
+    from d3stats.run.run import debate
     from d3stats.sources.opened import Opened, as_trajectories, open
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories
@@ -84,15 +88,18 @@ __all__ = [
     "__version__",
     "agent",
     "agreement",
-    "analyse",
     "as_trajectories",
+    "bias",
     "calibrate",
     "cohen_kappa",
     "compare",
     "count_log",
     "datasets",
-    "describe_rounds",
+    "debate",
+    "doctor",
+    "escalate",
     "evaluate",
+    "fit",
     "fit_beta_binomial",
     "fit_beta_binomial_mixture",
     "fit_beta_binomial_mixture_batch",
@@ -109,17 +116,20 @@ __all__ = [
     "planning",
     "plotting",
     "position_bias",
+    "power",
     "prediction_powered_mean",
     "protocols",
     "rationales",
     "read_log",
     "read_study",
     "replay",
+    "report",
     "risk_controlled",
     "rounds_drift",
     "run",
     "sample_size",
     "scan",
+    "scores",
     "separation",
     "signed_gap_posterior",
     "simulate",

@@ -6,8 +6,12 @@ letters without a width, tags that only a model reads. None of it is removed; ea
 
 from __future__ import annotations
 
+import inspect
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -241,3 +245,97 @@ def has_next_step(message: str) -> bool:
     if "one of" in required or "--" in required.lstrip("-"):
         return True
     return bool(_STEP.search(_QUOTED.sub("", got or message)))
+
+
+def percent(
+    share: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    sign: bool = False,
+    digits: int | None = None,
+) -> str:
+    """Write a share in percent with its limits, by default with one digit after the point below ten and else none.
+
+    Examples
+    --------
+    >>> percent(0.424, 0.372, 0.468), percent(0.021), percent(0.5, None, None), percent(0.0012, 0.0, 0.02, sign=True)
+    ('42 % [37, 47]', '2.1 %', '50 %', '+0.1 % [+0.0, +2.0]')
+    """
+    return _in_hundredths(share, low, high, " %", sign, digits)
+
+
+def points(change: float, low: float | None = None, high: float | None = None, *, sign: bool = True) -> str:
+    """Write a change of a share in percentage points with its limits.
+
+    Examples
+    --------
+    >>> points(-0.001, -0.010, 0.010), points(0.02), points(0.0102, sign=False)
+    ('-0.1 points [-1.0, +1.0]', '+2.0 points', '1.0 points')
+    """
+    return _in_hundredths(change, low, high, " points", sign, 1)
+
+
+def counted_points(share: float) -> str:
+    """Write a limit in percentage points.
+
+    Examples
+    --------
+    >>> counted_points(0.01), counted_points(0.005)
+    ('1 point', '0.5 points')
+    """
+    return f"{100 * share:.6g} point{'' if abs(100 * share - 1) < 1e-9 else 's'}"
+
+
+def _in_hundredths(
+    value: float, low: float | None, high: float | None, unit: str, sign: bool, digits: int | None
+) -> str:
+    size = abs(value) or max((abs(x) for x in (low, high) if x is not None and x == x), default=0.0)
+    places = digits if digits is not None else int(0 < size < 0.0995)
+    form = f"{'+' if sign else ''}z.{places}f"
+    limits = ""
+    if low is not None and high is not None and low == low and high == high:
+        limits = f" [{100 * low:{form}}, {100 * high:{form}}]"
+    return f"{100 * value:{form}}{unit}{limits}"
+
+
+_MARKS = re.compile(r":\w+:`[~.]?([^`]+)`|`+([^`]+)`+|\*\*([^*]+)\*\*")
+_SENTENCE = re.compile(r"(.*?\.)(?=\s+[A-Z\"(]|$)", re.DOTALL)
+
+
+@cache
+def parameter_texts(function: Callable[..., Any]) -> Mapping[str, str]:
+    """Return the first sentence of each parameter's text in a numpydoc docstring, without markup.
+
+    Examples
+    --------
+    >>> parameter_texts(cut), parameter_texts(storable)
+    ({'text': 'As it was said.', 'longest': 'Bytes that it may need.'}, {})
+    """
+    lines = (inspect.getdoc(function) or "").splitlines()
+    start = next((k for k, line in enumerate(lines) if line == "Parameters"), len(lines)) + 2
+    texts: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line, after in zip(lines[start:], [*lines[start + 1 :], ""], strict=False):
+        if after.startswith("---"):
+            break
+        if line and not line.startswith(" "):
+            names = [name.strip(" *") for name in line.partition(" :")[0].split(",")]
+            texts |= {name: [] for name in names}
+        else:
+            for name in names:
+                texts[name].append(line.strip())
+    return {name: first_sentence(" ".join(said)) for name, said in texts.items()}
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text in plain words.
+
+    Examples
+    --------
+    >>> first_sentence("The rule, see :func:`d3stats.plan` and ``x``. More follows.")
+    'The rule, see d3stats.plan and x.'
+    """
+    plain = _MARKS.sub(lambda found: next(part for part in found.groups() if part), " ".join(text.split()))
+    found = _SENTENCE.match(plain)
+    return found[0] if found else plain

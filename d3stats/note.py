@@ -19,6 +19,7 @@ __all__ = [
     "warning",
     "with_words",
     "without_column",
+    "worst_first",
 ]
 
 Severity = Literal["note", "warning"]
@@ -141,6 +142,26 @@ def with_words(note: str, before: str = "", after: str = "") -> str:
     told = str.__new__(Note, text)
     told.__dict__.update(note.__dict__, sentence=f"{before}{note.sentence}{after}")
     return told
+
+
+def worst_first(notes: Iterable[str]) -> list[str]:
+    """Return notes with the warnings before the others, each in the order in which it was made.
+
+    Parameters
+    ----------
+    notes : iterable of str
+        Plain sentences are no warnings.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> worst_first(["few clusters", warning("no vote equals a label", "no vote is a label")])
+    ['WARNING: no vote equals a label', 'few clusters']
+    """
+    return sorted(notes, key=lambda note: severity_of(note) != "warning")
 
 
 FIRST_SHEET = "first sheet"

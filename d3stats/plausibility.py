@@ -30,6 +30,7 @@ __all__ = [
     "judged",
     "names_alike",
     "odd_numbers",
+    "row_of_sums",
     "several_labels",
     "several_of",
     "warnings_of",
@@ -641,10 +642,46 @@ def _failure_codes(t: VoteTable, labels: set[str]) -> set[str]:
     closed = len(labels) <= _CLOSED and 2 * len(labels) <= int((t.label >= 0).sum())
     if labels and closed and not any(map(_is_number, labels)):
         return {name for name in names if _is_number(name) and float(name) < 0}
+    words = [name for name in names if not _is_number(name)]
+    if len(words) >= 2 and len(words) == len(names) - 1:  # one number among words
+        return {name for name in names if _is_number(name) and float(name) < 0}
     if t.unit != "item" or len(names) < 3 or not all(map(_is_number, names)):
         return set()
     odd = odd_numbers(map(float, names))
     return {name for name in names if float(name) in odd}
+
+
+_SUMS = frozenset(
+    ("total", "totals", "grandtotal", "sum", "overall", "average", "avg", "mean", "median", "summe", "gesamt")
+)
+
+
+def row_of_sums(names: Iterable[Any]) -> str:
+    """Say that an item has the name of a row that sums up the others, and what to do; "" where none has.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The items in the order of the rows.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> row_of_sums(["q1", "q2", "Total"])
+    "an item is called 'Total', as a row that sums up the others is; leave the row out if it is one"
+    >>> row_of_sums(["q1", "q2"])
+    ''
+    """
+    listed = [str(name) for name in names]
+    found = sorted({name for name in listed if re.sub(r"[\W_]", "", name).casefold() in _SUMS})
+    if len(found) != 1 or len(set(listed)) < 3:
+        return ""
+    return (
+        f"an item is called {found[0]!r}, as a row that sums up the others is; leave the row out if it is one"
+    )
 
 
 def odd_numbers(numbers: Iterable[float]) -> set[float]:

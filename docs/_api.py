@@ -38,10 +38,11 @@ JOBS: dict[str, tuple[str, ...]] = {
         "TransitionCounts",
         "ConfusionCounts",
     ),
-    "Report on a log": ("analyse", "describe_rounds"),
+    "Report on a log": ("report", "fit", "scores", "doctor"),
     "Plan a stopping rule": (
         "plan",
         "Plan",
+        "escalate",
         "replay",
         "scan",
         "risk_controlled",
@@ -52,11 +53,12 @@ JOBS: dict[str, tuple[str, ...]] = {
         "calibrate",
     ),
     "Stopping rules": ("Unanimity", "Supermajority", "Ladder", "FixedRounds", "KSStability", "NoiseAwareKS"),
-    "Compare runs": ("compare", "plan_comparison", "sample_size"),
+    "Compare runs": ("compare", "power", "plan_comparison", "sample_size"),
     "Check judges": (
         "agreement",
         "cohen_kappa",
         "jury_curve",
+        "bias",
         "position_bias",
         "prediction_powered_mean",
         "rationales",
@@ -74,7 +76,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "separation",
         "martingale_test",
     ),
-    "Simulate debates": ("simulate",),
+    "Simulate and run debates": ("simulate", "debate"),
 }
 """The names of `d3stats` itself, by what they are for; packages have chapters of their own."""
 

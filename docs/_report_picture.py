@@ -30,7 +30,7 @@ def words(page: str) -> str:
 
 def page() -> str:
     """Return the page that `d3stats report slm7` writes."""
-    return d3stats.analyse("slm7", command="d3stats report slm7").to_html()
+    return d3stats.report("slm7", command="d3stats report slm7").to_html()
 
 
 def main() -> None:

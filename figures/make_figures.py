@@ -38,8 +38,8 @@ from d3stats.models.gaps.beta import contraction_table
 from d3stats.models.separation.best_of_k import phase_table
 from d3stats.models.separation.excess import excess_wealth_table, gain_table
 from d3stats.models.separation.laws import beta, exponential, uniform
-from d3stats.planning.describe import describe_rounds
-from d3stats.planning.escalation import plan_escalation
+from d3stats.planning.describe import fit
+from d3stats.planning.escalation import escalate
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.planning.replay import replay
@@ -97,7 +97,7 @@ def figure(caption: str, *data: str, source: str) -> Callable[[Callable[[], Figu
 def demo() -> tuple[Any, Any]:
     """Return the report and the replay of `d3stats demo`: a test holds its figure to the one drawn here."""
     log, rules = load_slm7(), ["fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1"]
-    return describe_rounds(log, rng=0), replay(log, rules, rng=0)
+    return fit(log, rng=0), replay(log, rules, rng=0)
 
 
 def read(path: str) -> pd.DataFrame:
@@ -705,7 +705,7 @@ def protocol_choice() -> Figure:
     def planned(n: int, seed: int) -> Any:
         more = simulate(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
         samre = simulate(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
-        return plan_escalation(more, samre, max_loss=max_loss, thresholds=thresholds)
+        return escalate(more, samre, max_loss=max_loss, thresholds=thresholds)
 
     truth = planned(100_000, 1).table
     best = truth.loc[truth["loss"] <= max_loss, "threshold"].min()

@@ -202,9 +202,9 @@ print(again.new, "new debates;", again.calls - report.calls, "new calls")
 # ## Check of the log
 
 # %%
-from d3stats.log import examine
+from d3stats.log import doctor
 
-print(examine(log).to_text().replace(f"{folder}/", ""))
+print(doctor(log).to_text().replace(f"{folder}/", ""))
 
 # %% [markdown]
 # ## Read a debate

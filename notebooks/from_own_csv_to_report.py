@@ -90,9 +90,9 @@ for note in debates.notes:
 # ## Check of the table
 
 # %%
-from d3stats.log import examine
+from d3stats.log import doctor
 
-print(examine(path).to_text().replace(f"{folder}/", ""))
+print(doctor(path).to_text().replace(f"{folder}/", ""))
 
 # %% [markdown]
 # A row that is there twice, an agent with two names, or a column that was passed over would be listed here, with its
@@ -123,11 +123,11 @@ show(votes)
 #
 # ## The spread of the correct votes
 #
-# Debates are far from Binomial: most questions are easy or hard for all seven agents at once. `describe_rounds` fits a
+# Debates are far from Binomial: most questions are easy or hard for all seven agents at once. `fit` fits a
 # mixture of two Beta-Binomials to each round, and measures how far each round moved from the one before.
 
 # %%
-described = d3stats.describe_rounds(debates, n_boot=200, rng=1)
+described = d3stats.fit(debates, n_boot=200, rng=1)
 rounds = described.to_frame().astype({"debates": int})
 show(rounds[["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "accuracy_high"]])
 
@@ -193,7 +193,7 @@ with use_style():
 # no script. `d3stats report my_debates.csv -o report.html` does the same.
 
 # %%
-report = d3stats.analyse(path, n_boot=200, rng=0)
+report = d3stats.report(path, n_boot=200, rng=0)
 size = len(report.to_html(folder / "report.html"))
 print(f"report.html, {size / 1000:,.0f} kB, with {len(report.sections)} sections:")
 for section in report.sections:

@@ -391,8 +391,8 @@ for name, test in (("voter world", voters), ("bundled log", models)):
     print(f"{name}\n{test.summary()}\n")
 
 # %% [markdown]
-# The drift of the voter world is 0 within its noise, as it is by construction. That of the small models is above 0, and
-# depends on how many of a panel are right. The figure shows both.
+# The drift of the voter world is 0 within its noise, as it is by construction. That of the small models is above 0. The
+# figure shows both by how many of a panel are right.
 
 # %%
 with use_style():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 
 from d3stats import datasets
+
+ROOT = Path(__file__).resolve().parents[1]
 
 POOLED = {
     "asked": (
@@ -84,7 +87,7 @@ def test_every_shipped_table_has_its_source_beside_it() -> None:
         story = datasets.path(name).with_name(f"{name.partition('_')[0] if 'slm7' in name else name}.md")
         text = story.read_text(encoding="utf-8")
         assert "@f535f16a" in text or "`f535f16a`" in text
-        assert "python -m d3stats.datasets.build_" in text
+        assert "python analysis/build_" in text
 
 
 def test_an_unknown_table_or_reading_is_refused_by_name() -> None:
@@ -97,8 +100,8 @@ def test_an_unknown_table_or_reading_is_refused_by_name() -> None:
 @pytest.mark.real_data
 def test_rebuilding_slm7_from_the_archive_gives_the_identical_bytes(data_dir: Path, tmp_path: Path) -> None:
     archive = next((data_dir / "lferreiraMD__slm_multiagent_debate").glob("*.tar.gz"))
-    command = [sys.executable, "-m", "d3stats.datasets.build_slm7", str(archive), "-o", str(tmp_path)]
-    subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).resolve().parents[1])
+    command = [sys.executable, "analysis/build_slm7.py", str(archive), "-o", str(tmp_path)]
+    subprocess.run(command, check=True, timeout=120, cwd=ROOT)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "slm7.csv",
         "slm7_questions.csv",
@@ -110,6 +113,5 @@ def test_rebuilding_slm7_from_the_archive_gives_the_identical_bytes(data_dir: Pa
 
 @pytest.mark.real_data
 def test_rebuilding_the_round_counts_gives_the_identical_bytes(data_dir: Path) -> None:
-    from d3stats.datasets.build_round_counts import build
-
+    build = runpy.run_path(str(ROOT / "analysis" / "build_round_counts.py"))["build"]
     assert build(data_dir).encode() == datasets.path("round_counts").read_bytes()

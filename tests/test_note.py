@@ -74,7 +74,7 @@ def _told() -> Iterator[tuple[str, object]]:
     turns = _turns()
     last = turns[turns["round"] == 2].rename(columns={"debate": "item", "agent": "rater"})
     runs = [pd.DataFrame({"item": range(40), "correct": [k % 2 * odd for k in range(40)]}) for odd in (0, 1)]
-    yield "fit", d3stats.describe_rounds(turns, n_boot=10).notes()
+    yield "fit", d3stats.fit(turns, n_boot=10).notes
     yield "replay", d3stats.replay(turns, "unanimity", n_boot=20).notes
     yield "agreement", d3stats.agreement(last[["item", "rater", "vote"]]).notes
     yield (
@@ -186,16 +186,42 @@ def test_no_code_reads_the_text_of_a_note_or_the_name_of_an_estimate() -> None:
     assert found == set(ALLOWED)
 
 
+SPLIT = {
+    (
+        "_words.py",
+        "message.partition('; got ')",
+    ): "adds the name of the help where no advice follows",
+    (
+        "log/problems.py",
+        "message.partition('; got ')",
+    ): "puts problems of one requirement together",
+    (
+        "log/problems.py",
+        "p.wrong.partition('; got ')",
+    ): "shows what was got at each place, and the requirement once",
+}
+"""Refusals have one form, "requirement; got what"; where it is taken apart, and why."""
+
+
+def test_refusals_are_taken_apart_in_few_places() -> None:
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), ast.unparse(node))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _CUTS
+        and any(isinstance(one, ast.Constant) and "got " in str(one.value) for one in node.args)
+    }
+    assert found == set(SPLIT)
+
+
 def test_a_note_on_missing_votes_stands_only_where_votes_are_missing() -> None:
     whole = _turns()
     whole["label"] = whole["label"].str.upper()
     some = whole.assign(vote=whole["vote"].where(np.arange(len(whole)) % 20 > 0))
     told = [
-        [
-            note
-            for note in d3stats.describe_rounds(turns, n_boot=10).notes()
-            if kind_of(note) == "missing values"
-        ]
+        [note for note in d3stats.fit(turns, n_boot=10).notes if kind_of(note) == "missing values"]
         for turns in (whole, some)
     ]
     assert told[0] == []

@@ -60,13 +60,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.risk_controlled": lambda log: (
         d3stats.risk_controlled(log, RULES[:2], max_loss_vs_full=0.45, delta=0.2).to_frame()
     ),
-    "d3stats.describe_rounds": lambda log: d3stats.describe_rounds(log, n_components=1, n_boot=5, rng=1).to_frame(),
+    "d3stats.fit": lambda log: d3stats.fit(log, n_components=1, n_boot=5, rng=1).to_frame(),
     "d3stats.calibrate": lambda log: d3stats.calibrate(Voter, log, n_rep=20, rng=1).to_frame(),
     "d3stats.fit_rounds": lambda log: d3stats.fit_rounds(log, n_components=1).to_frame(),
     "d3stats.martingale_test": lambda log: d3stats.martingale_test(log).drift,
     "d3stats.gap_posterior": lambda log: d3stats.gap_posterior(log).mean,
     "d3stats.signed_gap_posterior": lambda log: d3stats.signed_gap_posterior(log, scale=10).mean_points,
-    "d3stats.analyse": lambda log: d3stats.analyse(log, n_boot=20).to_frame("rules"),
+    "d3stats.report": lambda log: d3stats.report(log, n_boot=20).to_frame("rules"),
     "d3stats.agreement": lambda log: d3stats.agreement(log, n_boot=20, rng=1).to_frame(),
     "d3stats.cohen_kappa": lambda log: [
         d3stats.cohen_kappa(inference.as_ratings(log, raters=["x (1-2)", "y (1-2)"])).estimate.value
@@ -75,10 +75,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
+    "d3stats.bias": lambda log: d3stats.bias(log, rng=1).to_frame(),
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
         log, {f"d{d:02d}": "odd" if d // 2 % 2 else "even" for d in range(24)}
     ),
-    "d3stats.planning.describe_scores": lambda log: planning.describe_scores(log).means,
+    "d3stats.planning.scores": lambda log: planning.scores(log).means,
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
@@ -434,7 +435,7 @@ _expected: dict[str, Any] = {}
 
 def pairs() -> list[Any]:
     """Every function with every form: all forms of the functions that others read by, three of each other's at once."""
-    readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "describe_scores")
+    readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "scores")
     found = []
     for k, name in enumerate(FUNCTIONS):
         at_once = (

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.log import examine
+from d3stats.log import doctor
 from d3stats.plausibility import FINDINGS, _codes, _different, findings
 from d3stats.trajectories import Trajectories
 
@@ -195,7 +195,7 @@ def test_the_doctor_finds_what_can_hardly_be_meant(name: str, tmp_path: Path) ->
     make, kind, sentence = IMPLAUSIBLE[name]
     path = tmp_path / "table.csv"
     make(sound()).to_csv(path, index=False)
-    report = examine(path)
+    report = doctor(path)
     assert report.exit_code == 2
     if kind == "panel changes":  # told by role, as a problem of the log
         assert {p.kind for p in report.problems} == {"mixed panel"}
@@ -243,7 +243,7 @@ PLAUSIBLE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 def test_nothing_is_found_in_a_table_that_is_as_it_should_be(name: str, tmp_path: Path) -> None:
     table = PLAUSIBLE[name](sound())
     table.to_csv(tmp_path / "table.csv", index=False)
-    report = examine(tmp_path / "table.csv")
+    report = doctor(tmp_path / "table.csv")
     assert report.exit_code == 0, report.to_text()
     assert Trajectories.from_frame(table).findings() == ()
 

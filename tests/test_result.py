@@ -20,6 +20,10 @@ class Shown(Result):
     frames: tuple[pd.DataFrame, ...]
     notes: tuple[str, ...] = (ODD,)
 
+    @property
+    def headline(self) -> str:
+        return "Some tables."
+
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {f"table {k}": frame for k, frame in enumerate(self.frames)}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.log import count_log, examine, read_log
+from d3stats.log import count_log, doctor, read_log
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.trajectories import MISSING, Trajectories
@@ -131,28 +131,28 @@ def test_counting_gives_silent_roles_no_trials_either(tmp_path: Path, missing: s
 
 def test_the_doctor_finds_nothing_wrong_with_a_court_and_names_an_unfinished_one(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", [*court("d1"), *court("d2", rounds=2)])
-    report = examine(path)
+    report = doctor(path)
     assert report.exit_code == 0, report.to_text()
     assert report.panel_sizes == {3: 2}
     assert report.missing_votes == 0.0
-    lost = examine(write(path, [*court("d1"), *court("d2", decision=None)]))
+    lost = doctor(write(path, [*court("d1"), *court("d2", decision=None)]))
     assert [(p.kind, p.record_key) for p in lost.problems] == [("open debate", ("d2",))]
     assert lost.exit_code == 2
     assert len(read_log(path).items) == 2
     records = court("d1")
-    absent = examine(write(path, [r for r in records if r.get("agent") != "juror 2" or r["round"] != 3]))
+    absent = doctor(write(path, [r for r in records if r.get("agent") != "juror 2" or r["round"] != 3]))
     assert absent.exit_code == 0, "with one debate nothing says how many jurors there should be"
     short = [r for r in court("d2") if r.get("agent") != "juror 2"]
-    assert {p.kind for p in examine(write(path, [*records, *short])).problems} == {"mixed panel"}
+    assert {p.kind for p in doctor(write(path, [*records, *short])).problems} == {"mixed panel"}
     gone = [r for r in records if not (r.get("agent") == "advocate A" and r["round"] == 2)]
-    assert {p.kind for p in examine(write(path, gone)).problems} == {"mixed panel"}
+    assert {p.kind for p in doctor(write(path, gone)).problems} == {"mixed panel"}
 
 
 def test_the_doctor_counts_errors_and_estimates(tmp_path: Path) -> None:
     records = court()
     records[-2] |= {"vote": None, "error": "unreadable", "tokens_source": "estimate"}
     records[-3] |= {"vote": None, "error": "timeout"}
-    report = examine(write(tmp_path / "log.jsonl", records))
+    report = doctor(write(tmp_path / "log.jsonl", records))
     assert report.errors == {"unreadable": 1, "timeout": 1}
     assert report.estimated == 1
     assert not report.problems
@@ -163,7 +163,7 @@ def test_the_doctor_counts_errors_and_estimates(tmp_path: Path) -> None:
 
 def test_a_log_without_any_verdict_is_no_unfinished_run(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", [*court("d1", decision=None), *court("d2", decision=None)])
-    assert examine(path).problems == ()
+    assert doctor(path).problems == ()
 
 
 def test_seats_do_not_depend_on_the_order_of_the_rows(log: Path) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
 from d3stats.counts import Counts
-from d3stats.datasets import build_round_counts, load_slm7, path
+from d3stats.datasets import load_slm7, path
 from d3stats.log.importers import slm_multiagent
 from d3stats.log.schema import Item, Turn
 from d3stats.models.mixtures.fit import (
@@ -35,8 +35,9 @@ from d3stats.resampling.clusters import cluster_totals, resampled_totals
 from d3stats.trajectories import Trajectories
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "simulations"))
+sys.path[:0] = [str(HERE.parents[1] / "simulations"), str(HERE.parent)]
 
+import build_round_counts  # noqa: E402  # studies are no package
 from findings_tables import write  # noqa: E402  # studies are no package
 
 Config = Mapping[str, Any]

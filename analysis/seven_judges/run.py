@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from d3stats import datasets, describe_rounds, replay
+from d3stats import datasets, fit, replay
 
 RULES = ["fixed:1", "fixed:2", "ks:0.05,patience=1", "ks_bound:0.1"]
 SEED = 1
@@ -18,7 +18,7 @@ def main() -> None:
     pd.set_option("display.width", 160)
     for reading in ("asked", "strict"):
         log = datasets.load_slm7(reading=reading)
-        rounds = describe_rounds(log, n_boot=500, rng=SEED).to_frame()
+        rounds = fit(log, n_boot=500, rng=SEED).to_frame()
         columns = ["round", "debates", "missing_votes", "mean", "spread", "prob_majority", "accuracy"]
         columns += [
             "accuracy_low",

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
+from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
-    BootOfKind,
-    Columns,
-    Encoding,
+    Everything,
     Figure,
     Json,
     Latex,
-    Level,
-    MissingValues,
-    ReadAs,
-    Seed,
-    SheetName,
-    Strata,
     one_format,
     paths_of,
-    reading,
     refuse_replicates,
     refuse_unused,
 )
 from d3stats.cli.output import (
+    leave,
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import agreement_table, sized, strata_notes, strata_of
@@ -41,51 +31,23 @@ from d3stats.report.tables import agreement_table, sized, strata_notes, strata_o
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
     from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable
+    from d3stats.result import Gate, Result
 
 
+Votes = Annotated[
+    list[str],
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
+        "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
+    ),
+]
+
+
+@derived("d3stats.inference.judges.agreement:agreement", {"files": Votes})
 def agreement(
     context: typer.Context,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
-            "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
-        ),
-    ],
-    a: Annotated[
-        str | None,
-        typer.Option(
-            "--a",
-            help="One agent of a pair; 'label' means the right answer, 'decision' what each debate decided.",
-        ),
-    ] = None,
-    b: Annotated[str | None, typer.Option("--b", help="The other agent.")] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="d3stats.inference.judges.agreement:MEASURES",
-            help="Cohen's kappa of every pair, or a coefficient of the whole panel; repeatable; default: "
-            "all.",
-        ),
-    ] = None,
-    weights: Annotated[
-        str,
-        typer.Option(
-            "--weights",
-            metavar="d3stats.inference.judges.coefficients:NAMED",
-            help="Weights of disagreements in kappa, by the positions of the categories.",
-        ),
-    ] = "identity",
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            metavar="d3stats.inference.judges.coefficients:Metric",
-            help="Distance between categories in Krippendorff's alpha.",
-        ),
-    ] = None,
+    given: Given,
     categories: Annotated[
         str | None,
         typer.Option(
@@ -93,36 +55,15 @@ def agreement(
             help="All categories in order, separated by commas; default: the categories in the data.",
         ),
     ] = None,
-    round_number: Annotated[
-        int | None,
-        typer.Option("--round", help="The round to take votes from; default: each debate's last round."),
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            "--at-least",
+            help="For programs: exit code 0 if alpha, or the first coefficient, is shown to be at least this, 4 if "
+            "it is lower, 5 if the data do not decide.",
+        ),
     ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            metavar="d3stats.sources.ratings:ItemIs",
-            help="Unit of agreement in a log; with 'question', repeated debates of a question count as "
-            "further agents.",
-        ),
-    ] = "debate",
-    repeats: Annotated[
-        str,
-        typer.Option(
-            "--repeats",
-            metavar="d3stats.sources.ratings:Repeats",
-            help="If an agent votes twice on an item: refuse the table, or count the second vote as "
-            "another agent's.",
-        ),
-    ] = "refuse",
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            metavar="d3stats.inference.judges.coefficients:Kind",
-            help="Kind of interval.",
-        ),
-    ] = "cluster t",
+    every_pair: Annotated[bool, typer.Option("--pairs", help="Also show the kappa of every pair.")] = False,
     jury: Annotated[
         bool,
         typer.Option(
@@ -131,15 +72,7 @@ def agreement(
             "column 'label'.",
         ),
     ] = False,
-    strata: Strata = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    level: Level = 0.95,
-    n_boot: BootOfKind = 10_000,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
@@ -149,52 +82,55 @@ def agreement(
     --a label --b decision shows the accuracy and the kappa of the verdicts.
     """
     one_format(as_json, as_latex)
+    settings, files = dict(given.settings), paths_of(given.source)
+    a, b = settings.get("a"), settings.get("b")
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
     from d3stats.inference import JuryCurve, jury_curve
     from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable, agreement_by_log
-    from d3stats.inference.judges.agreement import agreement as measured
 
-    settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
-    settings |= reading(missing_values, columns, encoding, read, sheet)
-    settings |= {"level": level, "n_boot": n_boot, "rng": seed}
-    settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
+    whole = {"measures", "raters", "strata"} & set(settings)
+    order = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | AgreementByLog | JuryCurve
-    if len(files) > 1 and (a is None or jury or measures or strata is not None):
+    if len(files) > 1 and (a is None or jury or whole):
         raise ValueError(
-            "several logs need --a and --b, and no --jury, --measure or --strata; got "
+            "several logs need --a and --b, and no --jury, --measure, --rater or --strata; got "
             f"{len(files)} logs; for agents of several logs as raters of the same questions, give one table"
         )
     with working("counting agreement"):
         if jury:
-            if measures or metric or weights != "identity" or kind != "cluster t" or strata is not None:
+            of_pairs = whole - {"raters"} | {"metric", "weights"} & set(settings)
+            if of_pairs or settings["kind"] != "cluster t":
                 raise ValueError(
                     "--jury must come without --measure, --metric, --weights, --kind and --strata; got one"
                 )
-            raters = None if a is None else [a, b]
             refuse_unused(context, "must come without --jury, whose intervals are no bootstraps", "--n-boot")
-            del settings["n_boot"]
-            found = jury_curve(paths_of(files)[0], raters=raters, **settings)
+            shared = ("round_number", "by", "repeats", "level", "rng")
+            jurors = {name: settings[name] for name in shared if name in settings}
+            raters = settings.get("raters") if a is None else [a, b]
+            found = jury_curve(files[0], raters=raters, categories=order, **jurors, **given.reading)
         else:
-            refuse_replicates(context, kind)
-            settings |= {"weights": weights, "metric": metric, "kind": kind, "a": a, "b": b}
+            refuse_replicates(context, settings["kind"])
             if len(files) > 1:
-                found = agreement_by_log(paths_of(files), **settings)
+                found = agreement_by_log(files, categories=order, **settings, **given.reading)
             else:
-                found = measured(paths_of(files)[0], measures=measures or None, strata=strata, **settings)
+                found = given(files[0], categories=order)
     if figure is not None:
         save_figure(found.plot, figure)
+    gate = None if at_least is None else found.gate(at_least=at_least)
     if as_json:
-        print_json(found.to_dict())
+        print_json(found.to_dict() | ({} if gate is None else {"gate": gate.to_dict()}))
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata) if isinstance(found, AgreementTable) else [])
     elif isinstance(found, JuryCurve):
-        _show_jury(found)
+        _show_jury(found, gate, everything)
     elif isinstance(found, AgreementByLog):
-        _show_logs(found)
+        _show_logs(found, gate, everything)
     else:
-        _show(found)
+        _show(found, gate, every_pair, everything)
+    if gate is not None:
+        leave(gate)
 
 
 def _limits(value: float, low: float | None, high: float | None, sign: str = "") -> str:
@@ -205,7 +141,7 @@ def _limits(value: float, low: float | None, high: float | None, sign: str = "")
     return f"{value:{sign}z.3f}" + ("" if bare else f" [{low:{sign}z.3f}, {high:{sign}z.3f}]")
 
 
-def _show_jury(found: JuryCurve) -> None:
+def _show_jury(found: JuryCurve, gate: Gate | None, everything: bool) -> None:
     from d3stats.estimate import interval_kind, named_notes
 
     rows = [
@@ -217,11 +153,10 @@ def _show_jury(found: JuryCurve) -> None:
         )
         for row in found.curve.to_dict("records")
     ]
-    print_warnings(found.notes)
     title = f"Correct verdicts of k agents ({sized(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
-    print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
-    print_table(
+    curve = (title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
+    worth = (
         "Worth of the panel",
         ("", "estimate", "interval"),
         [
@@ -230,10 +165,14 @@ def _show_jury(found: JuryCurve) -> None:
         ],
     )
     reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
-    print_notes([*reasons, *without_warnings(found.notes)])
+    print_tables(_answer(found, gate), [curve, worth], [*found.notes, *reasons], everything=everything)
 
 
-def _show_logs(found: AgreementByLog) -> None:
+def _answer(found: Result, gate: Gate | None) -> list[str]:
+    return [*found._answer(), *([] if gate is None else [f"{gate}."])]
+
+
+def _show_logs(found: AgreementByLog, gate: Gate | None, everything: bool) -> None:
     a, b = found.raters
     rows = [
         (
@@ -246,28 +185,29 @@ def _show_logs(found: AgreementByLog) -> None:
         )
         for row in found.to_frame().to_dict("records")
     ]
-    print_warnings(found.notes)
     share = found.logs[0].panel[0].estimate.name
     level = 100 * found.estimates[0].level
     title = f"{a} and {b}, log by log ({level:.6g} % intervals over clusters)"
-    print_table(title, ("log", share, "Cohen's kappa", "items in clusters"), rows)
-    print_notes(without_warnings(found.notes))
+    table = (title, ("log", share, "Cohen's kappa", "items in clusters"), rows)
+    print_tables(_answer(found, gate), [table], found.notes, everything=everything)
 
 
-MOST_PAIRS = 28
-"""Pairs of agents, those of 8, that a table lists one by one."""
-
-
-def _show(found: AgreementTable) -> None:
-    print_warnings(found.notes)
+def _show(found: AgreementTable, gate: Gate | None, every_pair: bool, everything: bool) -> None:
     title, head, rows = agreement_table(found)
-    more = []
-    if len(found.pairs) > MOST_PAIRS:
-        values = [(pair.estimate.value, k) for k, pair in enumerate(found.pairs, start=len(found.panel))]
-        ends = [min(values)[1], max(values)[1]]
-        rows = [*rows[: len(found.panel)], *(rows[k] for k in ends)]
-        more = [f"of {len(found.pairs):,} pairs the table has the lowest and the highest; --json has all"]
-    for table in ((title, head, rows), *strata_of(found.strata)):
-        print_table(*table)
-    refused = [f"{name}: {why}" for name, why in found.refused.items()]
-    print_notes([*more, *refused, *without_warnings(found.notes), *strata_notes(found.strata)])
+    few = len(found.pairs) <= 1 or not found.panel
+    panel, pairs = (rows, []) if few else (rows[: len(found.panel)], rows[len(found.panel) :])
+    tables = [(title, head, panel), *([("Pairs of agents", head, pairs)] if pairs else [])]
+    asked = [*(tables[1:] if every_pair and not everything else []), *strata_of(found.strata)]
+    notes = [
+        *found.notes,
+        *(f"{name}: {why}" for name, why in found.refused.items()),
+        *strata_notes(found.strata),
+    ]
+    answer = _answer(found, gate)
+    if pairs and not (every_pair or everything):
+        answer = [
+            line.removesuffix(".") + "; all with --pairs." if line.startswith("Pairs") else line
+            for line in answer
+        ]
+    tables = tables[:1] if pairs and not everything else tables
+    print_tables(answer, tables, notes, everything=everything, asked=asked)

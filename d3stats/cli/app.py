@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
 
 from d3stats.cli.completion import choice
+from d3stats.cli.derive import Derived
 from d3stats.cli.options import choices, read_as
 
 GROUPS = {
-    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "rationales", "scores"),
-    "Plan": ("plan", "escalate", "power", "calibrate", "simulate", "rules", "worlds"),
+    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "scores"),
+    "Plan": ("plan", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
-    "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),
+    "Check": ("doctor", "show", "import", "formats", "example"),
+    "Research": ("rationales", "escalate", "calibrate", "worlds", "theorems", "audit-table"),
 }
 """The commands as the help groups them; each has a module of its name."""
 
@@ -216,6 +221,32 @@ def _pairs_apart(command: TyperCommand, ctx: Any, args: list[str]) -> list[str]:
     return apart
 
 
+class _Late(_Command):
+    """A command whose options come from the library, which is imported when they are asked for."""
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super(_Command, self).__init__(*args, **extra)
+        self._declared: Derived = inspect.unwrap(extra["callback"]).declared
+
+    @cached_property
+    def _whole(self) -> Any:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(self.name, cls=_Command)(self._declared.function())
+        return get_command(alone)
+
+    @property
+    def params(self) -> Any:
+        return self._whole.params
+
+    @params.setter
+    def params(self, _none: Any) -> None:
+        pass
+
+    def invoke(self, ctx: Any) -> Any:
+        self.callback = self._whole.callback
+        return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="d3stats",
     cls=_Program,
@@ -246,4 +277,8 @@ def _main(
 for _name in (name for names in GROUPS.values() for name in names):
     _function = "import_" if _name == "import" else _name.replace("-", "_")
     _module = import_module(f"d3stats.cli.{_function}")
-    app.command(_name, cls=_Command)(getattr(_module, _function))
+    _command = getattr(_module, _function)
+    if isinstance(_command, Derived):
+        app.command(_name, cls=_Late)(_command.stub())
+    else:
+        app.command(_name, cls=_Command)(_command)

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import (
-    Columns,
-    Encoding,
-    Json,
-    Latex,
-    Level,
-    MissingValues,
-    ReadAs,
-    Seed,
-    SheetName,
-    Strata,
-    checked_figure,
-    one_format,
-    reading,
-    refuse_unused,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Json, Latex, checked_figure, one_format
 from d3stats.cli.output import (
     is_warning,
+    leave,
+    print_answer,
     print_json,
     print_latex,
     print_notes,
+    print_some_notes,
     print_table,
+    print_text,
     save_figure,
     without_warnings,
 )
@@ -39,63 +29,31 @@ from d3stats.report.tables import audit_tables, strata_notes, strata_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from d3stats.inference.bias import Audit, Audits, Judgments
+    from d3stats.inference.bias import Audit, Audits
 
-AUDITS = ("position", "verbosity", "self", "persona")
+Verdicts = Annotated[
+    Path,
+    typer.Argument(
+        help="A table of verdicts on pairs (CSV, Parquet): item, vote (A, B, tie), and as the audit needs them "
+        "judge, order (AB, BA), label, cluster, length_a, length_b, family_a, family_b, judge_family, persona. "
+        "Or a debate log, for position (debates played in both orders, or seats named 'JUDGE (1-2)' and "
+        "'JUDGE (2-1)'; the judge 'decision' is the protocol itself) and persona (a seat each)."
+    ),
+]
 
 
+@derived("d3stats.inference.bias.bias:bias", {"file": Verdicts})
 def bias(
-    context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of verdicts on pairs (CSV, Parquet): item, vote (A, B, tie), and as the audit needs them "
-            "judge, order (AB, BA), label, cluster, length_a, length_b, family_a, family_b, judge_family, persona. "
-            "Or a debate log, for position (debates played in both orders, or seats named 'JUDGE (1-2)' and "
-            "'JUDGE (2-1)'; the judge 'decision' is the protocol itself) and persona (a seat each)."
-        ),
-    ],
-    audit: Annotated[
-        str, typer.Option("--audit", metavar="d3stats.cli.bias:AUDITS", help="The bias to test for.")
-    ] = "position",
-    judges: Annotated[
-        list[str] | None, typer.Option("--judge", help="Audit only this judge; repeatable; default: all.")
-    ] = None,
-    votes: Annotated[
-        str | None,
+    given: Given,
+    at_most: Annotated[
+        float | None,
         typer.Option(
-            "--votes",
-            metavar="d3stats.inputs.verdicts:Votes",
-            help="Meaning of a vote: the name of an answer, or of a slot (A is the answer shown first); default: an "
-            "answer.",
+            "--at-most",
+            help="For programs: exit code 0 if the main effect of every judge is shown to be no larger than this, 4 if "
+            "one is larger, 5 if the data do not decide.",
         ),
     ] = None,
-    baseline: Annotated[
-        str, typer.Option("--baseline", help="For --audit persona: the name of the judge without a persona.")
-    ] = "none",
-    against: Annotated[
-        str,
-        typer.Option(
-            "--against",
-            metavar="d3stats.inference.bias.self_preference:Against",
-            help="For --audit self: the other judges to compare with.",
-        ),
-    ] = "disinterested",
-    use_label: Annotated[
-        bool,
-        typer.Option(
-            "--label/--no-label",
-            help="For --audit verbosity: compare only answers of equal quality, by the label.",
-        ),
-    ] = True,
-    strata: Strata = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Annotated[
@@ -109,41 +67,28 @@ def bias(
     ] = None,
 ) -> None:
     """Audit judges for bias: the effect with its interval, then the test."""
-    from d3stats._check import choice
-    from d3stats.inference.bias import as_judgments
-    from d3stats.sources import open
-    from d3stats.sources.strata import item_strata
-    from d3stats.sources.verdicts import FIELDS
+    from d3stats.sources.verdicts import judgments_with_strata
 
     one_format(as_json, as_latex)
-    choice("audit", audit, AUDITS)
+    audit, strata = given.settings["audit"], given.settings.pop("strata", None)
     if figure is not None and strata is None and audit not in ("position", "persona"):
         raise ValueError(
             f"--figure must come with --audit position, --audit persona or --strata; got --audit {audit}"
         )
-    for option, its in (("--label", "verbosity"), ("--against", "self"), ("--baseline", "persona")):
-        if audit != its:
-            refuse_unused(context, f"must come with --audit {its}, not {audit}", option)
-    how = reading(missing_values, columns, encoding, read, sheet)
-    opened = open(file, **how)
-    kinds = None if strata is None else item_strata(opened, strata, FIELDS)
-    data = as_judgments(
-        opened.aside(strata),
-        votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
+    data, kinds = judgments_with_strata(
+        given.source,
+        strata,
+        votes=given.settings.pop("votes", None),
         decisions=audit == "position",
         personas=audit == "persona",
+        **given.reading,
     )
-    options: dict[str, dict[str, Any]] = {
-        "position": {"rng": seed},
-        "verbosity": {"use_label": use_label},
-        "self": {"against": against},
-        "persona": {"baseline": baseline},
-    }
-    found = _audited(audit, data, judges, options[audit] | {"level": level, "strata": kinds})
+    found = given(data, strata=kinds)
     if figure is not None:
         save_figure(lambda: _drawn(found), figure)
+    gate = None if at_most is None else found.gate(at_most=at_most)
     if as_json:
-        print_json({"audit": audit, **found.to_dict()})
+        print_json({"audit": audit, **found.to_dict()} | ({} if gate is None else {"gate": gate.to_dict()}))
     elif as_latex:
         typer.echo(_latex(found))
         for result in found.values():
@@ -152,11 +97,18 @@ def bias(
             )
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
+        if len(found) > 1:
+            print_answer(found._answer())
+            typer.echo("")
         for number, result in enumerate(found.values()):
             if number:
                 typer.echo("")
-            _show(result, doubts)
+            _show(result, doubts, everything)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
+        if gate is not None:
+            print_text(f"{gate}.")
+    if gate is not None:
+        leave(gate)
 
 
 def _drawn(found: Audits[Any]) -> Axes:
@@ -179,37 +131,15 @@ def _drawn(found: Audits[Any]) -> Axes:
     return drawn
 
 
-def _audited(
-    audit: str, data: Judgments, judges: Sequence[str] | None, options: dict[str, Any]
-) -> Audits[Any]:
-    """Run the audit for each judge; one that cannot be audited is named, unless there is no other."""
-    from d3stats.inference.bias import (
-        Audits,
-        each_judge,
-        length_bias,
-        persona_effect,
-        position_bias,
-        self_preference,
-    )
-
-    if audit == "persona" and "persona" not in data.table:
-        found = persona_effect(data, personas=list(judges) if judges else None, **options)
-        return Audits({found.judge: found})
-    by_name: dict[str, Callable[..., Any]] = {
-        "position": position_bias,
-        "verbosity": length_bias,
-        "self": self_preference,
-        "persona": persona_effect,
-    }
-    return each_judge(by_name[audit], data, judges, personas=audit == "persona", **options)
-
-
-def _show(result: Audit, doubts: Collection[str]) -> None:
+def _show(result: Audit, doubts: Collection[str], everything: bool) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
+    print_answer(result._answer())
     print_notes(
         [with_words(note, f"{result.judge}: ") for note in result.notes if note in doubts or is_warning(note)]
     )
-    for table in (*audit_tables(result), *strata_of(result.strata)):
+    typer.echo("")
+    tables = audit_tables(result)
+    for table in (*(tables if everything else tables[:1]), *strata_of(result.strata)):
         print_table(*table)
     notes = [*without_warnings(result.notes, doubts), *strata_notes(result.strata)]
     test = getattr(result, "heterogeneity", None)
@@ -217,7 +147,7 @@ def _show(result: Audit, doubts: Collection[str]) -> None:
         notes.insert(0, str(test))
     alone = [*result.estimates, *getattr(result, "main_effects", ())]
     notes += [f"{e.name}: {e.note}" for e in alone if e.note and e.low is None]
-    print_notes(notes)
+    print_some_notes(notes, everything=everything, further=0 if everything else len(tables) - 1)
 
 
 def _latex(found: Audits[Any]) -> str:

@@ -8,28 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    MissingValues,
-    ReadAs,
-    Roles,
-    Seed,
-    SheetName,
-    one_format,
-    open_logs,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_tables,
     records,
     save_figure,
     working,
@@ -40,8 +24,9 @@ from d3stats.report.tables import Table
 if TYPE_CHECKING:
     from d3stats.planning.calibration.calibrate import Calibration
     from d3stats.trajectories import Trajectories
+    from d3stats.worlds import World
 
-World = Annotated[
+WorldName = Annotated[
     str,
     typer.Option(
         "--world",
@@ -51,33 +36,26 @@ World = Annotated[
 ]
 
 
+Pilot = Annotated[
+    list[str],
+    typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or 'slm7'."),
+]
+
+
+@derived("d3stats.planning.calibration.calibrate:calibrate", {"pilot": Pilot})
 def calibrate(
-    pilot: Annotated[
-        list[str],
-        typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or 'slm7'."),
-    ],
+    given: Given,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Write the world as a study file (TOML) for d3stats simulate."),
     ] = None,
-    world: World = "conformity",
-    free: Annotated[
-        list[str] | None,
-        typer.Option("--free", help="A parameter to fit instead of the default ones; repeatable."),
-    ] = None,
+    world: WorldName = "conformity",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     level: Level = 0.95,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Fit a synthetic world to a pilot, and test whether the pilot could have come from that world."""
     one_format(as_json, as_latex)
@@ -85,11 +63,10 @@ def calibrate(
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     if out is not None and not out.absolute().parent.is_dir():
         raise ValueError(f"the folder of --output must exist; got {str(out)!r}")
-    opened, left_out = open_logs(
-        pilot, lenient, roles, reading(missing_values, columns, encoding, read, sheet)
-    )
-    log = opened.trajectories()
-    fit = fitted(log, world, free, seed)
+    opened = given.open()
+    log, passed_over = opened.trajectories(), left_out(opened.checked().problems)
+    with working("calibrating"):
+        fit = given(_kind(world), log)
     if out is not None:
         out.write_text(fit.to_toml(), encoding="utf-8")
     if figure is not None:
@@ -104,7 +81,7 @@ def calibrate(
                 "parameters": records(fit.to_frame(level=level)),
                 "checks": records(fit.checks),
                 "notes": list(fit.untold),
-                "left_out": left_out,
+                "left_out": passed_over,
             }
         )
         return
@@ -112,24 +89,27 @@ def calibrate(
     if as_latex:
         print_latex(tables)
         return
-    print_notes(log.remarks())
-    for one in tables:
-        print_table(*one)
-    print_notes([*fit.untold, *[f"left out: {line}" for line in left_out]])
+    notes = [*log.remarks(), *fit.untold, *[f"left out: {line}" for line in passed_over]]
+    print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
         typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
 
 
-def fitted(log: Trajectories, world: str, free: list[str] | None, seed: int) -> Calibration:
-    """Calibrate the world of this name; for an unknown name the error suggests the nearest one."""
-    from d3stats._check import choice
+def fitted(log: Trajectories, world: str, seed: int) -> Calibration:
+    """Calibrate the world of this name."""
     from d3stats.planning.calibration.calibrate import calibrate as fit
+
+    with working("calibrating"):
+        return fit(_kind(world), log, rng=seed)
+
+
+def _kind(world: str) -> type[World]:
+    """Return the world of this name; for an unknown name the error suggests the nearest one."""
+    from d3stats._check import choice
     from d3stats.worlds.base import world_types
 
     kinds = world_types()
-    kind = kinds[choice("--world", world, tuple(kinds))]
-    with working("calibrating"):
-        return fit(kind, log, free=free, rng=seed)
+    return kinds[choice("--world", world, tuple(kinds))]
 
 
 def calibration_tables(fit: Calibration, level: float) -> list[Table]:
@@ -158,6 +138,6 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
     ]
     compared = "The pilot, compared with simulated pilots of the same size from this world"
     return [
-        (str(fit.to_dict()["title"]), heads, rows),
+        (fit._title(), heads, rows),
         (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),
     ]

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    BootOfKind,
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Level,
-    Missing,
-    MissingValues,
-    ReadAs,
-    Seed,
-    SheetName,
-    Strata,
-    one_format,
-    paths_of,
-    reading,
-    refuse_replicates,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of, refuse_replicates
 from d3stats.cli.output import (
+    leave,
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import comparison_tables, strata_notes, strata_of
@@ -43,28 +24,20 @@ if TYPE_CHECKING:
 
 LAST = "last"
 
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Two or more runs: tables with a column 'item' and 'correct' or 'score' (CSV, Parquet), debate "
+        "logs, or 'slm7'. The first is the reference.",
+    ),
+]
 
+
+@derived("d3stats.inference.comparison.compare:compare", {"runs": Runs})
 def compare(
     context: typer.Context,
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Two or more runs: tables with a column 'item' and 'correct' or 'score' (CSV, Parquet), debate "
-            "logs, or 'slm7'. The first is the reference.",
-        ),
-    ],
-    names: Annotated[
-        list[str] | None, typer.Option("--name", help="Name of a run; give it once per run.")
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            metavar="d3stats.sources.runs:ItemIs",
-            help="Unit of comparison in a log; with 'question', the debates of a question are averaged.",
-        ),
-    ] = "question",
+    given: Given,
     value: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +46,7 @@ def compare(
             help="The column of a table, or the value to take from a log; default: the verdict.",
         ),
     ] = None,
-    rounds: Annotated[
+    round_number: Annotated[
         list[str] | None,
         typer.Option(
             "--round",
@@ -81,84 +54,31 @@ def compare(
             help="The round of a log; give it once for all runs, or once per run.",
         ),
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", help="Name of the run to compare all others with; default: all pairs."),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            "--margin",
-            help="Largest difference that does not matter; adds tests of non-inferiority and equivalence.",
-        ),
-    ] = None,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            metavar="d3stats.inference.comparison.pair_data:Kind",
-            help="Kind of interval.",
-        ),
-    ] = "cluster t",
-    test: Annotated[
-        str | None,
-        typer.Option(
-            "--test",
-            metavar="d3stats.inference.comparison.pair_data:Test",
-            help="The test whose p-value is shown; default: the test that matches the interval.",
-        ),
-    ] = None,
-    family: Annotated[
-        str,
-        typer.Option(
-            "--family",
-            metavar="d3stats.inference.comparison.multiplicity:Family",
-            help="Adjustment of p-values for the number of pairs.",
-        ),
-    ] = "holm",
-    strata: Strata = None,
-    missing: Missing = "exclude",
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    level: Level = 0.95,
-    n_boot: BootOfKind = 10_000,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
     """Compare runs over the same items: the difference with its interval, then the tests."""
     one_format(as_json, as_latex)
+    runs = given.source
     if len(runs) < 2:
         raise ValueError(f"runs must be at least two; got {runs}")
-    refuse_replicates(context, kind)
-    from d3stats.inference import compare as compare_runs
-
-    settings: dict[str, Any] = {"by": by, "value": value, "missing": missing, "kind": kind}
-    settings |= {"test": test, "family": family, "baseline": baseline, "margin": margin, "level": level}
-    settings |= {
-        "round_number": _rounds(rounds),
-        "names": names,
-        "strata": strata,
-        **reading(missing_values, columns, encoding, read, sheet),
-        "n_boot": n_boot,
-        "rng": seed,
-    }
+    refuse_replicates(context, given.settings["kind"])
     with working("comparing"):
-        first, second, *more = paths_of(runs)
-        found = compare_runs(first, second, *more, **settings)
+        found = given(*paths_of(runs), value=value, round_number=_rounds(round_number))
     if figure is not None:
         save_figure(found.plot, figure)
+    gate = None if found.margin is None else found.gate()
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata))
     else:
-        _show(found)
+        _show(found, everything)
+    if gate is not None:
+        leave(gate)
 
 
 def _rounds(given: list[str] | None) -> int | list[int | None] | None:
@@ -174,14 +94,12 @@ def _whole(word: str) -> int:
     return int(word)
 
 
-def _show(found: Comparison) -> None:
-    print_warnings(found.notes)
-    for table in (*comparison_tables(found), *strata_of(found.strata)):
-        print_table(*table)
-    if found.margin is not None:
-        results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
-        print_notes([result.conclusion for result in results])
-    print_notes([*_without_limits(found), *without_warnings(found.notes), *strata_notes(found.strata)])
+def _show(found: Comparison, everything: bool) -> None:
+    equal = [] if found.margin is None else [result.conclusion for result in found.equivalent(found.margin)]
+    notes = [*_without_limits(found), *equal, *found.notes, *strata_notes(found.strata)]
+    print_tables(
+        found._answer(), comparison_tables(found), notes, everything=everything, asked=strata_of(found.strata)
+    )
 
 
 def _without_limits(found: Comparison) -> list[str]:

@@ -103,7 +103,7 @@ def choice(metavar: str | None) -> Callable[..., list[str]] | None:
     """Return what completes an option with choices, from its place or from ``[COLUMN|one|other]``; else None."""
     if metavar is None:
         return None
-    stated = [word for word in metavar.strip("[]").split("|") if word == word.lower()]
+    stated = [word for word in metavar.strip("[]").split("|") if not word.rpartition(":")[2].isupper()]
     if "d3stats." not in metavar and not (metavar.startswith("[") and stated):
         return None
 

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from d3stats.cli.options import Seed
-from d3stats.cli.output import print_notes, print_table, print_text, save_figure, working
-from d3stats.report.tables import replay_table, round_tables
+from d3stats.cli.output import print_result, print_text, save_figure, working
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
 
@@ -20,7 +19,7 @@ def demo(
 ) -> None:
     """Fit, describe and replay a real log of 160 debates of seven agents, and draw it."""
     from d3stats import datasets
-    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.describe import fit
     from d3stats.planning.replay import replay
 
     t = datasets.load_slm7()
@@ -31,15 +30,12 @@ def demo(
     print_text("votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
     typer.echo("")
     with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
-        report = describe_rounds(t, rng=seed)
-    for table in round_tables(report):
-        print_table(*table)
-    print_notes(report.notes())
+        report = fit(t, rng=seed)
+    print_result(report)
     typer.echo("")
     with working("replaying stopping rules"):
         played = replay(t, list(RULES), rng=seed)
-    print_table(*replay_table(played))
-    print_notes(played.notes)
+    print_result(played)
     out.mkdir(parents=True, exist_ok=True)
     typer.echo("")
     save_figure(lambda: report.plot(played.stops(), rng=seed), out / "slm7", err=False)

@@ -41,7 +41,7 @@ def doctor(
             fixed = fix_log(paths_of(logs), fix, overwrite=overwrite, **how)
         typer.echo(fixed.to_json() if as_json else fixed.to_text(prose_columns()))
         raise typer.Exit(fixed.exit_code)
-    from d3stats.log.doctor import examine
+    from d3stats.log.doctor import doctor
     from d3stats.report.other_tables import other_table
 
     with working("examining"):
@@ -50,6 +50,6 @@ def doctor(
         typer.echo(other.to_json() if as_json else other.to_text(prose_columns()))
         raise typer.Exit(other.exit_code)
     with working("examining"):
-        report = examine(*paths_of(logs), **how)
+        report = doctor(*paths_of(logs), **how)
     typer.echo(report.to_json() if as_json else report.to_text(prose_columns()))
     raise typer.Exit(report.exit_code)

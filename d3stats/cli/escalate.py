@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    MissingValues,
-    ReadAs,
-    Roles,
-    SheetName,
-    left_out,
-    one_format,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Figure, Json, Latex, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -38,67 +24,37 @@ if TYPE_CHECKING:
     from d3stats.planning.escalation import Escalation
 
 
-def escalate(
-    first: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Log of the cheap protocol, with scores of two sides, such as MORE.",
-        ),
-    ],
-    second: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Log of the expensive protocol on the same items, such as SAMRE.",
-        ),
-    ],
-    max_loss: Annotated[
-        float,
-        typer.Option(
-            "--max-loss",
-            help="The accuracy that may be lost against the expensive protocol alone; .01 is one point.",
-        ),
-    ] = 0.01,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Probability that the loss is kept.")
-    ] = 0.9,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option("--threshold", help="A gap in points to try; repeatable. By default 15 from 60 to 0."),
-    ] = None,
-    level: Level = 0.95,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    as_json: Json = False,
-    as_latex: Latex = False,
-) -> None:
+First = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Log of the cheap protocol, with scores of two sides, such as MORE.",
+    ),
+]
+Second = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Log of the expensive protocol on the same items, such as SAMRE.",
+    ),
+]
+
+
+@derived("d3stats.planning.escalation:escalate", {"first": First, "second": Second})
+def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figure: Figure = None) -> None:
     """Choose between two protocols debate by debate: play the second one where the first leaves a narrow gap."""
-    from d3stats.planning.escalation import THRESHOLDS, plan_escalation
     from d3stats.sources import open_all
 
     one_format(as_json, as_latex)
-    how = reading(missing_values, columns, encoding, read, sheet)
-    opened = open_all((first, second), lenient=lenient, roles=roles, **how)
+    opened = open_all(given.source, **given.reading)
+    roles = given.reading.get("roles")
     logs = [each.recorded() for each in opened]
     cheap, dear = (log.trajectories for log in logs)
     passed_over = [line for each in opened for line in left_out(each.checked().problems)]
     # Where roles are chosen, their votes decide.
     decided = [note for log in logs if roles and (note := log.note()) is not None]
     with working("planning"):
-        found = plan_escalation(
-            *((cheap, dear) if roles else opened),
-            max_loss=max_loss,
-            confidence=confidence,
-            thresholds=threshold or THRESHOLDS,
-            level=level,
-        )
+        found = given(*((cheap, dear) if roles else opened))
     if figure is not None:
         save_figure(found.plot, figure)
     if as_json:

@@ -6,38 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import (
-    BootOrNone,
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    Logs,
-    Missing,
-    MissingValues,
-    ReadAs,
-    Roles,
-    Seed,
-    SheetName,
-    one_format,
-    open_logs,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
+    print_answer,
     print_json,
     print_latex,
     print_notes,
+    print_result,
     print_table,
     print_text,
     records,
     save_figure,
+    tables_of,
     without_warnings,
     working,
 )
-from d3stats.report.tables import round_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,74 +29,38 @@ if TYPE_CHECKING:
     from d3stats.planning.describe import RoundsReport
 
 
+@derived("d3stats.planning.describe:fit", {"logs": Logs})
 def fit(
-    logs: Logs,
-    components: Annotated[
-        int, typer.Option("--components", "-k", help="Number of components of the mixture.")
-    ] = 2,
+    given: Given,
     round_number: Annotated[
         int | None,
         typer.Option(
             "--round", help="Show the full fit of this round only, with the intervals of the table."
         ),
     ] = None,
-    missing: Missing = "exclude",
-    level: Level = 0.95,
-    n_boot: BootOrNone = 500,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Fit a Beta-Binomial mixture to each round of a log."""
-    from d3stats.planning.describe import describe_rounds
-
     one_format(as_json, as_latex)
     with working("fitting"):
-        opened, left_out = open_logs(
-            logs, lenient, roles, reading(missing_values, columns, encoding, read, sheet)
-        )
-        t = opened.trajectories()
-        report = describe_rounds(
-            t,
-            n_components=components,
-            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
-            level=level,
-            n_boot=n_boot,
-            rng=seed,
-        )
-    omitted = [f"left out: {line}" for line in left_out]
+        opened = given.open()
+        t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
+        report = given(t)
+    omitted = [f"left out: {line}" for line in passed_over]
     if round_number is not None:
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
     if figure is not None:
-        save_figure(lambda: report.plot(rng=seed), figure)
+        save_figure(lambda: report.plot(rng=given.settings["rng"]), figure)
     if as_json:
-        print_json(
-            {
-                "rounds": records(report.to_frame()),
-                "counts": {str(r): row for r, row in report.counts().T.to_dict("list").items()},
-                "notes": report.notes(),
-                "left_out": left_out,
-            }
-        )
-        return
-    tables = round_tables(report)
-    if as_latex:
-        print_latex(tables)
-        return
-    print_notes(t.remarks())
-    for table in tables:
-        print_table(*table)
-    below = without_warnings(report.notes(), t.notes)
-    print_notes([*below, *omitted])
+        print_json(report.to_dict() | {"left_out": passed_over})
+    elif as_latex:
+        print_latex(tables_of(report))
+    else:
+        print_result(report, everything=everything, notes=omitted)
 
 
 def _show_round(
@@ -127,7 +75,7 @@ def _show_round(
     fit, t = report.fit[round_number], report.trajectories
     table = report.drift.functionals()
     table = table[table["round"] == round_number].drop(columns="round").set_index("functional")
-    notes = [*report.notes(round_number), *omitted]
+    notes = [*report.notes_of(round_number), *omitted]
     if figure is not None:
         save_figure(lambda: fit.plot(level=report.drift.level), figure)
     if as_json:
@@ -157,6 +105,7 @@ def _show_round(
     if as_latex:
         print_latex(tables[:1])
         return
+    print_answer([fit.headline])
     print_notes(t.remarks())
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
     print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")

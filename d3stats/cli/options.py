@@ -24,6 +24,10 @@ Logs = Annotated[
         "bundled log.",
     ),
 ]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print every table and every note, not only those that answer the question."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX tables (booktabs).")]
 Seed = Annotated[
@@ -83,16 +87,6 @@ Strata = Annotated[
         "--strata",
         metavar="COLUMN",
         help="Also estimate by kind of question: the column that names it, such as category or difficulty.",
-    ),
-]
-Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
-BootOrNone = Annotated[
-    int, typer.Option("--n-boot", help="Bootstrap replicates; 0 for estimates without limits.")
-]
-BootOfKind = Annotated[
-    int,
-    typer.Option(
-        "--n-boot", help="Bootstrap replicates; only for the kinds of interval that are bootstraps."
     ),
 ]
 
@@ -182,6 +176,25 @@ ReadAs = Annotated[
         help="Read a vote as the answer that it states: 'The answer is B.' as B.",
     ),
 ]
+
+
+READING: dict[str, tuple[Any, Any]] = {
+    "lenient": (Lenient, False),
+    "roles": (Roles, None),
+    "missing_values": (MissingValues, None),
+    "columns": (Columns, None),
+    "encoding": (Encoding, None),
+    "sheet": (SheetName, None),
+    "read": (ReadAs, None),
+}
+"""The fields of :class:`d3stats.sources.Reading` as a terminal has them, with their defaults."""
+
+
+def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed of a reading, as arguments of the library; what was not given is left out."""
+    named = ("missing_values", "columns", "encoding", "read", "sheet")
+    how = reading(**{name: typed[name] for name in named if name in typed})
+    return how | {name: typed[name] for name in ("lenient", "roles") if typed.get(name)}
 
 
 def choices(metavar: str | None) -> str | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from d3stats._progress import working as working
-from d3stats.note import severity_of
-from d3stats.report.tables import Table
+from d3stats._words import counted
+from d3stats.note import severity_of, worst_first
+from d3stats.report.tables import Table, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from d3stats.result import Gate, Result
 
 PIPED = 110
 """Columns of prose where there is no terminal; a table in a pipe is as wide as it needs to be."""
@@ -114,6 +118,95 @@ def print_warnings(notes: Sequence[str]) -> None:
     print_notes(list(filter(is_warning, notes)))
 
 
+LINES_OF_NOTES = 5
+"""Lines that notes below the tables take without --all, but for one note; all warnings are above them."""
+
+
+def print_answer(lines: Sequence[str]) -> None:
+    """Print the sentences that answer the question."""
+    for number, line in enumerate(lines):
+        print_text(line, rest="  ", bold=number == 0)
+
+
+def print_result(
+    found: Result,
+    *,
+    everything: bool = False,
+    notes: Sequence[str] = (),
+    tables: Sequence[Table] = (),
+    shown: Mapping[str, pd.DataFrame] | None = None,
+) -> None:
+    """Print a result: the answer, what warns, the main table, and the notes that matter most.
+
+    With `everything`, print all tables and notes. Further `tables` were asked for, so that they are always printed;
+    `notes` follow those of the result; `shown` are other tables in place of those of the result.
+    """
+    every = worst_first(dict.fromkeys([*found.notes, *notes]))
+    print_answer(found._answer())
+    print_warnings(every)
+    typer.echo("")
+    drawn = list((found._shown() if shown is None else shown).items())
+    further = drawn[found._n_main :]
+    if caption := found._title():
+        print_text(caption)
+        typer.echo("")
+    for title, frame in drawn if everything else drawn[: found._n_main]:
+        print_table(*table_of(title if everything or found._n_main > 1 else "", frame))
+    for table in tables:
+        print_table(*table)
+    print_some_notes(
+        without_warnings(every), everything=everything, further=0 if everything else len(further)
+    )
+
+
+def print_tables(
+    answer: Sequence[str],
+    tables: Sequence[Table],
+    notes: Sequence[str],
+    *,
+    everything: bool,
+    main: int = 1,
+    asked: Sequence[Table] = (),
+) -> None:
+    """Print an answer, what warns, the first `main` tables, the tables that were asked for, and notes."""
+    every = worst_first(dict.fromkeys(notes))
+    print_answer(answer)
+    print_warnings(every)
+    typer.echo("")
+    for table in [*(tables if everything else tables[:main]), *asked]:
+        print_table(*table)
+    further = 0 if everything else max(len(tables) - main, 0)
+    print_some_notes(without_warnings(every), everything=everything, further=further)
+
+
+def leave(gate: Gate) -> None:
+    """End the program with the exit code of a gate: 0 shown, 4 refuted, 5 not decided."""
+    if gate.code:
+        raise typer.Exit(gate.code)
+
+
+def print_some_notes(notes: Sequence[str], *, everything: bool, further: int = 0) -> None:
+    """Print the first notes, and how many more notes and tables there are."""
+    kept: list[str] = []
+    lines = 0
+    for note in notes:
+        lines += len(folded(note, 80, "- ", "  "))  # the same notes on every terminal
+        if kept and lines > LINES_OF_NOTES and not everything:
+            break
+        kept.append(note)
+    print_notes(kept)
+    left = [
+        counted(n, noun) for n, noun in ((further, "more table"), (len(notes) - len(kept), "more note")) if n
+    ]
+    if left:
+        print_text(f"{' and '.join(left)}: --all", "- ", "  ")
+
+
+def tables_of(found: Result) -> list[Table]:
+    """Return every table that people read of a result, as LaTeX has them."""
+    return list(itertools.starmap(table_of, found._shown().items()))
+
+
 def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:
     """Return the notes that belong below the tables, without those that were already printed."""
     return [note for note in notes if not is_warning(note) and note not in said]
@@ -143,11 +236,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         for line in [title] if room is None else folded(title, min(room, WIDEST)):
             _write(line, bold=True)
         typer.echo("")
-    gap = 3
+    gap = 3 if room is None or _unbroken(columns, rows) + 3 * (len(columns) - 1) < room else 2
     widths = _widths(columns, rows, room, gap)
-    if widths is None:
-        gap = 2
-        widths = _widths(columns, rows, room, gap)
     if widths is None:
         _print_records(columns, rows, room or PIPED)
         return
@@ -166,6 +256,17 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         if number == 0:
             typer.echo(" " + "─" * (sum(widths) + gap * (len(widths) - 1)))
     typer.echo("")
+
+
+def _unbroken(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the width of all cells side by side, none of them broken into lines but headings."""
+    from rich.cells import cell_len
+
+    cells = [[row[i] for row in rows] for i in range(len(columns))]
+    return sum(
+        max((cell_len(text) for text in (*column, *head.split())), default=0)
+        for head, column in zip(columns, cells, strict=True)
+    )
 
 
 def _widths(

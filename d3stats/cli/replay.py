@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    Boot,
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    Logs,
-    Missing,
-    MissingValues,
-    ReadAs,
-    Roles,
-    Seed,
-    SheetName,
-    Strata,
-    left_out,
-    one_format,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
+    print_result,
     records,
     save_figure,
-    without_warnings,
+    tables_of,
     working,
 )
-from d3stats.report.tables import Table, cost_table, estimate, replay_table, strata_notes, strata_of
+from d3stats.report.tables import Table, estimate, strata_notes, strata_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,103 +29,52 @@ if TYPE_CHECKING:
     from d3stats.planning.replay import Replay
     from d3stats.trajectories import Trajectories
 
-DEFAULT_RULES = ("fixed:1", "fixed:2")
 
-
+@derived("d3stats.planning.replay:replay", {"logs": Logs}, completes={"rules": completion.rules})
 def replay(
-    logs: Logs,
-    rules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule",
-            "-r",
-            autocompletion=completion.rules,
-            help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable.",
-        ),
-    ] = None,
-    missing: Missing = "exclude",
-    level: Level = 0.95,
-    interval: Annotated[
-        str,
-        typer.Option(
-            "--interval", metavar="d3stats.planning.costs:Interval", help="Kind of bootstrap interval."
-        ),
-    ] = "percentile",
-    n_boot: Boot = 2000,
+    given: Given,
     paired: Annotated[
-        bool, typer.Option("--paired", help="Also show the differences between rules.")
+        bool, typer.Option("--paired", help="Also show the differences between all pairs of rules.")
     ] = False,
-    strata: Strata = None,
-    figure: Figure = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always included."""
-    from d3stats.inference.comparison.strata import strata_tables
-    from d3stats.planning.replay import replay as replay_rules
-    from d3stats.sources import open
     from d3stats.sources.strata import item_strata
 
     one_format(as_json, as_latex)
     with working("replaying"):
-        how = reading(missing_values, columns, encoding, read, sheet)
-        opened = open(logs, lenient=lenient, roles=roles, **how)
+        opened, strata = given.open(), given.settings.get("strata")
         kinds = None if strata is None else item_strata(opened, strata)
         opened = opened.aside(strata)
         log, passed_over = opened.recorded(), left_out(opened.checked().problems)
-        result = replay_rules(
-            log.trajectories,
-            list(rules or default_rules(log.trajectories, opened.checked())),
-            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
-            level=level,
-            interval=interval,  # type: ignore[arg-type]  # likewise
-            n_boot=n_boot,
-            rng=seed,
-            strata=kinds,
-        )
+        rules = given.settings.get("rules") or default_rules(log.trajectories, opened.checked())
+        result = given(log.trajectories, rules=rules, strata=kinds)
     if figure is not None:
         save_figure(result.plot, figure)
-    decided = log.note()
-    notes = [*([decided] if decided else []), *result.notes]
+    if decided := log.note():
+        # What the verdicts are comes before what limits them.
+        result = replace(result, notes=tuple(dict.fromkeys((decided, *result.notes))))
     if as_json:
-        document = {
-            "rules": records(result.to_frame()),
-            "stops": records(result.stops()),
-            "notes": notes,
-            "left_out": passed_over,
-        }
-        if result.strata:
-            document |= {name: records(table) for name, table in strata_tables(result.strata).items()}
+        document = result.to_dict() | {"left_out": passed_over}
         if paired:
             document["paired"] = records(result.paired())
         print_json(document)
         return
-    tables = [
-        replay_table(result),
-        *cost_table(result),
-        *([_paired_table(result)] if paired else []),
-        *strata_of(result.strata),
-    ]
+    further = [*([_paired_table(result)] if paired else []), *strata_of(result.strata)]
     if as_latex:
-        print_latex(tables)
+        print_latex([*tables_of(result), *further])
         return
-    print_notes(log.trajectories.remarks())
-    for table in tables:
-        print_table(*table)
-    notes = without_warnings(notes, log.trajectories.notes)
-    print_notes([*notes, *strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]])
+    notes = [*strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]]
+    print_result(result, everything=everything, notes=notes, tables=further)
 
 
 def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:
     """Return the rules with which the log's protocols stop where jurors vote at the end alone, else the default."""
+    from d3stats.planning.replay import DEFAULT_RULES
+
     if not t.pollings or not all(polling.at_end for polling in t.pollings):
         return DEFAULT_RULES
     from d3stats.protocols import protocols

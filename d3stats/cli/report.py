@@ -29,7 +29,7 @@ from d3stats.cli.options import (
     read_as,
     reading,
 )
-from d3stats.cli.output import print_json, print_notes, print_text, working
+from d3stats.cli.output import leave, print_json, print_notes, print_text, working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,18 +100,25 @@ def report(
     sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
+    gated: Annotated[
+        bool,
+        typer.Option(
+            "--gate",
+            help="For programs: exit code 0 if every record was read and the page has no warning, else 4.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
-    from d3stats.report.analysis import analyse
+    from d3stats.report.analysis import report
     from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
     by_role = models_by_role(prices, model, role_model, output_share)
     with working("analysing"):
-        found = analyse(
+        found = report(
             *logs,
             names=names,
             rules=rules,
@@ -147,9 +154,11 @@ def report(
         planned = shlex.join(["d3stats", "plan", *([logs[0]] if len(logs) == 1 else ["LOG"]), *more])
     else:
         planned = None
+    gate = found.gate()
     if as_json:
         print_json(
             {
+                "headline": found.headline,
                 "page": str(out),
                 "bytes": out.stat().st_size,
                 "logs": list(found.logs),
@@ -157,8 +166,11 @@ def report(
                 "warnings": list(found.warnings),
                 "notes": list(found.notes),
                 "next": planned if len(logs) == 1 else None,
+                **({"gate": gate.to_dict()} if gated else {}),
             }
         )
+        if gated:
+            leave(gate)
         return
     print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}")
     print_notes([*found.warnings, *found.notes])
@@ -170,6 +182,9 @@ def report(
             "Next: run debates with poll=every_round, which have the votes after every round that d3stats plan needs; "
             "rules that read scores are priced here."
         )
+    if gated:
+        print_text(f"{gate}.")
+        leave(gate)
 
 
 def _plannable(rules: pd.DataFrame) -> bool:

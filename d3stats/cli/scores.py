@@ -7,33 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import (
-    Columns,
-    Encoding,
-    Figure,
-    Json,
-    Latex,
-    Lenient,
-    Level,
-    Logs,
-    MissingValues,
-    ReadAs,
-    Roles,
-    Seed,
-    SheetName,
-    Strata,
-    left_out,
-    one_format,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
-    print_notes,
-    print_table,
-    print_warnings,
+    print_tables,
     save_figure,
-    without_warnings,
     working,
 )
 from d3stats.report.tables import score_tables
@@ -42,9 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@derived("d3stats.planning.scores:scores", {"logs": Logs})
 def scores(
-    logs: Logs,
-    strata: Strata = None,
+    given: Given,
     human: Annotated[
         Path | None,
         typer.Option(
@@ -54,29 +34,17 @@ def scores(
             "Parquet); shows their correlations with the scores of the log.",
         ),
     ] = None,
-    lenient: Lenient = False,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
     """Show mean scores and gaps by round, aspects of single responses, and ranks of three or more candidates."""
     one_format(as_json, as_latex)
-    from d3stats.planning import describe_scores
-    from d3stats.sources import open
-
-    how = reading(missing_values, columns, encoding, read, sheet)
     people = None if human is None else _human(human)
     with working("reading scores"):
-        opened = open(logs, lenient=lenient, roles=roles, **how)
-        found = describe_scores(opened, strata=strata, human=people, level=level, rng=seed)
+        opened = given.open()
+        found = given(opened, human=people)
     if figure is not None:
         save_figure(found.plot, figure)
     omitted = [f"left out: {line}" for line in left_out(opened.checked().problems)]
@@ -87,10 +55,7 @@ def scores(
     if as_latex:
         print_latex(tables)
         return
-    print_warnings(found.notes)
-    for table in tables:
-        print_table(*table)
-    print_notes([*without_warnings(found.notes), *omitted])
+    print_tables(found._answer(), tables, [*found.notes, *omitted], everything=everything)
 
 
 def _human(path: Path) -> pd.DataFrame:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.calibrate import World, fitted
+from d3stats.cli.calibrate import WorldName, fitted
 from d3stats.cli.options import (
     Columns,
     Encoding,
+    Everything,
     Json,
     Latex,
     MissingValues,
@@ -27,11 +28,8 @@ from d3stats.cli.options import (
     reading,
     refuse_unused,
 )
-from d3stats.cli.output import print_json, print_latex, print_notes, print_table, print_text, records, working
-from d3stats.report.tables import Table
-
-if TYPE_CHECKING:
-    from d3stats.planning.sweep import Sweep
+from d3stats.cli.output import print_json, print_latex, print_result, records, working
+from d3stats.report.tables import table_of
 
 
 def simulate(
@@ -49,7 +47,7 @@ def simulate(
             help="Simulate a world fitted to this log; repeatable.",
         ),
     ] = None,
-    world: World = "conformity",
+    world: WorldName = "conformity",
     rules: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,6 +99,7 @@ def simulate(
     sheet: SheetName = None,
     read: ReadAs = None,
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
@@ -124,14 +123,14 @@ def simulate(
         opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read, sheet))
         log = opened.trajectories()
         refuse_votes_at_the_end(log)
-        fit = fitted(log, world, None, seed)
+        fit = fitted(log, world, seed)
         more = [word for role in roles or () for word in ("--role", role)]
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
         what = fit.study(rules, debates=debates, seed=seed)
         notes = [
-            *fit.untold,
             f"the probability holds for the fitted world only; {planned} also includes the pilot's "
             "sampling error",
+            *fit.untold,
         ]
         if log.tokens is not None:
             notes.append(
@@ -171,103 +170,24 @@ def simulate(
         )
     with working("simulating"):
         done = run_sweep(what, workers=workers, scheduler=scheduler, out=out, progress=False)
-    notes += done.notes()
-    picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
-    table = done.to_frame(by)  # type: ignore[arg-type]  # checked above
+    done = replace(done, max_loss=max_loss, confidence=confidence, pilot=log)
+    table = done.to_frame(by)
     if csv is not None:
         table.to_csv(csv, index=False)
     if as_json:
         stops = done.stops(by)  # type: ignore[arg-type]  # checked above
         print_json(
-            {"study": done.study.key(), "rules": records(table), "stops": records(stops)}
-            | {"recommended": records(picked), "accuracy_assumed": assumed, "notes": notes}
+            done.to_dict()
+            | {"rules": records(table), "stops": records(stops)}
+            | {"accuracy_assumed": assumed, "notes": [*notes, *done.notes]}
         )
         return
-    tables = sweep_tables(done, by, assumed=assumed)
+    shown = done._shown(by)  # type: ignore[arg-type]  # checked above
     if as_latex:
-        print_latex(tables)
+        print_latex([table_of(title, frame) for title, frame in shown.items()])
         return
-    for row in picked.to_dict("records"):
-        show_recommendation(row, assumed=assumed)
-    for one in tables:
-        print_table(*one)
     batched = table.loc[table["decides"] == "batch", "rule"].drop_duplicates()
     if len(batched):
         names = ", ".join(batched)
         notes.append(f"{names}: one decision per batch of {done.study.batch} debates; errors between batches")
-    print_notes(notes)
-
-
-def show_recommendation(row: dict[Any, Any], *, assumed: bool = False) -> None:
-    """Print the rule to run in a world, the reason, its cost and its guarantee; no accuracy where it is assumed."""
-    print_text(f"Run {row['rule']} in {row['world']}", bold=True)
-    print_text(f"why: {row['reason']}", "  ", "  ")
-    costs = [("rounds", "{:z.2f} rounds"), ("tokens", "{:z,.0f} tokens"), ("dollars", "${:z.4f}")]
-    cost = ", ".join(form.format(row[m]) for m, form in costs if row.get(m, math.nan) == row.get(m))
-    less = "fewer" if row["loss"] >= 0 else "more"
-    than = (
-        "with unanimity"
-        if row["accuracy_minus_unanimity"] == row["accuracy_minus_unanimity"]
-        else "at full depth"
-    )
-    right = (
-        "the pilot has no right answers (labels), so accuracy is unknown"
-        if assumed
-        else f"{row['accuracy']:z.4f} right, {abs(row['loss']):z.4f} ({row['loss_se']:z.4f}) {less} than {than}"
-    )
-    print_text(f"a debate: {cost}; {right}", "  ", "  ")
-    typer.echo("")
-
-
-_NEED_LABELS = ("accuracy", "gained", "lost", "premature")
-
-
-def sweep_tables(done: Sweep, by: str, *, assumed: bool = False) -> list[Table]:
-    """Return one table per world, with the measures that it has; nothing on right verdicts where it is assumed."""
-    tables: list[Table] = []
-    table = done.to_frame(by)  # type: ignore[arg-type]  # checked by the caller
-    groups = ["world", "seed"] if by == "seed" else ["world"]
-    for _, part in table.groupby(groups, sort=False):
-        rows = part.to_dict("records")
-        title = " ".join(f"{'seed ' if name == 'seed' else ''}{rows[0][name]}" for name in groups)
-        measures = [
-            ("rounds", "rounds", _plain(2)),
-            ("accuracy", "accuracy", _plain(4)),
-            ("flips", "flips", _plain(4)),
-            ("gained", "gained", _plain(4)),
-            ("lost", "lost", _plain(4)),
-            ("premature", "premature stops", _plain(4)),
-            ("tokens", "tokens", _plain(0)),
-            ("dollars", "dollars", _plain(6)),
-            ("saved_rounds_vs_unanimity", "rounds saved vs unanimity", _percent),
-            ("saved_tokens_vs_unanimity", "tokens saved vs unanimity", _percent),
-            ("saved_tokens_vs_full", "tokens saved vs full", _percent),
-        ]
-        shown = [
-            m
-            for m in measures
-            if m[0] in part.columns and part[m[0]].notna().any() and not (assumed and m[0] in _NEED_LABELS)
-        ]
-        head = (
-            f"{title}: {rows[0]['n_debates']:,} debates of up to {done.study.n_rounds} rounds, "
-            f"Monte Carlo standard error in brackets",
-            ["rule", *[label for _, label, _ in shown]],
-            [[str(row["rule"]), *[_cell(row, name, write) for name, _, write in shown]] for row in rows],
-        )
-        tables.append(head)
-    return tables
-
-
-def _cell(row: dict[Any, Any], name: str, write: Any) -> str:
-    value, error = row[name], row[f"{name}_se"]
-    if value != value:  # NaN: the world records nothing of the kind
-        return "-"
-    return f"{write(value)} ({'-' if error != error else write(error)})"
-
-
-def _plain(digits: int) -> Any:
-    return lambda value: f"{value:z,.{digits}f}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:z.1%}"
+    print_result(done, everything=everything or by == "seed", notes=notes, shown=shown)

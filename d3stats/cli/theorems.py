@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import Json, Latex, one_format
-from d3stats.cli.output import print_json, print_table, print_text, prose_columns
+from d3stats.cli.options import (
+    Json,
+    Latex,
+    one_format,
+)
+from d3stats.cli.output import (
+    print_answer,
+    print_json,
+    print_table,
+    print_text,
+    prose_columns,
+)
 
 if TYPE_CHECKING:
     from d3stats.theory import Audit, Page
@@ -73,7 +83,9 @@ def _show_contents(as_json: bool, as_latex: bool) -> None:
     else:
         table = contents()
         columns = ("claim", "source", "verdict", "evidence")
-        print_table(table.to_dict()["title"], columns, table.rows)
+        print_answer(table._answer())
+        typer.echo("")
+        print_table("", columns, table.rows)
         print_text("One claim in full: d3stats theorems NAME. Check all claims: d3stats theorems --verify.")
 
 
@@ -117,10 +129,11 @@ def _show_audit(audit: Audit) -> None:
         )
         for v in audit.verdicts
     ]
+    print_text(audit.summary())
+    typer.echo("")
     print_table(
         "Claims checked live", ("claim", "stated", "found now", "counterexample, or smallest margin"), rows
     )
-    print_text(audit.summary())
 
 
 @contextmanager

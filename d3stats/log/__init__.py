@@ -2,7 +2,7 @@
 
 A debate log is the one form between what produces debates and what analyses them; its records are those of
 :mod:`d3stats.log.schema`. :func:`read_log` reads one, strictly or leniently, :func:`count_log` counts one without
-holding it in memory, :func:`examine` says what is wrong with one, and :func:`fix_log` writes a copy without defects.
+holding it in memory, :func:`doctor` says what is wrong with one, and :func:`fix_log` writes a copy without defects.
 :class:`LogWriter` writes one record by record, and :mod:`d3stats.log.importers` reads the logs of other projects.
 """
 
@@ -14,7 +14,7 @@ from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.log.counting import LogCounts, count_log, reduce_logs
-    from d3stats.log.doctor import DoctorReport, FixReport, examine, fix_log
+    from d3stats.log.doctor import DoctorReport, FixReport, doctor, fix_log
     from d3stats.log.problems import KINDS, Cause, LogError, Problem, causes_of
     from d3stats.log.reader import DebateLog, iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
@@ -36,7 +36,7 @@ __all__ = [
     "Verdict",
     "causes_of",
     "count_log",
-    "examine",
+    "doctor",
     "fix_log",
     "iter_records",
     "read_log",

@@ -35,7 +35,7 @@ from d3stats.values import canonical
 if TYPE_CHECKING:
     from d3stats.log.schema import AnyRecord
 
-__all__ = ["DoctorReport", "FixReport", "MissingVotes", "examine", "fix_log"]
+__all__ = ["DoctorReport", "FixReport", "MissingVotes", "doctor", "fix_log"]
 
 
 # -------------------------------------------------------------------- votes that are missing
@@ -256,7 +256,7 @@ class DoctorReport:
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
     >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,,A\nd,1,b,B,A\n")
-    >>> report = examine(path)
+    >>> report = doctor(path)
     >>> report.n_debates, report.missing_votes, report.exit_code
     (1, 0.5, 2)
     >>> [cause.count for cause in report.causes], report.problems[0].kind
@@ -387,7 +387,7 @@ class DoctorReport:
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
-def examine(
+def doctor(
     *paths: str | Path,
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
@@ -418,7 +418,7 @@ def examine(
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
     >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,2,a,B,A\n")
-    >>> print(examine(path).to_text())
+    >>> print(doctor(path).to_text())
     1 file, 2 records: 1 debate, 2 turns, 0 verdicts.
     Rounds: 2 rounds in 1 debate.
     Panels: 1 agent in 1 debate.
@@ -833,7 +833,7 @@ def fix_log(
             written = replace(read_log(partial, strict=False), notes=())
             if not {problem.kind for problem in written.problems} & _MENDED:
                 break
-    after = examine(target)
+    after = doctor(target)
     passed = [p for p in log.problems if p.left_out == "nothing" and p.kind in _PASSED_OVER]
     return FixReport(
         dest=str(dest),

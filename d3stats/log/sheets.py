@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -62,18 +62,18 @@ class Sheet:
 
 def without_headers(sheet: Sheet) -> Sheet:
     """Leave out rows that repeat the names of the columns, as where two files were put together; and say so."""
-    again = np.ones(len(sheet.line), dtype=np.bool_)
+    if len(sheet.line) > 2:
+        first = [c.values[c.codes[0]] if c.codes[0] >= 0 else None for c in sheet.columns]
+        unit = one_word_row(first, lambda word: any(_has(column, word) for column in sheet.columns))
+        sheet = replace(sheet, notes=[*sheet.notes, *unit]) if unit else sheet
+    again, loose = np.ones(len(sheet.line), dtype=np.bool_), has_field(sheet.names)
     named = 0
     pairs = zip(sheet.names, sheet.columns, strict=True)
     # A column of few values tells fastest that there is no such row.
     for name, column in sorted(pairs, key=lambda pair: len(pair[1].values)):
         if not name:
             continue
-        codes = [
-            k
-            for k, text in enumerate(column.values)
-            if isinstance(text, str) and text.strip() == name.strip()
-        ]
+        codes = [k for k, text in enumerate(column.values) if is_header(text, name, loose)]
         if not codes:
             return sheet
         named += 1
@@ -88,6 +88,45 @@ def without_headers(sheet: Sheet) -> Sheet:
         n_records=sheet.n_records - int(again.sum()),
         notes=[*sheet.notes, header_note(int(again.sum()))],
     )
+
+
+def _has(column: Coded, word: str) -> bool:
+    """Whether a row after the first has this text."""
+    codes = [k for k, text in enumerate(column.values) if isinstance(text, str) and text.strip() == word]
+    return bool(np.isin(column.codes[1:], codes).any())
+
+
+def has_field(names: Iterable[Any]) -> bool:
+    """Whether a column has the name of a field; raters called a and b give votes that are spelt like their names."""
+    return any(
+        plain(name) in {"item", "debate", "vote", "correct", "score", "label", "question"} for name in names
+    )
+
+
+def is_header(cell: Any, name: Any, loose: bool) -> bool:
+    """Whether a cell repeats the name of its column; if `loose`, in any case and with signs around it.
+
+    Examples
+    --------
+    >>> is_header("[Vote]", "vote", True), is_header("[Vote]", "vote", False), is_header("A", "vote", True)
+    (True, False, False)
+    """
+    same = isinstance(cell, str) and cell.strip() == str(name).strip()
+    return same or (loose and isinstance(cell, str) and plain(cell) == plain(name) != "")
+
+
+def one_word_row(first: Sequence[Any], elsewhere: Callable[[str], bool]) -> list[Note]:
+    """Warn of a first row that has one word in all columns, which no other row has, as a row of units has."""
+    words = {cell.strip() if isinstance(cell, str) else None for cell in first}
+    if len(first) < 3 or len(words) != 1:
+        return []
+    (word,) = words
+    if not word or elsewhere(word):
+        return []
+    text = (
+        f"the first row has {word!r} in every column, as a second line of names has; remove it if it is one"
+    )
+    return [Note(text, kind="headers", severity="warning", n=1, examples=[word])]
 
 
 def header_note(n: int) -> Note:

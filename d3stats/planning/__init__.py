@@ -14,15 +14,15 @@ from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
-    from d3stats.planning.describe import RoundsReport, describe_rounds
-    from d3stats.planning.escalation import Escalation, join_protocols, plan_escalation
+    from d3stats.planning.describe import RoundsReport, fit
+    from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
     from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
     from d3stats.planning.scan import scan
     from d3stats.planning.score_gaps import score_gaps
-    from d3stats.planning.scores import ScoreReport, describe_scores
+    from d3stats.planning.scores import ScoreReport, scores
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import Sweep, run_sweep, sweep
 
@@ -38,19 +38,19 @@ __all__ = [
     "Study",
     "Sweep",
     "calibrate",
-    "describe_rounds",
-    "describe_scores",
+    "escalate",
     "evaluate",
+    "fit",
     "join_protocols",
     "needed_debates",
     "plan",
-    "plan_escalation",
     "read_study",
     "replay",
     "risk_controlled",
     "run_sweep",
     "scan",
     "score_gaps",
+    "scores",
     "sweep",
 ]
 

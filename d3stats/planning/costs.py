@@ -65,6 +65,7 @@ __all__ = [
     "measure_table",
     "notes_on",
     "outcomes",
+    "paired_change",
     "paired_table",
     "point_notes",
     "ratio",
@@ -79,7 +80,6 @@ __all__ = [
     "verdicts_at",
     "votes_at_the_end",
     "with_turns",
-    "written",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -562,6 +562,21 @@ def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[
     return (np.nan, np.nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
+def paired_change(
+    one: Outcomes, other: Outcomes, cluster: IntArray, level: float, target: Target = "accuracy"
+) -> Measured:
+    """Return how many more verdicts one rule keeps than another on the debates that count under both.
+
+    The one column by which rules are compared: accuracies of different debates can differ where no debate does.
+    """
+    (mine, counted), (theirs, also) = (each.of(target) for each in (one, other))
+    both = (counted * also) > 0
+    if not both.any():
+        return Measured()
+    change = (mine - theirs)[both]
+    return Measured(float(change.mean()), *change_limits(change, cluster[both], level))
+
+
 def _turned(ratio: float) -> float:
     """Return one over a ratio, NaN where that has no value."""
     return 1.0 / ratio if ratio > 0 else np.nan
@@ -785,38 +800,6 @@ def paired_table(
 
 def _with_settings(frame: pd.DataFrame, settings: BootstrapSettings) -> pd.DataFrame:
     return frame.assign(level=settings.level, interval=settings.interval, n_boot=settings.n_boot)
-
-
-def written(
-    table: pd.DataFrame, shown: Mapping[str, tuple[str, int]], title: str, notes: Sequence[str]
-) -> str:
-    """Write measures with their limits as plain text between a title and notes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``rule`` and, for each measure, its value and, where it has limits, ``<measure>_low`` and ``<measure>_high``.
-    shown : mapping of str to (str, int)
-        By heading, the measure and its digits; those that the table lacks are left out.
-    """
-    rows = table.to_dict("records")
-    cells = {"rule": [str(row["rule"]) for row in rows]}
-    for heading, (measure, digits) in shown.items():
-        if measure in table.columns:
-            cells[heading] = [_with_limits(row, measure, digits) for row in rows]
-    widths = {heading: max(map(len, [heading, *texts])) for heading, texts in cells.items()}
-    lines = [
-        "  ".join(text.ljust(width) for text, width in zip(line, widths.values(), strict=True)).rstrip()
-        for line in [tuple(cells), *zip(*cells.values(), strict=True)]
-    ]
-    return "\n".join([title, "", *lines, "", *(f"- {note}" for note in notes)]).rstrip()
-
-
-def _with_limits(row: Mapping[Any, Any], measure: str, digits: int) -> str:
-    value, low, high = (row.get(name, np.nan) for name in (measure, f"{measure}_low", f"{measure}_high"))
-    if np.isnan(value):
-        return "not defined"
-    return f"{value:z.{digits}f}" + ("" if np.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
 
 
 def absent_note(without: int, trajectories: Trajectories) -> list[str]:

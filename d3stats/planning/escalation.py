@@ -13,13 +13,13 @@ D3, 5.5 (SAMRE where the first gap is below 25 points, MORE elsewhere). Angelopo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from d3stats._check import choice, loss, number, probability
 from d3stats._words import counted, verb
@@ -39,7 +39,7 @@ from d3stats.trajectories import MISSING, Trajectories
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["THRESHOLDS", "Escalation", "join_protocols", "plan_escalation"]
+__all__ = ["THRESHOLDS", "Escalation", "escalate", "join_protocols"]
 
 ENDS = ("", "_low", "_high")
 
@@ -294,7 +294,7 @@ class Escalation(Result):
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.05)
+    >>> plan = escalate(more, samre, max_loss=0.05)
     >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
@@ -318,6 +318,11 @@ class Escalation(Result):
     table: pd.DataFrame
     alone: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The answer, what to run, and what it lacks."""
+        return f"{self.advice[0].upper()}{self.advice[1:]}."
 
     def _title(self) -> str:
         return (
@@ -423,10 +428,10 @@ class Escalation(Result):
         ends = {"lowest": rows["threshold"].min(), "highest": rows["threshold"].max()}
         return pd.DataFrame(ends).join(rows.first().drop(columns="threshold")).reset_index(drop=True)
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return the choice, its guarantee, the table and the notes, as JSON can hold them."""
         names = ("recommended", "guaranteed", "threshold", "max_loss", "confidence", "level")
-        return {name: getattr(self, name) for name in names} | super().to_dict()
+        return {name: getattr(self, name) for name in names} | super()._document()
 
     def plot(self, ax: Axes | None = None, *, truth: pd.DataFrame | None = None) -> Axes:
         """Draw accuracy against tokens along the threshold, with each protocol alone and the recommended policy.
@@ -459,13 +464,13 @@ class Escalation(Result):
         )
 
 
-def plan_escalation(
+def escalate(
     first: LogSource,
     second: LogSource | None = None,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
-    thresholds: ArrayLike = THRESHOLDS,
+    thresholds: Sequence[float] | NDArray[np.float64] = THRESHOLDS,
     level: float = 0.95,
     **reading: Unpack[Reading],
 ) -> Escalation:
@@ -480,11 +485,12 @@ def plan_escalation(
         The expensive protocol's debates on the same items. Verdicts are the decisions that the logs record; see
         :func:`join_protocols`.
     max_loss : float
-        The most accuracy over debates that the choice may lose against the second protocol alone, in (0, 1).
+        Accuracy over debates that may be lost against the second protocol alone, in (0, 1); .01 is one point.
     confidence : float
-        Probability over pilots that the chosen threshold keeps `max_loss`, in (0, 1).
+        Probability over pilots that the loss is kept, in (0, 1).
     thresholds : array of float
-        Points, fixed before the pilot is looked at. They are tested from the widest on, up to the first that fails.
+        Gaps in points to try, fixed before the pilot is looked at; by default 15 from 60 to 0. They are tested from the
+        widest on, up to the first that fails.
     level : float
         Level of the intervals, in (0, 1).
     **reading : Reading
@@ -521,7 +527,7 @@ def plan_escalation(
     >>> from d3stats.worlds import Courtroom, simulate
     >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
     >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
-    >>> plan = plan_escalation(more, samre, max_loss=0.03)
+    >>> plan = escalate(more, samre, max_loss=0.03)
     >>> plan.recommended, plan.threshold
     ('threshold', 2.5)
     >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()

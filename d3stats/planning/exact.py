@@ -20,9 +20,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, number
+from d3stats._words import points
 from d3stats.models.chains.process import PLURALITY, Controller, CountProcess, Layer, walk
+from d3stats.result import Result
 from d3stats.stopping import Decision, ESCWindow, Optimal, Round, Rule, RuleState, StoppingRule
 from d3stats.stopping.optimal import OptimalState
+from d3stats.stopping.text import short_name
 
 __all__ = ["ExactResult", "controller_of", "evaluate"]
 
@@ -166,8 +169,8 @@ def _key(value: Any) -> Hashable:
     return id(value)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ExactResult:
+@dataclass(frozen=True, eq=False)
+class ExactResult(Result):
     """A rule's exact cost and verdicts in a process; fractions where the process holds fractions.
 
     Attributes
@@ -213,10 +216,13 @@ class ExactResult:
     full_accuracy: Any
     tokens: float | None
 
-    def __repr__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Expected rounds and accuracy of the rule."""
+        change = points(float(self.accuracy - self.full_accuracy))
         return (
-            f"ExactResult({self.rule}: {float(self.rounds):.4g} rounds, accuracy {float(self.accuracy):.4g}, "
-            f"agreement {float(self.agreement):.4g})"
+            f"{short_name(self.rule)}: {float(self.rounds):.4g} rounds, right {float(self.accuracy):z.1%}, {change} "
+            f"against all rounds, same verdict in {float(self.agreement):z.1%}."
         )
 
     @property
@@ -228,7 +234,7 @@ class ExactResult:
         """Return P(wrong verdict) plus `cost` per round: what :func:`d3stats.models.chains.optimum.solve` minimises."""
         return 1 - self.accuracy + number("cost", cost, minimum=0) * self.rounds
 
-    def to_frame(self) -> pd.DataFrame:
+    def _tables(self) -> dict[str, pd.DataFrame]:
         """Return one row: ``rule, rounds, tokens, accuracy, agreement, flips, gained, lost, premature``."""
         row = {
             "rule": self.rule,
@@ -241,7 +247,7 @@ class ExactResult:
             "lost": float(self.lost),
             "premature": float(self.premature),
         }
-        return pd.DataFrame([row])
+        return {"rule": pd.DataFrame([row])}
 
 
 def evaluate(process: CountProcess, rule: Rule, tokens: ArrayLike | None = None) -> ExactResult:

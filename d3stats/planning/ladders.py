@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice
+from d3stats._words import counted
 from d3stats.models.chains.panel_chain import ChainLaws
 from d3stats.planning.costs import Target
 from d3stats.stopping import Either, FixedRounds, FullDepth, Ladder, Rule, Supermajority, Unanimity
@@ -21,6 +22,7 @@ __all__ = [
     "code_votes",
     "evaluate_ladders",
     "evaluate_thresholds",
+    "in_words",
     "one_camp",
     "rule_of",
     "thresholds_of",
@@ -298,6 +300,33 @@ def rule_of(thresholds: Thresholds, missing: bool = False) -> Rule:
         return FixedRounds(1)
     ladder = Ladder("-".join(map(str, thresholds)))
     return Unanimity() | ladder if missing else ladder
+
+
+def in_words(rule: Rule, panel: int) -> str:
+    """Say when a ladder stops, to those who run it."""
+    steps = thresholds_of(rule, panel)
+    if steps is None:
+        return "stop when the rule says so"
+    if set(steps) == {panel}:
+        return f"stop as soon as all {panel} agents agree"
+    runs: list[list[int]] = []
+    for number, needed in enumerate(steps, start=1):
+        if runs and runs[-1][2] == needed:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number, needed])
+    ends = steps[-1] <= 1  # the largest camp of any vote has one
+    said: list[str] = []
+    for first, last, needed in runs[:-1] if ends else runs:
+        where = f"in round {first}" if first == last else f"in rounds {first} to {last}"
+        if not ends and last == len(steps):
+            where = "in any round" if first == 1 else f"from round {first} on"
+        if needed <= panel:
+            said.append(f"{where} if {needed} {'do' if said else f'of {panel} agents agree'}")
+    last = runs[-1][0]
+    if not said:
+        return f"stop every debate after {counted(last, 'round')}" if ends else "play every round"
+    return f"stop {', '.join(said)}{f', else in round {last}' if ends else ''}"
 
 
 def thresholds_of(rule: object, panel: int) -> Thresholds | None:

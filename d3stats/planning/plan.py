@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
-from d3stats._words import counted, verb
+from d3stats._words import counted, counted_points, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.optimum import cheapest
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.models.chains.process import CountProcess, agreement_loss
+from d3stats.note import Note, warning, worst_first
+from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     MEASURES,
     SHARES,
@@ -36,6 +38,7 @@ from d3stats.planning.costs import (
     early_notes,
     log_ratio,
     outcomes,
+    paired_change,
     ratio,
     refuse_votes_at_the_end,
     share,
@@ -43,19 +46,19 @@ from d3stats.planning.costs import (
     tokens_by_round,
     undecided,
     with_turns,
-    written,
 )
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import (
-    Evaluated,
     code_votes,
     evaluate_ladders,
     evaluate_thresholds,
+    in_words,
     rule_of,
     thresholds_of,
 )
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
+from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (
     FixedRounds,
@@ -66,6 +69,7 @@ from d3stats.stopping import (
     StoppingRule,
     Unanimity,
 )
+from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
@@ -80,11 +84,21 @@ __all__ = [
     "exact_limit",
     "plan",
     "plan_reason",
-    "plan_text",
     "untold",
 ]
 
 Floats = NDArray[np.float64]
+
+INTERVALS = (
+    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws"
+)
+
+UNLIKE = "chain unlike the pilot"
+LOST = "lost on the pilot"
+CLOSE = "too close to tell"
+
+_DRAWS = 0
+"""The seed of the parameter draws: plans use the same, so that a recommendation does not depend on the seed."""
 
 _KEPT = {"accuracy": "accuracy", "agreement": "agreement with full depth"}
 
@@ -109,24 +123,6 @@ def plan_reason(
         f"the cheapest of {count} ladders whose {_KEPT[target]} is at most {max_loss:g} below unanimity's{within} "
         f"with probability {confidence:g} or more; here {probability:z.2f}"
     )
-
-
-def plan_text(plan: Plan) -> str:
-    """Return the whole plan as text."""
-    table = plan.to_frame()
-    shown = {
-        "rounds": ("rounds", 2),
-        f"{table['total_unit'].iloc[0]} saved": ("saved", 3),
-        "kept": ("kept", 3),
-        "loss": ("loss", 3),
-        "P(within)": ("p_within", 2),
-    }
-    title = (
-        f"Run {plan.rule}: {plan.reason}.\n"
-        f"{plan.level:z.0%} Student intervals over questions; loss from the fitted chain where it applies; "
-        f"totals for {plan.debates} debates."
-    )
-    return written(table, shown, title, plan.notes)
 
 
 def draw_counts(laws: ChainLaws, n_debates: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -197,7 +193,6 @@ def untold(
     checks: pd.DataFrame,
     max_loss: float,
     confidence: float,
-    target: Target,
     n_questions: int,
 ) -> list[str]:
     """Return the limits of the pilot as sentences."""
@@ -213,7 +208,9 @@ def untold(
     off = checks[checks["p_value"] < 0.02]
     if len(off) > 0:
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
-        notes.append(f"the chain does not reproduce the pilot's {worst}, so its loss is uncertain")
+        notes.append(
+            warning(f"the chain does not reproduce the pilot's {worst}, so its loss is uncertain", UNLIKE)
+        )
     if max_loss > 0:
         needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
         notes.append(
@@ -221,8 +218,6 @@ def untold(
             f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
             "guarantee depends on the chain"
         )
-    if target == "agreement":
-        notes.append("agreement with full depth says nothing of whether debate makes verdicts better")
     if fit.design_effect > 1.05:
         notes.append(
             f"the questions differ more than the chain expects, so what the pilot says of its parameters is divided "
@@ -387,8 +382,16 @@ def plan_table(
         else:
             compared = None if ended or beyond else (played, incumbent)
             row |= _paired(pilot, compared, level, max_loss) | {"loss_from": "pilot"}
+        row |= _change(pilot, None if ended or beyond else (played, incumbent), level)
         rows.append(row | {"level": level})
     return pd.DataFrame(rows)
+
+
+def _change(pilot: Pilot, compared: tuple[Outcomes, Outcomes] | None, level: float) -> dict[str, float]:
+    """Return the change against unanimity that is counted on the pilot."""
+    if compared is None:
+        return _row("change", Measured())
+    return _row("change", paired_change(*compared, pilot.log.cluster, level, pilot.target))
 
 
 def is_capped(log: Trajectories) -> bool:
@@ -475,33 +478,18 @@ def _paired(
     return _row("loss", found, 1.0, -1.0, 1.0) | {"p_within": within}
 
 
-def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float) -> list[str]:
+def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float, level: float) -> list[str]:
     """Warn when the recommended rule already lost more than it may on the pilot itself."""
     (played, ended), (incumbent, beyond) = _played(pilot, rule), _played(pilot, Unanimity())
-    found = _paired(pilot, None if ended or beyond else (played, incumbent), 0.9, max_loss)
-    if not found["loss"] > max_loss:
+    found = _change(pilot, None if ended or beyond else (played, incumbent), level)
+    if not -found["change"] > max_loss:
         return []
-    return [
-        f"on the pilot itself {rule} lost {found['loss']:z.3f} [{found['loss_low']:z.3f}, {found['loss_high']:z.3f}] "
-        "against unanimity, more than allowed; the chain treats that as chance, so keep late rounds if "
-        "they are known to correct verdicts"
-    ]
-
-
-def _scored_note(pilot: Pilot, rules: Sequence[StoppingRule], target: Target) -> list[str]:
-    """Say that rules are scored on different debates, because some have no decision at a rule's stop."""
-    scored = {}
-    for rule in rules:
-        played, ended = _played(pilot, rule)
-        if not ended:
-            scored[str(rule)] = int(played.of(target)[1].sum())
-    if len(set(scored.values())) < 2:
-        return []
-    fewest, most = min(scored, key=lambda name: scored[name]), max(scored, key=lambda name: scored[name])
-    return [
-        f"debates without a decision at the stop are left out of the {_KEPT[target]}, so the rules are scored on "
-        f"different debates ({scored[fewest]} under {fewest}, {scored[most]} under {most}); compare rules by their loss"
-    ]
+    lost = points(-found["change"], -found["change_high"], -found["change_low"])
+    text = (
+        f"on the pilot itself {rule} lost {lost} against unanimity, more than allowed; the chain treats that as "
+        "chance, so keep late rounds if they are known to correct verdicts"
+    )
+    return [warning(text, LOST, about=str(rule))]
 
 
 def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
@@ -605,8 +593,8 @@ def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> 
     }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan(Result):
     """A recommended stopping rule, its guarantee, and the rules that it was compared with.
 
     Attributes
@@ -663,12 +651,123 @@ class Plan:
     debates: int
     n_candidates: int
     _table: pd.DataFrame = field(repr=False)
+    _words: str = field(repr=False)
 
-    def __repr__(self) -> str:
-        return f"Plan({self.rule}, P(loss <= {self.max_loss:g}) = {self.probability:z.2f})"
+    @property
+    def headline(self) -> str:
+        """The answer, which rule to run, what it saves, and what it may lose."""
+        return f"Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per rule, the recommendation first.
+    def _answer(self) -> Sequence[str]:
+        first = self._table.to_dict("records")[0]
+        lines = [f"Run {short_name(self.rule)}: {self._words}."]
+        if first["undecided"]:
+            ended = counted(int(first["undecided"]), "debate")
+            lines.append(
+                f"{counted(self.debates, 'debate')}: cost unknown, because {ended} of the pilot ended before this rule "
+                "would stop."
+            )
+        else:
+            less = self._less()
+            lines.append(
+                f"{counted(self.debates, 'debate')}: {self._total(first)}{f', {less}' if less else ''}."
+            )
+        loses = self._loses()
+        lines.append(f"{loses[0].upper()}{loses[1:]} (fitted model).")
+        return lines
+
+    def _less(self) -> str:
+        first = self._table.iloc[0]
+        if isinstance(self.rule, Unanimity) or first["saved"] != first["saved"]:
+            return ""
+        return f"{percent(first['saved'], first['saved_low'], first['saved_high'])} less than unanimity"
+
+    def _saves(self) -> str:
+        first = self._table.iloc[0]
+        if isinstance(self.rule, Unanimity):
+            return "saves nothing, because it is the baseline"
+        if first["saved"] != first["saved"]:
+            return "saves an unknown share, because debates of the pilot ended early"
+        saved = percent(first["saved"], first["saved_low"], first["saved_high"])
+        return f"saves {saved} of unanimity's {first['total_unit']}"
+
+    def _loses(self) -> str:
+        return (
+            f"loses at most {counted_points(self.max_loss)} of {_KEPT[self.target]} with probability "
+            f"{self.probability:z.2f}"
+        )
+
+    def _total(self, row: Mapping[Any, Any]) -> str:
+        sign, digits = ("$", 2) if row["total_unit"] == "dollars" else ("", 0)
+        value, low, high = limits_of(row, "total")
+        limits = f" [{sign}{low:z,.{digits}f}, {sign}{high:z,.{digits}f}]" if low < high else ""
+        return f"{sign}{value:z,.{digits}f}{limits}{'' if sign else ' ' + str(row['total_unit'])}"
+
+    def _title(self) -> str:
+        counted_too = " (*: counted)" if (self._table["loss_from"] != "chain").any() else ""
+        return (
+            f"{100 * self.level:.6g} % intervals over questions. Saved and change are against unanimity; change: "
+            f"{_KEPT[self.target]} on the same debates, points. P: fitted model{counted_too}."
+        )
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"rules": self._table.copy(), "checks": self.checks}
+
+    def _document(self) -> dict[str, Any]:
+        names = ("target", "max_loss", "confidence", "probability", "level", "debates", "reason")
+        return {
+            "rule": str(self.rule),
+            **{name: getattr(self, name) for name in names},
+            "interval": INTERVALS,
+            **self._listed(),
+            "notes": worst_first(self.notes),
+        }
+
+    def _shown(self) -> Mapping[str, pd.DataFrame]:
+        unit = str(self._table["total_unit"].iloc[0])
+        cost = {"rounds": amount("rounds", 2, limits=False)}
+        if unit != "rounds":
+            cost = {unit: amount(unit, 4 if unit == "dollars" else 0, limits=False)}
+
+        def within(row: Mapping[Any, Any]) -> str:
+            p = row["p_within"]
+            return "-" if p != p else f"{p:z.2f}{'' if row['loss_from'] == 'chain' else ' *'}"
+
+        main = {
+            "rule": rule_cell,
+            **cost,
+            "saved": share_cell("saved", None),
+            "change": change_cell("change"),
+        }
+        main[f"P(loss<={100 * self.max_loss:g})"] = within
+        measures = [("rounds", 2), ("tokens", 0), ("dollars", 4)]
+        known = [(m, d) for m, d in measures if self._table[m].notna().any()]
+        each: dict[str, Write] = {m: amount(m, d) for m, d in known}
+        each |= {m: share_cell(m) for m in ("kept", "accuracy") if self._table[m].notna().any()}
+        if self.target == "accuracy":
+            del each["kept"]
+        lost: dict[str, Write] = {"loss": change_cell("loss"), "from": lambda row: str(row["loss_from"])}
+        checks = {
+            "statistic": lambda row: str(row["statistic"]),
+            "round": lambda row: str(row["round"]),
+            "pilot": amount("pilot", 3),
+            "predicted": lambda row: f"{row['predicted']:z.3f} [{row['low']:z.3f}, {row['high']:z.3f}]",
+            "p": lambda row: f"{row['p_value']:z.2f}",
+        }
+        return {
+            "Rules": cells(self._table, main),
+            "Each rule on the pilot": cells(self._table, {"rule": rule_cell, **each}),
+            "Loss against unanimity, in points": cells(self._table, {"rule": rule_cell, **lost}),
+            "The pilot against pilots drawn from the fitted chain": cells(self.checks, checks),
+        }
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Return one row per rule, the recommendation first, or the table with this title ("rules", "checks").
+
+        Parameters
+        ----------
+        table : str, optional
+            Title of a table.
 
         Returns
         -------
@@ -678,15 +777,12 @@ class Plan:
             saved`` the estimate and its limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept
             by the target, ``saved`` one minus the ratio of its cost to unanimity's); ``loss`` against unanimity
             with limits, ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain"
-            or "pilot"); ``total`` with limits: the cost of all planned debates; ``total_unit``: what cost is
-            counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
+            or "pilot"); ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
+            of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
+            what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
             ``level``. The row with the role "limit" is the exact optimum of the fitted chain.
         """
-        return self._table.copy()
-
-    def summary(self) -> str:
-        """Return the plan as plain text."""
-        return plan_text(self)
+        return super().to_frame(table)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the cost of the planned debates, as they are run, under this rule and under unanimity."""
@@ -703,19 +799,55 @@ class Plan:
         return fan_table(self._table, self.debates, points)
 
 
+class Candidate(NamedTuple):
+    """A ladder with its mean cost and the share of parameter draws under which it loses no more than allowed."""
+
+    cost: float
+    kept: float
+    thresholds: tuple[int, ...]
+
+
+def cheapest_kept(ladders: Sequence[Candidate], confidence: float, usual: float) -> Candidate | None:
+    """Return the cheapest ladder that keeps to the loss with this confidence and costs less than unanimity."""
+    good = [one for one in ladders if one.kept >= confidence and one.cost < usual]
+    return min(good, key=lambda one: one.cost, default=None)
+
+
+def close_calls(
+    ladders: Sequence[Candidate], confidence: float, usual: float, n_draws: int
+) -> list[Candidate | None]:
+    """Return what would be chosen instead if shares of draws were two standard errors off; None is unanimity."""
+    error = 2 * float(np.sqrt(confidence * (1 - confidence) / n_draws))
+    chosen = cheapest_kept(ladders, confidence, usual)
+    others = [cheapest_kept(ladders, min(confidence + shift, 1.0), usual) for shift in (-error, error)]
+    return [one for one in dict.fromkeys(others) if one != chosen]
+
+
+def _close_note(rule: Rule, rivals: Sequence[Rule], confidence: float) -> list[str]:
+    """Say that the probabilities of two rules are too near the confidence that was asked for."""
+    if not rivals:
+        return []
+    names = ", ".join(map(short_name, (rule, *rivals)))
+    text = (
+        f"{names} are too close to tell: whether they lose no more than allowed with probability {confidence:g} "
+        "depends on the random draws; more debates decide it"
+    )
+    return [Note(text, kind=CLOSE, about=str(rule), examples=map(str, rivals))]
+
+
 def plan(
     pilot: LogSource,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
-    level: float = 0.9,
+    level: float = 0.95,
     debates: int = 1000,
-    target: Target | Literal["auto"] = "auto",
+    target: Literal["auto"] | Target = "auto",
     price: Price | None = None,
     dollars: ArrayLike | RoundDollars | None = None,
-    compare: Sequence[StoppingRule | str] = (),
+    rules: Sequence[StoppingRule | str] = (),
     limit: bool = True,
-    n_draws: int = 300,
+    n_draws: int = 1000,
     rng: RngLike = None,
     **reading: Unpack[Reading],
 ) -> Plan:
@@ -729,16 +861,17 @@ def plan(
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
         of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
-        How many verdicts the rule may lose against unanimity, as a share (``risk_controlled`` has its limit against
-        full depth).
+        Largest acceptable share of verdicts lost against unanimity. (The limit of ``risk_controlled`` is against full
+        depth.)
     confidence : float
-        Probability that it keeps to that, under the fitted chain.
+        Probability that the rule loses no more than that, under the fitted chain.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
-        How many debates are planned.
+        Number of debates that you plan to run.
     target : {"auto", "accuracy", "agreement"}
-        "auto": accuracy when every debate has a label, else agreement with the full-depth verdict.
+        Meaning of a loss: fewer right verdicts, or less agreement with the full-depth verdict; "auto" takes accuracy
+        if every debate has a label.
     price : float or (float, float), optional
         Dollars per million tokens: one price for all, or those of prompt and of completion tokens. Completions are
         a larger share of early rounds than of late ones, so one blended price makes a rule that stops early look
@@ -746,15 +879,16 @@ def plan(
     dollars : array, shape (debates, rounds), optional
         What each round cost, in place of `price`, where roles have different prices: an array, or the result of
         ``d3stats.planning.prices.price_turns``, which also knows what was paid for votes alone.
-    compare : sequence of rules or texts
-        More rules for the table, those of the literature for example.
+    rules : sequence of rules or texts
+        Further rules for the table, those of the literature for example.
     limit : bool
-        Also compute the exact optimum of the fitted chain. With more than two answers there is none, because
+        Compute the exact optimum of the fitted chain. With more than two answers there is none, because
         a policy could then use more than the count of right votes.
     n_draws : int
-        Parameter draws.
+        Number of parameters drawn from the fitted chain; the probability is over them. All plans take the same ones, so
+        that the recommendation does not depend on a seed; where other draws could change it, a note says so.
     rng : Generator, int or None
-        Source of the random draws; one seed gives one result.
+        Source of the pilots that are drawn from the chain for `checks`; one seed gives one result.
     **reading : Reading
         How the source is read, see :func:`d3stats.open`.
 
@@ -790,30 +924,30 @@ def plan(
 
     coded = code_votes(pilot, target)
     fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
-    laws = chain_laws(fit.draws(n_draws, generator), panel, pilot.n_rounds)
+    laws = chain_laws(fit.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
     told = Pilot.of(pilot, coded.target, paid, polls)
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
-    best: tuple[float, Rule, Evaluated] | None = None
-    count = 0
-    for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others):
-        count += 1
-        if np.mean(incumbent.kept - found.kept <= loss) < sure:
-            continue
-        if best is None or found.cost.mean() < best[0]:
-            best = (float(found.cost.mean()), rule_of(thresholds, gaps), found)
-    if best is None or best[0] >= incumbent.cost.mean():
-        best = (float(incumbent.cost.mean()), Unanimity(), incumbent)
-    rule = best[1]
+    ladders = [
+        Candidate(float(found.cost.mean()), float(np.mean(incumbent.kept - found.kept <= loss)), thresholds)
+        for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
+    ]
+    usual = float(incumbent.cost.mean())
+    count, chosen = len(ladders), cheapest_kept(ladders, sure, usual)
+    rule = Unanimity() if chosen is None else rule_of(chosen.thresholds, gaps)
+    rivals = [
+        Unanimity() if one is None else rule_of(one.thresholds, gaps)
+        for one in close_calls(ladders, sure, usual, n_draws)
+    ]
 
-    rules = _beside(rule, compare)
-    known = {str(r): t for r in rules if (t := thresholds_of(r, panel)) is not None}
+    tried = _beside(rule, rules)
+    known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
     capped = is_capped(pilot)
-    table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned, capped=capped)
+    table = plan_table(told, tried, differences, level=at, max_loss=loss, debates=planned, capped=capped)
     if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
@@ -831,22 +965,27 @@ def plan(
         reason=plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
-        notes=(
-            *pilot.remarks(),
-            *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
-            *_capped_note(capped, pilot.n_rounds),
-            *_scored_note(told, rules, coded.target),
-            *pilot_loss_note(told, rule, loss),
-            *coded.notes,
-            *told.notes,
-            *_blind_spots(rules),
-            *untold(fit, checks, loss, sure, coded.target, told.n_questions),
+        notes=tuple(
+            worst_first(
+                (
+                    *pilot.remarks(),
+                    *early_notes(pilot, absent, tried, went_on, str(Unanimity())),
+                    *_capped_note(capped, pilot.n_rounds),
+                    *_close_note(rule, rivals, sure),
+                    *pilot_loss_note(told, rule, loss, at),
+                    *untold(fit, checks, loss, sure, told.n_questions),
+                    *coded.notes,
+                    *told.notes,
+                    *_blind_spots(tried),
+                )
+            )
         ),
         fit=fit,
         checks=checks,
         debates=planned,
         n_candidates=count,
         _table=table,
+        _words=in_words(rule, panel),
     )
 
 
@@ -933,6 +1072,6 @@ def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:
     return notes
 
 
-def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
+def _beside(rule: Rule, rules: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
     """Return the recommendation, the baselines and the rules asked for, each once."""
-    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *compare])[0]
+    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *rules])[0]

@@ -12,20 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats._words import percent, points
 from d3stats.estimate import Estimate
-from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels
+from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
+from d3stats.note import worst_first
+from d3stats.planning.cells import amount, cells, change_cell, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
     BootstrapSettings,
     Interval,
+    Measured,
     Outcomes,
     as_rules,
     bill,
@@ -35,6 +39,7 @@ from d3stats.planning.costs import (
     measure_table,
     notes_on,
     outcomes,
+    paired_change,
     paired_table,
     point_notes,
     refused_note,
@@ -43,12 +48,13 @@ from d3stats.planning.costs import (
     verdicts_at,
     votes_at_the_end,
     with_turns,
-    written,
 )
 from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
+from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.strata import item_strata
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
+from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
@@ -57,15 +63,16 @@ if TYPE_CHECKING:
 __all__ = ["Replay", "replay"]
 
 
-_SHOWN = {
-    "rounds": ("rounds", 2),
-    "tokens": ("tokens", 0),
-    **{measure: (measure, 3) for measure in ("accuracy", "flips", "gained", "lost", "premature")},
-    "tokens per point": (PER_POINT, 2),
-    "saved vs unanimity": ("saved_rounds_vs_unanimity", 3),
-    "saved vs full": ("saved_rounds_vs_full", 3),
-}
-"""What the summary shows: headings, measures and digits."""
+DEFAULT_RULES = ("fixed:1", "fixed:2")
+"""The rules that are replayed where none is named."""
+
+_SAVED = "saved_rounds_vs_unanimity"
+
+
+def _per_point(row: Mapping[Any, Any]) -> str:
+    text = amount(PER_POINT, 2)(row)
+    return "not defined" if text == "-" and not row["undecided"] else text
+
 
 _CHEAPEST = (
     *("saved", "saved_low", "saved_high", "measure", "loss", "loss_low", "loss_high"),
@@ -73,8 +80,8 @@ _CHEAPEST = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Replay:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replay(Result):
     """The stops of several rules on one log, and what they cost.
 
     Attributes
@@ -140,11 +147,97 @@ class Replay:
     _seed: int = field(repr=False)
     strata: tuple[Strata, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"Replay({self.trajectories.n_debates} debates, rules: {'; '.join(self.names)})"
+    @property
+    def headline(self) -> str:
+        """The answer, which rule saves most among those that lost little here, and what it may lose."""
+        best = self.cheapest()
+        kept = "accuracy" if self._labelled else "agreement with full depth"
+        if best.empty:
+            if self._table[_SAVED].isna().all():
+                return "The cost of unanimity in these debates is unknown; a note has the reason."
+            return f"No replayed rule saves rounds of unanimity and loses at most 1 point of {kept} here."
+        row = best.to_dict("records")[0]
+        saved = percent(row["saved"], row["saved_low"], row["saved_high"])
+        change = points(-row["loss"], -row["loss_high"], -row["loss_low"])
+        excluded = row["loss_high"] <= row["max_loss"]
+        return (
+            f"{short_name(row['rule'])} saves most: {saved} of unanimity's rounds; {kept} {change}, so a loss over "
+            f"{100 * row['max_loss']:g} point is {'excluded' if excluded else 'not excluded'}."
+        )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per rule.
+    @property
+    def _labelled(self) -> bool:
+        return "accuracy" in self._table.columns
+
+    def _title(self) -> str:
+        kept = "accuracy" if self._labelled else "agreement with full depth"
+        return (
+            f"{100 * self.settings.level:.6g} % intervals over questions. Saved and change are against unanimity; "
+            f"change: {kept} on the same debates, points. Flips differ from full depth."
+        )
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"rules": self._table.copy(), "stops": self.stops(), **strata_tables(self.strata)}
+
+    def _document(self) -> dict[str, Any]:
+        return {**self._listed(), "notes": worst_first(self.notes)}
+
+    def _shown(self) -> Mapping[str, pd.DataFrame]:
+        table, rounds = self._table, range(1, self.trajectories.n_rounds + 1)
+        stops = self.stops()
+
+        def where(row: Mapping[Any, Any]) -> str:
+            of = stops[stops["rule"] == row["rule"]]
+            here, unknown = of.groupby("round")["share"].sum(), of.loc[of["round"].isna(), "share"].sum()
+            text = "/".join(f"{100 * here.get(r, 0.0):z.0f}" for r in rounds)
+            return f"{text}, {100 * unknown:z.0f} unknown" if unknown else text
+
+        shown = {
+            "Rules": cells(
+                table,
+                {
+                    "rule": rule_cell,
+                    "rounds": amount("rounds", 2, limits=False),
+                    "saved": share_cell(_SAVED, None),
+                    "change": change_cell("change"),
+                    "flips": lambda row: (
+                        "-" if row["flips"] != row["flips"] else f"{100 * row['flips']:z.1f} %"
+                    ),
+                },
+            ),
+            "Where debates stop, and what is decided there": cells(
+                table,
+                {
+                    "rule": rule_cell,
+                    f"% stopped in round {'/'.join(map(str, rounds))}": where,
+                    "rounds": amount("rounds", 2),
+                    **({"accuracy": share_cell("accuracy")} if self._labelled else {}),
+                    **({"premature": share_cell("premature")} if self._labelled else {}),
+                },
+            ),
+        }
+        if "tokens" in table.columns:
+            # A rule that is undecided has no cost; where there is no right verdict, a cost per point has no value.
+            pointed = {"tokens per accuracy point": _per_point} if PER_POINT in table.columns else {}
+            shown["Tokens of each rule, for a debate"] = cells(
+                table,
+                {
+                    "rule": rule_cell,
+                    "tokens": amount("tokens", 0),
+                    **pointed,
+                    "saved vs unanimity": share_cell("saved_tokens_vs_unanimity"),
+                    "saved vs full": share_cell("saved_tokens_vs_full"),
+                },
+            )
+        return shown
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Return one row per rule, or the table with this title ("rules", "stops", "strata", "equality").
+
+        Parameters
+        ----------
+        table : str, optional
+            Title of a table.
 
         Returns
         -------
@@ -172,9 +265,13 @@ class Replay:
             is unknown. Then ``agreement``, ``flips``, ``gained``, ``lost``, ``premature`` and what is saved against
             full depth are missing.
 
+            - ``change``: how many more verdicts are kept than under unanimity, over the debates that count under both,
+              with paired t limits: right ones, or without labels those of full depth. Rules are compared by this, since
+              two accuracies can be of different debates.
+
             Then ``level, interval, n_boot, missing``.
         """
-        return self._table.copy()
+        return super().to_frame(table)
 
     def paired(self, against: str | StoppingRule | None = None) -> pd.DataFrame:
         """Return differences between rules on the same debates, with intervals.
@@ -204,8 +301,8 @@ class Replay:
         """Choose the rule that saves most rounds against unanimity among those that lose few verdicts.
 
         The loss of a rule is the accuracy of unanimity minus that of the rule, over the debates that are scored under
-        both. Without labels it is the rule's share of flips minus that of unanimity. Rules that look at right answers
-        are left out, because no running debate has them. The estimates on these debates choose; the limits show how
+        both. Without labels it is how many more of its verdicts differ from full depth's. Rules that look at right
+        answers are left out, because no running debate has them. The estimates choose; the limits show how
         much more the rule may lose.
 
         Parameters
@@ -218,7 +315,7 @@ class Replay:
         DataFrame
             One row, or none where no rule keeps to the loss and saves rounds: ``rule``; ``saved`` (a share of
             unanimity's rounds), ``saved_low, saved_high``; ``measure`` ("accuracy" or "flips") of ``loss``,
-            ``loss_low, loss_high`` (missing for flips); ``max_loss, level``.
+            ``loss_low, loss_high``; ``max_loss, level``.
 
         Examples
         --------
@@ -229,28 +326,17 @@ class Replay:
         [['fixed:1', 0.4, 0.0]]
         """
         max_loss = probability("max_loss", max_loss)
-        saved = "saved_rounds_vs_unanimity"
         named = zip(self.rules, self.names, strict=True)
         peeks = [name for rule, name in named if any(part.needs_labels for part in rule.parts())]
-        table = self._table[~self._table["rule"].isin(peeks)].set_index("rule")
-        own = table[saved] > 0  # False where it is unknown
-        measure = "accuracy" if "accuracy" in table.columns else "flips"
-        if not own.any():
-            loss = pd.DataFrame(columns=["loss", "loss_low", "loss_high"], dtype=np.float64)
-        elif measure == "accuracy":
-            pairs = self.paired(self.baseline)
-            pairs = pairs[pairs["measure"] == "accuracy"].set_index("rule")
-            loss = pd.DataFrame(
-                {"loss": 0.0 - pairs["difference"], "loss_low": -pairs["high"], "loss_high": -pairs["low"]}
-            )
-        else:
-            more = table["flips"] - table["flips"].get(self.baseline, np.nan)
-            loss = pd.DataFrame({"loss": more, "loss_low": np.nan, "loss_high": np.nan})
-        kept = table[own].join(loss)
-        kept = kept[kept["loss"] <= max_loss].sort_values(saved, ascending=False, kind="stable").head(1)
-        kept = kept.rename(columns={f"{saved}{end}": f"saved{end}" for end in ("", "_low", "_high")})
-        kept = kept.assign(measure=measure, max_loss=max_loss).reset_index()
-        return kept[["rule", *_CHEAPEST]]
+        table = self._table[~self._table["rule"].isin(peeks)]
+        kept = table[table[_SAVED] > 0]  # False where it is unknown
+        kept = kept.assign(
+            loss=0.0 - kept["change"], loss_low=-kept["change_high"], loss_high=-kept["change_low"]
+        )
+        kept = kept[kept["loss"] <= max_loss].sort_values(_SAVED, ascending=False, kind="stable").head(1)
+        kept = kept.rename(columns={f"{_SAVED}{end}": f"saved{end}" for end in ("", "_low", "_high")})
+        kept = kept.assign(measure="accuracy" if self._labelled else "flips", max_loss=max_loss)
+        return kept.reset_index(drop=True)[["rule", *_CHEAPEST]]
 
     def stops(self) -> pd.DataFrame:
         """Return ``rule, round, share, reason``: which share of the debates stopped where and why.
@@ -314,16 +400,8 @@ class Replay:
         return pd.concat(parts, ignore_index=True)
 
     def summary(self) -> str:
-        """Return the table as plain text, with the notes that it needs."""
-        t = self.trajectories
-        title = (
-            f"Replay of {t.n_debates} debates of {len(np.unique(t.cluster))} questions, "
-            f"up to {t.n_rounds} rounds\n"
-            f"{self.settings.level:z.0%} {self.settings.interval} bootstrap intervals, questions resampled, "
-            f"shares cluster Wilson ({self.settings.n_boot} replicates); "
-            f"rounds saved against {'' if self.baseline is None else f'{self.baseline} and '}full depth"
-        )
-        return "\n".join([written(self._table, _SHOWN, title, self.notes), *map(str, self.strata)])
+        """Return the answer, the tables, the notes, and what there is by stratum, as plain text."""
+        return "\n".join([super().summary(), *map(str, self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where each rule stopped the debates and why.
@@ -363,7 +441,7 @@ def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Seri
 
 def replay(
     trajectories: LogSource,
-    rules: StoppingRule | str | Sequence[StoppingRule | str],
+    rules: StoppingRule | str | Sequence[StoppingRule | str] = DEFAULT_RULES,
     *,
     missing: Missing = "exclude",
     level: float = 0.95,
@@ -381,16 +459,16 @@ def replay(
         The logged debates, played deeper than the rules would have; debates without turns are left out. A
         rule that would continue in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
-        Text as in :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the
-        first ``Unanimity`` among the rules is the one that savings are measured against. A rule that is named
-        twice is taken once.
+        Rules to replay, as "fixed:2", "unanimity" or "ks:0.05,patience=1"; default: fixed:1 and fixed:2. Text is read
+        by :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the first ``Unanimity``
+        among the rules is the one that savings are measured against. A rule that is named twice is taken once.
     missing : {"exclude", "wrong"}
         A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
         count it as not correct and as differing from any verdict.
     level : float
         Level of the equal-tailed intervals, in (0, 1).
     interval : {"percentile", "bca"}
-        Kind of bootstrap interval; questions (``trajectories.cluster``) are resampled.
+        Kind of bootstrap interval; questions are resampled.
     n_boot : int
         Bootstrap replicates.
     rng : Generator, int or None
@@ -482,6 +560,25 @@ def replay(
         }
     )
     table = measure_table(about, columns, limits, settings).assign(missing=missing)
+    usable = baseline is not None and baseline not in ended and not unpolled
+    labelled = "accuracy" in table.columns
+    changes = [
+        paired_change(
+            results[name],
+            results[str(baseline)],
+            trajectories.cluster,
+            level,
+            "accuracy" if labelled else "agreement",
+        )
+        if usable and name not in ended
+        else Measured()
+        for name in names
+    ]
+    table = table.assign(
+        change=[each.value for each in changes],
+        change_low=[each.low for each in changes],
+        change_high=[each.high for each in changes],
+    )
     uncosted = {
         name for name, result in results.items() if np.isnan(result.spent.get("tokens", np.zeros(1))).all()
     }

@@ -8,9 +8,9 @@ questions. It assumes nothing about the debates of one question, and says nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
+from d3stats.planning.cells import Write, amount, cells, rule_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.bounded_means import betting_p
+from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import FullDepth, Rule, StoppingRule
 from d3stats.trajectories import MISSING, Trajectories
@@ -311,8 +313,8 @@ def smallest_certifying(limit: float, delta: float, method: str, lowest: float) 
 _LEARNING_SHARE = 1 / 3
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RiskControlled:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RiskControlled(Result):
     """A stopping rule with a guarantee, or full depth when no rule has one.
 
     Attributes
@@ -359,12 +361,35 @@ class RiskControlled:
     notes: tuple[str, ...]
     _table: pd.DataFrame = field(repr=False)
 
-    def __repr__(self) -> str:
-        state = "certified" if self.certified else "none certified"
-        return f"RiskControlled({self.rule}, {state}, max_loss_vs_full={self.max_loss_vs_full:g}, delta={self.delta:g})"
+    @property
+    def headline(self) -> str:
+        """The answer, which rule is certified, or that none is."""
+        return f"Run {self.guarantee}" if self.certified else self.guarantee
 
-    def to_frame(self) -> pd.DataFrame:
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"rules": self._table.copy()}
+
+    def _shown(self) -> Mapping[str, pd.DataFrame]:
+        def state(row: Mapping[Any, Any]) -> str:
+            words = ("chosen", "certified", "tested")
+            return next((word for word in words if row[word]), "not tested")
+
+        columns: dict[str, Write] = {
+            "rule": rule_cell,
+            "rounds": amount("rounds", 2),
+            "loss": lambda row: f"{100 * row['risk']:z.2f} %",
+            "p": lambda row: f"{row['p_value']:z.4f}",
+            "state": state,
+        }
+        return {"Rules in the order of the tests; loss: on the tested units": cells(self._table, columns)}
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one row per rule, in the order of the tests.
+
+        Parameters
+        ----------
+        table : str, optional
+            Title of the table, "rules".
 
         Returns
         -------
@@ -374,19 +399,7 @@ class RiskControlled:
             sequence ends at the first rule that fails), ``certified``, ``chosen``; then ``n_units, max_loss_vs_full,
             delta, target, method``.
         """
-        return self._table.copy()
-
-    def summary(self) -> str:
-        """Return the guarantee, the table and the notes as plain text."""
-        shown = self._table[["rule", "rounds", "risk", "p_value", "tested", "certified", "chosen"]]
-        shown = shown.assign(
-            **{name: shown[name].map({True: "yes", False: ""}) for name in ("tested", "certified", "chosen")}
-        )
-        text = shown.to_string(
-            index=False,
-            formatters={"rounds": "{:z.2f}".format, "risk": "{:z.4f}".format, "p_value": "{:z.4f}".format},
-        )
-        return "\n".join([self.guarantee, "", text, "", *(f"- {note}" for note in self.notes)]).rstrip()
+        return super().to_frame(table)
 
 
 def needed_debates(

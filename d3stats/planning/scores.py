@@ -33,7 +33,7 @@ from d3stats.trajectories import Trajectories
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ScoreReport", "describe_scores"]
+__all__ = ["ScoreReport", "scores"]
 
 ALL = "all"
 """The name of the row that is over all strata."""
@@ -42,9 +42,14 @@ Rows = list[tuple[str, NDArray[np.bool_]]]
 """Names of strata, the whole first, and which debates each has."""
 
 
+def _told(value: float, row: dict[Any, Any]) -> str:
+    bare = row["low"] != row["low"]
+    return f"{value:z.1f}" + ("" if bare else f" [{row['low']:z.1f}, {row['high']:z.1f}]")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreReport(Result):
-    """Scores of a log, as :func:`describe_scores` collects them.
+    """Scores of a log, as :func:`scores` collects them.
 
     Attributes
     ----------
@@ -67,7 +72,7 @@ class ScoreReport(Result):
     Examples
     --------
     >>> from d3stats.worlds import Courtroom, simulate
-    >>> found = describe_scores(simulate(Courtroom(), n_debates=40, n_rounds=2, rng=1))
+    >>> found = scores(simulate(Courtroom(), n_debates=40, n_rounds=2, rng=1))
     >>> found.means[["round", "side", "mean"]].round(1).values.tolist()[:2], found.aspects is None
     ([[1, 'A', 85.0], [1, 'B', 83.1]], True)
     >>> found.plot().get_ylabel()
@@ -82,8 +87,19 @@ class ScoreReport(Result):
     n_debates: int = 0
     notes: tuple[str, ...] = ()
 
-    def _title(self) -> str:
-        return f"scores of {counted(self.n_debates, 'debate')}"
+    @property
+    def headline(self) -> str:
+        """The gap between both sides in the last round, or else the means of the last round."""
+        if self.gaps is not None:
+            row = self.gaps[self.gaps["category"] == ALL].to_dict("records")[-1]
+            return f"The gap between the sides is {_told(row['gap'], row)} points in round {row['round']}."
+        last = self.means[self.means["stratum"] == ALL]
+        last = last[last["round"] == last["round"].max()].sort_values("mean", ascending=False)
+        listed = "; ".join(
+            f"{row['side']} {_told(row['mean'], row)}" for row in last.head(3).to_dict("records")
+        )
+        more = f"; and {len(last) - 3} more sides" if len(last) > 3 else ""
+        return f"Mean scores in the last round: {listed}{more}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         tables = {
@@ -117,7 +133,7 @@ class ScoreReport(Result):
         )
 
 
-def describe_scores(
+def scores(
     source: LogSource,
     *,
     strata: StrataOf = None,
@@ -157,7 +173,7 @@ def describe_scores(
     >>> from d3stats.worlds import Courtroom, courtroom_items, simulate
     >>> log = simulate(Courtroom(), n_debates=60, n_rounds=3, rng=1)
     >>> kinds = courtroom_items(Courtroom(), 60, 1).set_index("debate")["category"]
-    >>> found = describe_scores(log, strata=kinds)
+    >>> found = scores(log, strata=kinds)
     >>> found.gaps.query("category == 'all'")[["round", "gap", "n"]].round(1).values.tolist()
     [[1.0, 8.8, 60.0], [2.0, 9.3, 60.0], [3.0, 9.4, 60.0]]
     """

@@ -11,7 +11,7 @@ from itertools import starmap
 from operator import add, mul
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from d3stats.sources import read_toml
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.worlds import World, from_table
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
 
 __all__ = [
     "COLUMNS",
@@ -542,8 +539,6 @@ def read_study(path: str | Path) -> Study:
     >>> list(read_study(path).worlds)
     ['voter:panel=5']
     """
-    from pydantic import ValidationError
-
     raw = read_toml(
         path,
         "a study",
@@ -556,14 +551,13 @@ def read_study(path: str | Path) -> Study:
             "d3stats calibrate LOG -o study.toml writes a study"
         )
     try:
-        pair = _pair_of_prices(raw)
-        file = _file_model().model_validate(raw)
-    except ValidationError as error:
-        raise ValueError(f"{path}: {_one_line(error)}") from None
-    given = file.model_dump(exclude_none=True)
-    price = given.pop("prices", {}) | pair
+        _check_file(raw)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    given = dict(raw)
+    price = given.pop("prices", {})
     worlds: dict[str, World] = {}
-    for at, table in enumerate(given.pop("worlds"), start=1):
+    for at, table in enumerate(map(dict, given.pop("worlds")), start=1):
         where = f"{path}: worlds, table {at}"
         label = str(table.pop("label", None) or _label(table))
         if label in worlds:
@@ -576,15 +570,6 @@ def read_study(path: str | Path) -> Study:
         return Study(worlds=worlds, **given, **price)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _pair_of_prices(raw: dict[str, Any]) -> dict[str, Any]:
-    """Take two prices out of a study's table; :class:`Study` checks them."""
-    prices, name = raw.get("prices"), "dollars_per_million_tokens"
-    if not isinstance(prices, dict) or not isinstance(prices.get(name), list):
-        return {}
-    pair, prices[name] = prices[name], 0.0
-    return {name: pair}
 
 
 def _label(table: Mapping[str, Any]) -> str:
@@ -600,47 +585,47 @@ def _assignments(table: Mapping[str, Any], inside: str = "") -> Iterator[str]:
             yield f"{inside}{key}={value}"
 
 
-@cache
-def _file_model() -> type[BaseModel]:
-    from pydantic import ConfigDict, Field, create_model
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "n_rounds": ("an integer", (int,)),
+    "debates": ("an integer", (int,)),
+    "seeds": ("an integer or a list of integers", (int, list)),
+    "batch": ("an integer", (int,)),
+    "chunk": ("an integer", (int,)),
+    "missing": ("text", (str,)),
+    "prices": ("a table", (dict,)),
+    "common_random_numbers": ("true or false", (bool,)),
+}
+"""The keys of a study beside its rules and worlds, and what TOML may hold there; `Study` checks the values."""
 
-    strict = ConfigDict(extra="forbid", strict=True)
-    table = create_model("WorldTable", __config__=ConfigDict(extra="allow", strict=True), name=(str, ...))
-    prices = create_model(
-        "Prices", __config__=strict, dollars_per_million_tokens=(float, Field(ge=0, allow_inf_nan=False))
-    )
-    count = (int, Field(ge=1))
-    model: type[BaseModel] = create_model(
-        "StudyFile",
-        __config__=strict,
-        worlds=(list[table], Field(min_length=1)),  # type: ignore[valid-type]  # made at run time
-        rules=(list[str], ...),
-        n_rounds=count,
-        debates=count,
-        seeds=(int | list[int], 1),
-        batch=(int | None, None),
-        chunk=(int, PIECE),
-        missing=(str, "exclude"),
-        prices=(prices | None, None),  # type: ignore[arg-type]  # made at run time
-        common_random_numbers=(bool, True),
-    )
-    return model
+_NEEDED = ("worlds", "rules", "n_rounds", "debates")
+_PRICE = "dollars_per_million_tokens"
 
 
-def _one_line(error: ValidationError) -> str:
-    """Say the first thing that is wrong as key, requirement, got."""
-    found = error.errors(include_url=False)
-    # A misspelt key is the cause of the one that is absent.
-    strange = (each for each in found if each["type"] == "extra_forbidden" and len(each["loc"]) == 1)
-    first = next(strange, found[0])
-    place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        known = _file_model().model_fields
-        if len(first["loc"]) == 1:
-            return f"key must be one of {', '.join(known)}; got {place!r}{meant(place, known)}{more}"
-        return f"{place} must be dollars_per_million_tokens; got {first['input']!r}{more}"
-    if first["type"] == "missing":
-        return f"{place} must be given; got none{more}"
-    requirement = first["msg"].replace("Input should be", "must be").replace("Input should", "must")
-    return f"{place} {requirement}; got {first['input']!r}{more}"
+def _check_file(raw: Mapping[str, Any]) -> None:
+    """Refuse a study file with unknown keys, without a needed one, or with a value of another type."""
+    known = (*_NEEDED[:2], *_TYPES)
+    for key in raw:
+        if key not in known:
+            raise ValueError(f"key must be one of {', '.join(known)}; got {key!r}{meant(key, known)}")
+    for key in _NEEDED:
+        if key not in raw:
+            raise ValueError(f"{key} must be given; got none")
+    for key, (words, types) in _TYPES.items():
+        value = raw.get(key, types[0]())
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise ValueError(f"{key} must be {words}; got {value!r}")
+    for key, words, kind in (("rules", "text", str), ("worlds", "a table", dict)):
+        if not isinstance(raw[key], list) or not raw[key]:
+            raise ValueError(f"{key} must be a list of at least one; got {raw[key]!r}")
+        for at, one in enumerate(raw[key], start=1):
+            if not isinstance(one, kind):
+                raise ValueError(f"{key}.{at} must be {words}; got {one!r}")
+    for at, table in enumerate(raw["worlds"], start=1):
+        if not isinstance(table.get("name"), str):
+            got = repr(table["name"]) if "name" in table else "none"
+            raise ValueError(f"worlds.{at}.name must be given; got {got}")
+    if "prices" in raw and _PRICE not in raw["prices"]:
+        raise ValueError(f"prices.{_PRICE} must be given; got none")
+    for key, value in raw.get("prices", {}).items():
+        if key != _PRICE:
+            raise ValueError(f"prices.{key} must be {_PRICE}; got {value!r}")

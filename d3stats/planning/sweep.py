@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,6 +31,9 @@ from d3stats._check import choice, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
 from d3stats._progress import tell, working
+from d3stats._words import counted_points, percent, points
+from d3stats.note import worst_first
+from d3stats.planning.cells import Write, cells, plain, rule_cell, with_error
 from d3stats.planning.prices import Price
 from d3stats.planning.study import (
     COLUMNS,
@@ -45,7 +48,9 @@ from d3stats.planning.study import (
     play_chunk,
     read_study,
 )
+from d3stats.result import Result
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
+from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["Journal", "Sweep", "run_sweep", "sweep"]
@@ -230,8 +235,8 @@ _SAVED = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+@dataclass(frozen=True, eq=False)
+class Sweep(Result):
     """Results of every rule in every cell, as sums.
 
     Attributes
@@ -239,6 +244,13 @@ class Sweep:
     study : Study
     cells : dict
         By (position of the world, seed): a tuple of sums, one per rule, in the order of ``study.names``.
+    max_loss, confidence : float
+        What :meth:`recommend` and the headline ask of a rule.
+    pilot : Trajectories, optional
+        The log to which the world was fitted, if it was.
+    notes : tuple of str
+        For each world whose protocol cannot be run with some rules, which they are and what would do; where debates
+        have one round and so no rule to choose; which share of the debates of a world has no decision under each rule.
 
     Examples
     --------
@@ -255,13 +267,148 @@ class Sweep:
     study: Study
     cells: dict[tuple[int, int], tuple[Sums, ...]] = field(repr=False)
 
-    def __repr__(self) -> str:
+    max_loss: float = 0.01
+    confidence: float = 0.9
+    pilot: Trajectories | None = None
+
+    @property
+    def headline(self) -> str:
+        """The answer, which rule to run in each world, and what it saves and loses there."""
+        rows = self.recommend().to_dict("records")
+        if len(rows) == 1:
+            row = rows[0]
+            return f"Run {short_name(row['rule'])} in {row['world']}: {self._gains(row)}."
+        named: dict[str, list[str]] = defaultdict(list)
+        for row in rows:
+            named[short_name(row["rule"])].append(str(row["world"]))
+        said = [f"{rule} in {', '.join(map(str, worlds))}" for rule, worlds in named.items()]
+        if len(named) == 1:
+            said = [f"{next(iter(named))} in all {len(rows)} worlds"]
+        return f"Run {'; '.join(said)}."
+
+    def _answer(self) -> Sequence[str]:
+        rows = self.recommend()
+        if len(rows) > 1:
+            return (self.headline,)
+        reason = str(rows["reason"].iloc[0])
+        return (self.headline, f"{reason[0].upper()}{reason[1:]}.")
+
+    def _gains(self, row: Mapping[Any, Any]) -> str:
+        unit = "tokens" if row["tokens"] == row["tokens"] and "saved_tokens_vs_unanimity" in row else "rounds"
+        against = str(row["loss_vs"])
+        saved = row.get(f"saved_{unit}_vs_{against}", np.nan)
+        than = "unanimity" if against == "unanimity" else "all rounds"
+        gained = (
+            f"it saves {percent(saved)} of the {unit} of {than}"
+            if saved == saved
+            else f"{row['rounds']:z.2f} rounds"
+        )
+        if self._assumed:
+            return f"{gained}; the pilot has no right answers (labels), so accuracy is unknown"
+        error = f" (error {100 * row['loss_se']:z.2f})" if row["loss_se"] == row["loss_se"] else ""
+        return f"{gained}; accuracy {points(-row['loss'])}{error} against {than}"
+
+    @property
+    def _assumed(self) -> bool:
+        return self.pilot is not None and bool((self.pilot.label == MISSING).all())
+
+    @property
+    def _n_main(self) -> int:
+        return 2 if len(self.study.worlds) > 1 else 1
+
+    def _title(self) -> str:
+        debates = self.study.debates * len(self.study.seeds)
         return (
-            f"Sweep({len(self.cells)} cells of {self.study.debates} debates, {len(self.study.names)} rules)"
+            f"{debates:,} debates of up to {self.study.n_rounds} rounds in each world; "
+            "Monte Carlo standard error in brackets; saved and change: against unanimity, change of accuracy in points."
         )
 
-    def to_frame(self, by: By = "world") -> pd.DataFrame:
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"rules": self.to_frame(), "recommended": self.recommend(), "stops": self.stops()}
+
+    def _document(self) -> dict[str, Any]:
+        return {"study": self.study.key(), **self._listed(), "notes": worst_first(self.notes)}
+
+    def _shown(self, by: By = "world") -> dict[str, pd.DataFrame]:
+        table = self.to_frame(by)
+        shown: dict[str, pd.DataFrame] = {}
+        if self._n_main == 2:
+            columns: dict[str, Write] = {
+                "world": lambda row: str(row["world"]),
+                "run": rule_cell,
+                "saved": with_error("saved_rounds_vs_unanimity"),
+                "change": lambda row: (
+                    "-" if self._assumed else f"{-100 * row['loss']:+z.2f} ({100 * row['loss_se']:z.2f})"
+                ),
+                f"P(loss<={100 * self.max_loss:g})": lambda row: (
+                    "-" if self._assumed else f"{row['p_within']:z.2f}"
+                ),
+            }
+            limit = f"{counted_points(self.max_loss)} with probability {self.confidence:g} or more"
+            shown[f"Rules that lose at most {limit}"] = cells(self.recommend(), columns)
+            shown |= self._by_world(self.to_frame())
+        for _, part in table.groupby(["world", "seed"] if by == "seed" else ["world"], sort=False):
+            first = part.iloc[0]
+            title = f"{first['world']} seed {first['seed']}" if by == "seed" else str(first["world"])
+            shown[title] = self._one_world(part, few=True)
+            shown[f"{title}: all measures"] = self._one_world(part, few=False)
+        return shown
+
+    def _by_world(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Return tables of rules x worlds, four worlds each: rounds saved, and the change of accuracy in points."""
+        worlds = list(dict.fromkeys(table["world"]))
+        at = {(row["world"], row["rule"]): row for row in table.to_dict("records")}
+        rules = list(dict.fromkeys(table["rule"]))
+
+        def cell(world: str, rule: str) -> str:
+            row = at.get((world, rule))
+            if row is None or row["saved_rounds_vs_unanimity"] != row["saved_rounds_vs_unanimity"]:
+                return "-"
+            change = row.get("accuracy_minus_unanimity", np.nan)
+            ending = "" if self._assumed or change != change else f", {100 * change:+z.1f}"
+            return f"{100 * row['saved_rounds_vs_unanimity']:z.0f} %{ending}"
+
+        shown = {}
+        for first in range(0, len(worlds), 4):
+            part = worlds[first : first + 4]
+            names = {"rule": [short_name(rule) for rule in rules]}
+            names |= {str(world): [cell(world, rule) for rule in rules] for world in part}
+            more = "" if first == 0 else f" ({first + 1} to {first + len(part)})"
+            shown[f"Rounds saved, and change of accuracy in points, by world{more}"] = pd.DataFrame(
+                names, dtype=object
+            )
+        return shown
+
+    def _one_world(self, part: pd.DataFrame, *, few: bool) -> pd.DataFrame:
+        unit = "tokens" if "tokens" in part and part["tokens"].notna().any() else "rounds"
+        if few:
+            columns: dict[str, Write] = {
+                "rule": rule_cell,
+                "rounds": plain("rounds", 2),
+                "saved": with_error(f"saved_{unit}_vs_unanimity"),
+                "change": with_error("accuracy_minus_unanimity", 100, 2, sign="+"),
+                "flips": with_error("flips"),
+            }
+            if self._assumed or part["accuracy_minus_unanimity"].isna().all():
+                del columns["change"]
+        else:
+            kept = ("accuracy", "gained", "lost", "premature")
+            names = ["rounds", "tokens", "dollars", *kept, "saved_tokens_vs_full"]
+            known = [
+                n for n in names if n in part and part[n].notna().any() and not (self._assumed and n in kept)
+            ]
+            digits = {"rounds": 2, "tokens": 0, "dollars": 6}
+            columns = {"rule": rule_cell}
+            columns |= {
+                n.replace("_", " "): with_error(n, 1, digits[n], unit="") if n in digits else with_error(n)
+                for n in known
+            }
+        return cells(part, columns)
+
+    def to_frame(self, by: By | str = "world") -> pd.DataFrame:  # type: ignore[override]  # how rows are made
         """Return one row per world and rule, or with ``by="seed"`` per world, seed and rule.
+
+        In place of these, the title of a table gives that table: "recommended" or "stops".
 
         Returns
         -------
@@ -283,8 +430,12 @@ class Sweep:
             where a single debate or batch counts; a measure without any debate to it (tokens in a world that records
             none) is missing.
         """
+        if by in ("recommended", "stops"):
+            return super().to_frame(by)
+        if by == "rules":
+            by = "world"
         rows = []
-        for world, seed, sums in self._groups(by):
+        for world, seed, sums in self._groups(by):  # type: ignore[arg-type]  # checked there
             of = self.study.worlds[world]
             unanimity = next(rule for rule in self.study.rules if isinstance(rule, Unanimity))
             baseline = "unanimity" if self.study.runs(of, unanimity) else "full"
@@ -300,11 +451,9 @@ class Sweep:
                 rows.append({**row, **_measures(total, self.study.dollars_per_million_tokens, baseline)})
         return pd.DataFrame(rows)
 
-    def notes(self) -> list[str]:
-        """Return, for each world whose protocol cannot be run with some rules, which they are and what would do.
-
-        A note also says where debates have one round and so no rule to choose, and which share of the debates of a
-        world has no decision under each rule.
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the worlds, not stored
+        """Limits of the worlds: rules that a protocol cannot run, debates of one round or without a decision.
 
         Examples
         --------
@@ -312,7 +461,7 @@ class Sweep:
         >>> found = run_sweep(Study(worlds={"court": Courtroom()}, rules=["d3_paper"], n_rounds=3, debates=500))
         >>> found.to_frame()["rule"].tolist()
         ['budgeted:3.0,max_rounds=5', 'full']
-        >>> found.notes()[0].partition(":")[0]
+        >>> found.notes[0].partition(":")[0]
         'court cannot be run with unanimity, because the jurors are asked once, when a debate is over'
         """
         notes = []
@@ -347,7 +496,7 @@ class Sweep:
                 f"{of.polling.voters}s are asked once, when a debate is over: {of.polling.remedy} makes it possible"
                 + (f", at {cost} tokens a debate" if prices[0] == prices[0] else "")
             )
-        return notes
+        return tuple(notes)
 
     def stops(self, by: By = "world") -> pd.DataFrame:
         """Return where debates stopped and with what, exactly.
@@ -376,18 +525,21 @@ class Sweep:
         return pd.DataFrame(rows)
 
     def recommend(
-        self, *, max_loss: float = 0.01, confidence: float = 0.9, pilot: Trajectories | None = None
+        self,
+        *,
+        max_loss: float | None = None,
+        confidence: float | None = None,
+        pilot: Trajectories | None = None,
     ) -> pd.DataFrame:
         """Return the rule to run in each world: the cheapest that loses few of unanimity's right verdicts.
 
         Parameters
         ----------
-        max_loss : float
+        max_loss : float, optional
             How much lower than unanimity's a rule's accuracy may be; than that of full depth in a world whose protocol
-            cannot be run with unanimity.
-        confidence : float
+            cannot be run with unanimity. By default, here and below, what the sweep itself has.
+        confidence : float, optional
             Probability that the simulation must leave to a loss of at most that; of the world it says nothing.
-
         pilot : Trajectories, optional
             Where a world records no tokens, a round takes those that it took here on average.
 
@@ -400,8 +552,10 @@ class Sweep:
             world records them, else rounds. In a world that was fitted to a `pilot` without labels it is an assumption
             which answers are right, and so is every accuracy: the reason says so.
         """
-        most = allowed_loss("max_loss", max_loss)
-        sure = probability("confidence", confidence, open_interval=True)
+        most = allowed_loss("max_loss", self.max_loss if max_loss is None else max_loss)
+        sure = self.confidence if confidence is None else confidence
+        sure = probability("confidence", sure, open_interval=True)
+        pilot = self.pilot if pilot is None else pilot
         table = self.to_frame()
         if pilot is not None and pilot.tokens is not None:
             table["tokens"] = table["tokens"].fillna(self._tokens_of_rounds(pilot.tokens, pilot.reached()))
@@ -532,7 +686,7 @@ def run_sweep(
     >>> from d3stats.worlds import Voter
     >>> study = Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500)
     >>> run_sweep(study)
-    Sweep(1 cells of 500 debates, 3 rules)
+    <Sweep: Run fixed:1 in null: it saves 93 % of the tokens of unanimity; accuracy +7.4 points (error 1.96) against ...
     """
     if not isinstance(study, Study):
         study = read_study(study)

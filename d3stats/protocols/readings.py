@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from d3stats._check import integer
+from d3stats._words import counted
 from d3stats.agent import Case, Reply, Request
 from d3stats.protocols.play import DebateProtocol, Outcome, Speak, complete
 from d3stats.result import Result
@@ -76,9 +77,15 @@ class Schematic(Result):
     readings: pd.DataFrame
     notes: tuple[str, ...] = ()
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The answer, who speaks: turns and rounds."""
         played = f"{self.rounds} of at most {self.max_rounds} rounds" if self.max_rounds > 1 else "one round"
-        return f"{self.protocol}: order of turns and who reads whom, {played}"
+        who = counted(self.turns["agent"].nunique(), "agent")
+        return f"{self.protocol}: {counted(len(self.turns), 'turn')} of {who} in {played}."
+
+    def _title(self) -> str:
+        return "order of turns and who reads whom"
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         reads = self.readings.groupby("turn")["reads"].agg(lambda turns: ", ".join(map(str, turns))).to_dict()

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Unpack
 import pandas as pd
 
 from d3stats._check import choice, integer, probability
+from d3stats._words import counted
 from d3stats.log.writer import replacing
 from d3stats.report.page import to_page
 from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
 from d3stats.report.source import read_sources, with_dollars
-from d3stats.result import Result
+from d3stats.result import Gate, Result
 from d3stats.sources import LogSource, Reading
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
     from d3stats.worlds.tokens import PriceTable
 
-__all__ = ["Analysis", "analyse"]
+__all__ = ["Analysis", "report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,12 +39,14 @@ class Analysis(Result):
     command : str
         How to make the same page again.
     seed : int
+    left_out : int
+        Defective records that were left out.
     notes : tuple of str
         Sections that are missing, with the reason.
 
     Examples
     --------
-    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found = report([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
     >>> found.logs, len(found.sections) > 3
     (('mine',), True)
     >>> "mine" in found.to_html()
@@ -54,6 +57,7 @@ class Analysis(Result):
     logs: tuple[str, ...]
     command: str
     seed: int
+    left_out: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the sections, not stored
@@ -77,11 +81,30 @@ class Analysis(Result):
             for warning in part.warnings
         )
 
-    def __repr__(self) -> str:
-        return f"Analysis({', '.join(self.logs)}; {len(self._tables())} tables)"
+    @property
+    def headline(self) -> str:
+        """The answer, what was read, and how many warnings there are."""
+        warned = counted(len(self.warnings), "warning")
+        return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
 
-    def _title(self) -> str:
-        return f"Report on {', '.join(self.logs)}"
+    def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
+        """Say whether every record was read and the page has no warning.
+
+        Parameters
+        ----------
+        at_least, at_most : float, optional
+            Refused: a page has no single estimate.
+
+        Returns
+        -------
+        Gate
+            Shown, or refuted with the number of warnings and of records that were left out.
+        """
+        if at_least is not None or at_most is not None:
+            raise ValueError("a gate of a page must come without limits; got one: ask a single result")
+        left = self.left_out
+        found = f"{counted(len(self.warnings), 'warning')}, {counted(left, 'record')} left out"
+        return Gate("every record was read, and nothing warns", not self.warnings and not left, found)
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return every table by its name: in short, read, rounds, counts, ks, rules, agreement and so on.
@@ -109,7 +132,7 @@ class Analysis(Result):
         return page
 
 
-def analyse(
+def report(
     log: LogSource,
     *more: LogSource,
     names: Sequence[str] | None = None,
@@ -176,9 +199,9 @@ def analyse(
 
     Examples
     --------
-    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found = report([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
     >>> found.to_frame("rules")[["rule", "rounds"]].values.tolist()
-    [['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['unanimity', 1.5], ['full', 2.0]]
+    [['unanimity', 1.5], ['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['full', 2.0]]
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """
@@ -218,5 +241,6 @@ def analyse(
             sources, table, model=model, role_models=role_models or {}, output_share=output_share
         )
     given = ", ".join(repr(s.given) if s.path is not None else f"<{s.given}>" for s in sources)
-    called = f"d3stats.analyse({given}, rng={seed})" if command is None else command
-    return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed)
+    called = f"d3stats.report({given}, rng={seed})" if command is None else command
+    gone = sum(cause.left_out for s in sources if s.doctor is not None for cause in s.doctor.causes)
+    return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed, gone)

@@ -132,47 +132,21 @@ def _unanimous(source: Source, level: float) -> _Known | None:
 
 
 def _saved(rules: Part) -> _Known:
-    if rules.absent:
-        return _Known(KeyFigure("Saved by stopping early", "unknown", rules.absent))
-    table = rules.frames["rules"]
-    chosen = rules.frames["cheapest"]
-    if chosen.empty:
-        unknown = table["saved_rounds_vs_unanimity"].isna().all()
-        limit = (
-            "loses at most 1 point of accuracy"
-            if "accuracy" in table
-            else "flips at most 1 point more verdicts"
-        )
-        words = (
-            "The cost of unanimity in these debates is unknown; a note has the reason."
-            if unknown
-            else f"No replayed rule plays fewer rounds than unanimity and {limit}."
-        )
-        return _Known(KeyFigure("Saved by stopping early", "unknown" if unknown else "nothing", words))
-    row = chosen.to_dict("records")[0]
-    kind = f"{100 * row['level']:.6g} % interval"
-    limits = ""
-    if row["saved_low"] == row["saved_low"]:
-        limits = f"; {kind} {_percents(row['saved_low'], row['saved_high'])} ({table['interval'].iloc[0]})"
-    if row["measure"] == "accuracy":
-        change = f"Accuracy changes by {_signed(-100 * row['loss'])} points"
-        if row["loss_low"] == row["loss_low"]:
-            change += f" ({_signed(-100 * row['loss_high'])} to {_signed(-100 * row['loss_low'])})"
-        limit = f"loses at most {100 * row['max_loss']:g} point"
-    else:
-        limit = f"flips at most {100 * row['max_loss']:g} point more verdicts"
-        change = f"Verdicts that differ from full depth change by {_signed(100 * row['loss'])} points"
-    return _Known(
-        KeyFigure(
-            f"Saved by {row['rule']}",
-            f"{row['saved']:z.1%}",
-            f"of unanimity's rounds{limits}. {change}. It is the cheapest replayed rule that {limit} on "
-            "this log.",
-        ),
-        row["saved"],
-        row["saved_low"],
-        row["saved_high"],
-    )
+    """Return what the plan's rule saves; the page and ``d3stats plan`` give one advice."""
+    label = "Saved by stopping early"
+    if rules.absent or "advice" not in rules.frames:
+        return _Known(KeyFigure(label, "unknown", rules.absent or rules.lead[0]))
+    row = rules.frames["advice"].to_dict("records")[0]
+    if row["usual"]:
+        reason = f"{row['reason'][0].upper()}{row['reason'][1:]}."
+        return _Known(KeyFigure(label, "nothing", f"Run unanimity. {reason}"))
+    value, low, high = row["saved"], row["saved_low"], row["saved_high"]
+    if value != value:
+        words = f"The rule {row['words']}. Its savings are unknown, because debates ended early."
+        return _Known(KeyFigure(f"Run {row['rule']}", "unknown", words))
+    limits = "" if low != low else f"; {100 * row['level']:.6g} % interval {_percents(low, high)}"
+    words = f"of unanimity's {row['unit']}{limits}. The rule {row['words']} under the model that d3stats plan fits."
+    return _Known(KeyFigure(f"Saved by {row['rule']}", f"{value:z.1%}", words), value, low, high)
 
 
 def _absent(source: Source) -> _Known:

@@ -6,10 +6,10 @@ __all__ = ["METHODS", "REFERENCES"]
 
 METHODS = {
     "Key figures": "The accuracy of the verdict and the share of unanimous debates are shares over debates with a "
-    "Wilson interval for clusters. The cheapest rule plays the fewest rounds among the replayed rules that lose at "
-    "most 1 point of accuracy against unanimity on the same debates; without right answers, flips take the place of "
-    "accuracy. Rules that look at right answers are left out. The rule is chosen on the log that it is judged by, so "
-    "it may lose more on new debates.",
+    "Wilson interval for clusters. The recommended rule is that of d3stats plan, the cheapest ladder of "
+    "thresholds that loses at most 1 point of accuracy against unanimity with probability 0.9. This is a probability "
+    "under a chain of the number of right votes, which is fitted to this log. Without right answers, agreement with "
+    "full depth takes the place of accuracy.",
     "Question": "Debates of one question are not independent. Whole questions are resampled, or counted as clusters, "
     "so that repeated debates of a question do not shorten an interval.",
     "Counts and mixture": "In each round, the number of right votes of a debate is described by a mixture of two "

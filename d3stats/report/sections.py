@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,13 @@ from d3stats.report.tables import (
     audit_table,
     audit_tables,
     comparison_tables,
-    cost_table,
-    replay_table,
-    round_tables,
     score_tables,
     strata_notes,
     strata_of,
+    table_of,
 )
+from d3stats.stopping import Unanimity
+from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
     from d3stats.log.schema import Item, Turn
     from d3stats.log.transcript import Transcript
+    from d3stats.planning.plan import Plan
     from d3stats.planning.replay import Replay
     from d3stats.worlds.tokens import PriceTable
 
@@ -63,7 +65,7 @@ TURNS_SHOWN, CHARACTERS_SHOWN = 60, 1200
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that the user chose; see :func:`d3stats.report.analysis.analyse`."""
+    """The settings that the user chose; see :func:`d3stats.report.analysis.report`."""
 
     rules: tuple[str, ...] | None = None
     prices: PriceTable | None = None
@@ -342,15 +344,16 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 
 _HOW_TO_READ_ROUNDS = (
-    "A row is a round; a cell is the number of debates with so many right votes. A missing vote counts as not right in "
-    "this table.",
-    "Mean p(correct) is the mean chance that a vote is right, the spread its standard deviation between debates. KS is "
-    "how far a round's distribution moved, between 0 and 1; a distance below its noise is no evidence of a move.",
+    "A row is a round. KS is how far the distribution of right votes moved since the round before, between 0 and 1; a "
+    "distance below its noise, in brackets, is no evidence of a move.",
+    "The spread is the standard deviation between debates of the chance that a vote is right; the KS distance here is "
+    "between the fitted distributions of this chance.",
+    "A row is a round; a cell is the number of debates with so many right votes.",
 )
 
 
 def _rounds(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.describe import fit
     from d3stats.plotting import plot_counts_by_round, plot_ks_series
 
     t = source.trajectories
@@ -364,9 +367,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
         )
     n_boot = settings.draws(500, t)
     try:
-        found = describe_rounds(
-            t, missing=settings.missing, level=settings.level, n_boot=n_boot, rng=settings.seed
-        )
+        found = fit(t, missing=settings.missing, level=settings.level, n_boot=n_boot, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     shares = found.fit.count_shares(level=settings.level, n_boot=n_boot, rng=settings.seed)
@@ -402,11 +403,13 @@ def _rounds(source: Source, settings: Settings) -> Part:
         lead.append("The log has one round with votes, so there is no distance to a round before.")
     return _named(
         source,
-        lead=tuple(lead),
-        tables=tuple(zip(round_tables(found), _HOW_TO_READ_ROUNDS, strict=True)),
+        lead=(*found._answer(), f"{found._title()}", *lead),
+        tables=tuple(
+            zip(itertools.starmap(table_of, found._shown().items()), _HOW_TO_READ_ROUNDS, strict=True)
+        ),
         frames={"rounds": found.to_frame(), "counts": found.counts().reset_index(), "ks": moved},
         pictures=tuple(pictures),
-        notes=_own(found.notes(), t),
+        notes=_own(found.notes, t),
     )
 
 
@@ -416,6 +419,11 @@ def _rounds(source: Source, settings: Settings) -> Part:
 _HOW_TO_READ_RULES = (
     "Each rule stops the same debates; rounds is how many it plays on average. A flip is a verdict that full depth "
     "would have changed; below 0 % saved, the rule plays more rounds than unanimity."
+)
+
+_HOW_TO_READ_STOPS = (
+    "The share of debates that a rule stops in each round. A premature stop is on a wrong majority that full depth "
+    "turns right. Accuracies of two rules can be over different debates; compare rules by the change."
 )
 
 _HOW_TO_READ_COSTS = (
@@ -434,10 +442,12 @@ def _rules(source: Source, settings: Settings) -> Part:
         return _absent(source, "The log has one round, so there is nothing to stop earlier.")
     n_boot = settings.draws(2000, t)
     kinds, doubts = _categories(source)
+    advice, why = _advice(source, settings)
+    rules = list(settings.rules if settings.rules is not None else _usual_rules(t))
     try:
         found = replay(
             t,
-            list(settings.rules if settings.rules is not None else _usual_rules(t)),
+            rules if advice is None else list(dict.fromkeys([str(advice.rule), *rules])),
             missing=settings.missing,
             level=settings.level,
             n_boot=n_boot,
@@ -447,16 +457,20 @@ def _rules(source: Source, settings: Settings) -> Part:
     except ValueError as error:
         return _absent(source, _sentence(error))
     stops = found.stops()
-    by_category = _shown_strata(found)
+    by_category = _shown_strata(found, None if advice is None else str(advice.rule))
+    first, where, *costs = itertools.starmap(table_of, found._shown().items())
     return _named(
         source,
         warnings=doubts,
+        lead=(f"No rule is recommended: {why}",) if advice is None else tuple(advice._answer()),
         tables=(
-            (replay_table(found), _HOW_TO_READ_RULES),
-            *((table, _HOW_TO_READ_COSTS) for table in cost_table(found)),
+            ((f"{first[0]}: {found._title()}", *first[1:]), _HOW_TO_READ_RULES),
+            (where, _HOW_TO_READ_STOPS),
+            *((table, _HOW_TO_READ_COSTS) for table in costs),
             *((table, _HOW_TO_READ_STRATA) for table in strata_of(by_category)),
         ),
-        frames={"rules": found.to_frame(), "stops": stops, "cheapest": found.cheapest()},
+        frames={"rules": found.to_frame(), "stops": stops}
+        | ({} if advice is None else {"plan": advice.to_frame(), "advice": _advised(advice)}),
         pictures=(
             Picture(
                 png(found.plot),
@@ -464,8 +478,39 @@ def _rules(source: Source, settings: Settings) -> Part:
                 "Share of debates that each rule stops in each round, and why.",
             ),
         ),
-        notes=(*_own(found.notes, t), *strata_notes(by_category), f"{n_boot:,} bootstrap draws."),
+        notes=(
+            *dict.fromkeys((*_own(found.notes, t), *_own(() if advice is None else advice.notes, t))),
+            *strata_notes(by_category),
+            f"{n_boot:,} bootstrap draws.",
+        ),
     )
+
+
+def _advice(source: Source, settings: Settings) -> tuple[Plan | None, str]:
+    """Return what ``d3stats plan`` recommends, or why there is no plan; the page has no advice of its own."""
+    from d3stats.planning.plan import plan
+
+    try:
+        made = plan(
+            source.trajectories, level=settings.level, dollars=source.paid, limit=False, rng=settings.seed
+        )
+    except ValueError as error:
+        return None, _sentence(error)
+    return made, ""
+
+
+def _advised(made: Plan) -> pd.DataFrame:
+    """Return the recommendation as one row, for the key figures."""
+    row = made.to_frame().iloc[0]
+    saved = {name: row[name] for name in ("saved", "saved_low", "saved_high")}
+    words = {
+        "rule": short_name(made.rule),
+        "unit": row["total_unit"],
+        "words": made._loses(),
+        "reason": made.reason,
+    }
+    words["usual"] = isinstance(made.rule, Unanimity)
+    return pd.DataFrame([words | saved | {"level": made.level}])
 
 
 _HOW_TO_READ_STRATA = (
@@ -496,16 +541,15 @@ def _categories(source: Source) -> tuple[ItemStrata | None, tuple[str, ...]]:
     return found, ()
 
 
-def _shown_strata(found: Replay) -> list[Strata]:
-    """Return the accuracy of full depth by category, and accuracy and savings of the cheapest rule."""
+def _shown_strata(found: Replay, advised: str | None) -> list[Strata]:
+    """Return the accuracy of full depth by category, and accuracy and savings of the recommended rule."""
     from d3stats.planning.replay import ACCURACY, SAVED
     from d3stats.stopping import FullDepth
 
     full = next(
         name for rule, name in zip(found.rules, found.names, strict=True) if isinstance(rule, FullDepth)
     )
-    cheapest = found.cheapest()["rule"].tolist() if found.strata else []
-    shown = [f"{ACCURACY}, {full}", *(f"{what}, {rule}" for rule in cheapest for what in (ACCURACY, SAVED))]
+    shown = [f"{ACCURACY}, {full}", *(f"{what}, {advised}" for what in (ACCURACY, SAVED))]
     return [part for part in found.strata if part.quantity in shown]
 
 
@@ -528,14 +572,14 @@ _HOW_TO_READ_SCORES = {
 
 
 def _scores(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.scores import describe_scores
+    from d3stats.planning.scores import scores
 
     t = source.trajectories
     if t.scores is None:
         return _absent(source, "The log has no scores.")
-    read = t if source.log is None else source.log
+    read = t if source.log is None else source.opened
     try:
-        found = describe_scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
+        found = scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
     tables = score_tables(found)

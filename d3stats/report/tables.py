@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from d3stats.estimate import Estimate
     from d3stats.inference import AgreementTable, Comparison, JuryCurve
     from d3stats.inference.bias import Audit
     from d3stats.inference.comparison.strata import Strata
     from d3stats.inference.reasons import RationaleComparison, Rationales
-    from d3stats.planning.describe import RoundsReport
-    from d3stats.planning.replay import Replay
     from d3stats.planning.scores import ScoreReport
 
 __all__ = [
@@ -21,16 +21,14 @@ __all__ = [
     "audit_table",
     "audit_tables",
     "comparison_tables",
-    "cost_table",
     "estimate",
     "rationale_comparison_tables",
     "rationale_tables",
-    "replay_table",
-    "round_tables",
     "score_tables",
     "sized",
     "strata_notes",
     "strata_of",
+    "table_of",
 ]
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
@@ -39,144 +37,21 @@ MOST_PHRASES = 3
 """So many phrases of each kind of reference are shown."""
 
 
+def table_of(title: str, frame: pd.DataFrame) -> Table:
+    """Return a table of text as it is printed."""
+    return (
+        title,
+        [str(name) for name in frame.columns],
+        [list(map(str, row)) for row in frame.itertuples(index=False)],
+    )
+
+
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
     """Write an estimate with its interval where it has one; a dash means that it could not be estimated."""
     if value != value:  # NaN: nothing could be estimated
         return "-"
     bare = f"{value:z,.{digits}f}"
     return bare if lower != lower else f"{bare} [{lower:z,.{digits}f}, {upper:z,.{digits}f}]"
-
-
-def round_tables(report: RoundsReport) -> list[Table]:
-    """Return the counts and the per-round table."""
-    t = report.trajectories
-    counts, table = report.counts(), report.to_frame()
-    cells = t.counts("wrong").to_frame()
-    asked = (cells["trials"] * cells["weight"]).groupby(cells["round"]).sum().to_dict()
-    correct = (
-        f"Debates with 0, 1, 2, ... correct votes (a missing vote is not correct): {t.n_debates} debates of "
-        f"{len(t.cluster_names)} questions",
-        ["round", *[str(c) for c in counts.columns], "missing votes"],
-        [
-            [str(r), *[str(v) for v in row], f"{missing:,} of {int(asked[r]):,}"]
-            for (r, row), missing in zip(
-                counts.T.to_dict("list").items(), table["missing_votes"], strict=True
-            )
-        ],
-    )
-    rows = []
-    # The same debates on both sides: shown where they are not all debates of the row.
-    shared = bool((table["ks_debates"].notna() & (table["ks_debates"] != table["debates"])).any())
-    for row in table.to_dict("records"):
-        first = row["ks_pmf"] != row["ks_pmf"]  # NaN: the first round has no round before it
-        rows.append(
-            [
-                str(row["round"]),
-                f"{row['debates']:g}",
-                estimate(row["mean"], row["mean_low"], row["mean_high"]),
-                estimate(row["spread"], row["spread_low"], row["spread_high"]),
-                estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]),
-                *("" if first else _moved(row, scale) for scale in ("pmf", "latent")),
-                *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),
-            ]
-        )
-    fitted = (
-        f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and plurality verdict, by round "
-        f"({report.drift.level:z.0%} intervals; KS to the round before, its noise in brackets)",
-        [
-            "round",
-            "debates",
-            "mean p(correct)",
-            "spread between debates",
-            "plurality accuracy",
-            "KS pmf",
-            "KS latent",
-            *(["debates in both"] if shared else []),
-        ],
-        rows,
-    )
-    return [correct, fitted]
-
-
-def _moved(row: dict[Any, Any], scale: str) -> str:
-    distance, noise = row[f"ks_{scale}"], row[f"ks_{scale}_noise"]
-    beside = "" if noise != noise else f" ({noise:z.3f})"
-    return "-" if distance != distance else f"{distance:z.3f}{beside}"
-
-
-def _percent(row: Mapping[Any, Any], measure: str) -> str:
-    value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-    limits = "" if low != low else f" [{low:z.1%}, {high:z.1%}]"
-    return "-" if value != value else f"{value:z.1%}{limits}"
-
-
-def replay_table(result: Replay) -> Table:
-    """Return where each rule stopped, how accurate it was, and what it saved."""
-    table = result.to_frame()
-    stops = result.stops()
-    n_rounds = result.trajectories.n_rounds
-    labelled = "accuracy" in table.columns
-    rows = []
-    for row in table.to_dict("records"):
-        of_rule = stops[stops["rule"] == row["rule"]]
-        here = of_rule.groupby("round")["share"].sum()
-        where = "/".join(f"{100 * here.get(r, 0.0):z.0f}" for r in range(1, n_rounds + 1))
-        unknown = of_rule.loc[of_rule["round"].isna(), "share"].sum()
-        cells = [str(row["rule"]), f"{where}, {100 * unknown:z.0f} unknown" if unknown else where]
-        for measure in ("rounds", *(["accuracy"] if labelled else [])):
-            digits = 2 if measure == "rounds" else 3
-            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-            cells.append("-" if value != value else estimate(value, low, high, digits))
-        for measure in ("flips", *(["premature"] if labelled else [])):
-            cells.append("-" if row[measure] != row[measure] else f"{row[measure]:z.1%}")
-        cells.append(_percent(row, "saved_rounds_vs_unanimity"))
-        against_full = row["saved_rounds_vs_full"]
-        cells.append("-" if against_full != against_full else f"{against_full:z.1%}")
-        rows.append(cells)
-    s = result.settings
-    return (
-        f"Replayed stopping rules and the rounds that they save: {s.level:z.0%} {s.interval} bootstrap intervals, "
-        "questions resampled; shares: cluster Wilson",
-        [
-            "rule",
-            "% stopped in round " + "/".join(str(r) for r in range(1, n_rounds + 1)),
-            "rounds",
-            *(["accuracy"] if labelled else []),
-            "flips",
-            *(["premature stops"] if labelled else []),
-            "saved vs unanimity",
-            "saved vs full",
-        ],
-        rows,
-    )
-
-
-def cost_table(result: Replay) -> list[Table]:
-    """Return the tokens of each rule, for a debate and for one percentage point of accuracy; none without tokens."""
-    from d3stats.planning.costs import PER_POINT
-
-    table = result.to_frame()
-    if "tokens" not in table.columns:
-        return []
-    pointed = PER_POINT in table.columns
-    rows = []
-    for row in table.to_dict("records"):
-        told = [
-            estimate(row[m], row[f"{m}_low"], row[f"{m}_high"], digits)
-            for m, digits in (("tokens", 0), *([(PER_POINT, 2)] if pointed else []))
-        ]
-        if pointed and told[1] == "-" and not row["undecided"]:
-            told[1] = "not defined"
-        saved = [_percent(row, f"saved_tokens_vs_{against}") for against in ("unanimity", "full")]
-        rows.append([str(row["rule"]), *told, *saved])
-    s = result.settings
-    title = (
-        f"Tokens of each rule and the tokens that it saves: {s.level:z.0%} {s.interval} bootstrap intervals, "
-        "questions resampled"
-    )
-    heads = ["tokens per debate", *(["tokens per accuracy point"] if pointed else [])]
-    heads += ["saved vs unanimity", "saved vs full"]
-    return [(title, ["rule", *heads], rows)]
 
 
 SIDES_ABREAST = 3
@@ -263,28 +138,28 @@ def agreement_table(found: AgreementTable) -> Table:
     from d3stats._words import counted
 
     kinds = [e.kind for e in found.estimates if e.low is not None]
-    several = len(set(kinds)) > 1
-    rows = []
-    for one in found.coefficients:
-        e = one.estimate
-        rows.append(
-            (
-                e.name,
-                f"{e.value:z.3f}",
-                "-" if e.low is None else f"[{e.low:z.3f}, {e.high:z.3f}]",
-                f"{one.share.value:z.3f}",
-                "-" if one.chance is None else f"{one.chance:z.3f}",
-                str(e.n),
-                *([("-" if e.low is None else e.kind)] if several else []),
-            )
+    usual = kinds[0] if kinds else ""
+    rows = [
+        (
+            one.estimate.name if one.estimate.kind in (usual, "none") else _with_kind(one.estimate),
+            _plain(one.estimate)
+            if one.estimate.low is not None
+            else f"{one.estimate.value:z.3f}, no interval",
+            f"{one.share.value:z.3f}",
+            "-" if one.chance is None else f"{one.chance:z.3f}",
+            f"{one.estimate.n:,}",
         )
-    first = found.estimates[0]
-    title = (
+        for one in found.coefficients
+    ]
+    level = f"{100 * found.estimates[0].level:.6g} % {usual}" if kinds else "no intervals"
+    size = (
         f"{sized(found)}, {counted(len(found.raters), 'agent')}, {counted(found.n_missing, 'vote')} missing"
     )
-    limits = f"{100 * first.level:.6g} % {'interval' if several or not kinds else kinds[0]}"
-    head = ("", "estimate", limits, "share of agreement", "by chance", "items")
-    return title, (*head, "kind of interval") if several else head, rows
+    return f"{size}; {level}", ("", "estimate", "agreement", "chance", "items"), rows
+
+
+def _with_kind(e: Estimate) -> str:
+    return f"{e.name} ({e.kind.removeprefix('cluster ')})"
 
 
 def comparison_tables(found: Comparison) -> list[Table]:
@@ -373,7 +248,11 @@ def _plain(run: Estimate) -> str:
 def audit_table(result: Audit) -> Table:
     """Return the estimates of an audit of one judge."""
     rows = [_audit_row(e) for e in result.estimates]
-    return result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows
+    kinds = list(
+        dict.fromkeys(f"{100 * e.level:.6g} % {e.kind}" for e in result.estimates if e.low is not None)
+    )
+    of = "" if not kinds else f" ({', '.join(kinds)})"
+    return f"{result.judge}{of}", ("", "estimate", "n", "clusters", "p"), rows
 
 
 _OF_PERSONAS = {
@@ -415,11 +294,10 @@ def _absent(value: float | None) -> bool:
 def _audit_row(e: Estimate) -> tuple[str, ...]:
     from d3stats._words import p_text
 
-    limits = "-" if e.low is None else f"[{e.low:z.3f}, {e.high:z.3f}]"
-    kind = ("-" if e.kind != "reference" else e.kind) if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
+    bare = f"{e.value:z.3f} ({'reference' if e.kind == 'reference' else 'no interval'})"
     clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
     tested = "" if e.p_value is None else p_text(e.p_value)
-    return e.name, f"{e.value:z.3f}", limits, kind, f"{e.n}", clusters, tested
+    return e.name, bare if e.low is None else _plain(e), f"{e.n}", clusters, tested
 
 
 def rationale_tables(found: Rationales) -> list[Table]:

@@ -212,7 +212,7 @@ def cluster_t(
         Whether a ratio is a mean difference of two runs on the same items, whose law has no long side where they are
         alike; its limits are then Student's.
     common : CommonSkewness, optional
-        Skewness of the values of clusters where more clusters than these show it (:func:`common_skewness`).
+        Skewness of the values of clusters where more clusters than these show it (``common_skewness``).
 
     Returns
     -------

@@ -14,8 +14,10 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from d3stats._check import integer
+from d3stats._words import counted
 from d3stats.agent import Agent, Case, Reply, Request, Size
 from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
+from d3stats.result import Result, json_value
 from d3stats.run.budget import FREE, Bank, Cost, Tariff
 from d3stats.run.items import DebateItem, Orders, Planned, notes_of, placements
 from d3stats.stopping import Decision, Rule, StoppingRule
@@ -492,8 +494,8 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """The cost of a run.
+class Forecast(Result):
+    """The cost of a run, by a dry run.
 
     Attributes
     ----------
@@ -508,6 +510,13 @@ class Forecast:
         made once; further attempts after failures come on top of it, within the budget.
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
+
+    Examples
+    --------
+    >>> look = Outlook(rounds=2, size="typical", calls=4, tokens_in=900, tokens_out=100, dollars=0.01)
+    >>> found = Forecast(debates=1, measured=1, shortest=look, full=look, bound=look)
+    >>> print(found.headline)
+    1 debate: 1,000 tokens ($0.01) if none stops early, at most 1,000 ($0.01).
     """
 
     debates: int
@@ -517,7 +526,16 @@ class Forecast:
     bound: Outlook
     notes: tuple[str, ...] = ()
 
-    def to_frame(self) -> pd.DataFrame:
+    @property
+    def headline(self) -> str:
+        """The answer, what the debates cost if none stops early, and at most."""
+        most = f"{self.bound.tokens:,}{_paid(self.bound)}"
+        return (
+            f"{counted(self.debates, 'debate')}: {self.full.tokens:,} tokens{_paid(self.full)} if none stops early, "
+            f"at most {most}."
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
         """Return ``case, rounds, calls, tokens_in, tokens_out, tokens, dollars, tokens_per_debate``."""
         import pandas as pd
 
@@ -525,7 +543,15 @@ class Forecast:
         names = ("rounds", "calls", "tokens_in", "tokens_out", "tokens", "dollars")
         table = pd.DataFrame({name: [getattr(look, name) for look in looks] for name in names})
         table.insert(0, "case", ("earliest stop", "all rounds", "at most"))
-        return table.assign(tokens_per_debate=[look.tokens / self.debates for look in looks])
+        return {"costs": table.assign(tokens_per_debate=[look.tokens / self.debates for look in looks])}
+
+    def _document(self) -> dict[str, Any]:
+        names = ("debates", "measured", "shortest", "full", "bound", "notes")
+        return {name: json_value(getattr(self, name)) for name in names}
+
+
+def _paid(look: Outlook) -> str:
+    return "" if look.dollars is None else f" (${look.dollars:z,.2f})"
 
 
 def forecast(

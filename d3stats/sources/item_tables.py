@@ -27,7 +27,7 @@ from d3stats.log.column_names import (
     two_models,
 )
 from d3stats.log.problems import KINDS, Problem
-from d3stats.log.sheets import Sheet, header_note, without_headers
+from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
 from d3stats.log.wide import is_wide_log
 from d3stats.note import Note, unread
 from d3stats.values import is_missing_word
@@ -161,6 +161,9 @@ def table_of_sheet(
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_MARKS = re.compile(r"[' \u2019\u00a0\u2009\u202f]")
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[' \u2019\u00a0\u2009\u202f][0-9]{3})+(?:\.[0-9]+)?")
+_POINTED = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 
 
@@ -202,14 +205,22 @@ def _without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     names = [name for name in frame.columns if isinstance(name, str)]
     if len(names) < 2 or len(names) < frame.shape[1] or not frame.columns.is_unique:
         return frame, []
-    again = np.ones(len(frame), dtype=np.bool_)
+    if any(frame[n].dtype != object and not pd.api.types.is_string_dtype(frame[n].dtype) for n in names):
+        return frame, []
+    unit: list[Note] = []
+    if len(frame) > 2:
+        others = frame.iloc[1:]
+        unit = one_word_row(frame.iloc[0].tolist(), lambda word: bool((others == word).to_numpy().any()))
+    again, loose = np.ones(len(frame), dtype=np.bool_), has_field(names)
     for name in names:
-        if frame[name].dtype != object and not pd.api.types.is_string_dtype(frame[name].dtype):
-            return frame, []
-        again &= (frame[name] == name).to_numpy(dtype=np.bool_, na_value=False)
+        again &= (
+            frame[name]
+            .map(lambda cell, name=name: is_header(cell, name, loose))
+            .to_numpy(dtype=np.bool_, na_value=False)
+        )
         if not again.any():
-            return frame, []
-    return frame[~again].infer_objects(), [header_note(int(again.sum()))]
+            return frame, unit
+    return frame[~again].infer_objects(), [*unit, header_note(int(again.sum()))]
 
 
 def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
@@ -220,6 +231,11 @@ def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dic
     """
     written = [text for text in texts if not is_missing_word(text)]
     stripped = [text.strip() for text in written]
+    grouped = [text for text in stripped if _GROUPED.fullmatch(text)]
+    if grouped and all(_GROUPED.fullmatch(text) or _POINTED.fullmatch(text) for text in stripped):
+        text = f"column {name!r} holds numbers with marks between thousands, such as {grouped[0]!r}, read without them"
+        note = Note(text, kind="marks between thousands", about=name, n=len(grouped), examples=grouped[:3])
+        return {text: _MARKS.sub("", text) for text in written}, [note]
     commas = [text for text in stripped if _COMMA.fullmatch(text)]
     if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in stripped):
         return {}, []
@@ -230,7 +246,10 @@ def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dic
         )
         return {}, [Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])]
     text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
-    note = Note(text, kind="decimal commas", about=name, n=len(commas), examples=commas[:3])
+    unclear = all(map(_THOUSANDS.fullmatch, commas))
+    text += "; write them without a comma if it parts thousands" if unclear else ""
+    note = Note(text, kind="decimal commas", severity="warning" if unclear else "note", about=name, n=len(commas),
+                examples=commas[:3])  # fmt: skip
     return {text: text.replace(",", ".") for text in written}, [note]
 
 

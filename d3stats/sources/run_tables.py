@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,7 @@ from d3stats.inputs.told import Told
 from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
-from d3stats.plausibility import judged, odd_numbers, warnings_of
+from d3stats.plausibility import judged, odd_numbers, row_of_sums, warnings_of
 from d3stats.sources.item_tables import Fields, TableFile, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened
 from d3stats.sources.recorded import told
@@ -179,7 +180,9 @@ def from_frame(
             notes += read_words
             _only_right_or_wrong(table, called)
         else:
-            notes += _failure_codes(table["value"], named)
+            notes += [*_failure_codes(table["value"], named), *_two_scales(table["value"], named)]
+    sums = row_of_sums(table["item"])
+    notes = [*([warning(sums, "row of sums")] if sums else []), *notes]
     grouped = question_clusters(source)
     if grouped:
         clusters = canonical(source[grouped], missing_values=missing_values, names=True)
@@ -211,6 +214,27 @@ def _failure_codes(values: pd.Series, named: str) -> list[str]:
     return [Note(text, kind="codes of failures", severity="warning", about=named, n=n)]
 
 
+_LEAST_SHARE = 0.1
+"""From this share of the values on each scale on, two scales are warned of."""
+
+
+def _two_scales(values: pd.Series, named: str) -> list[str]:
+    """Warn of shares from 0 to 1 beside percentages: few values lie just above 1, where a single scale has many."""
+    numbers = pd.to_numeric(values, errors="coerce").dropna().to_numpy(dtype=np.float64)
+    if not len(numbers) or numbers.min() < 0 or numbers.max() > 100:
+        return []
+    low, high = numbers[numbers <= 1], numbers[numbers > 1]
+    least = max(3, _LEAST_SHARE * len(numbers))
+    apart = (high > 10).mean() >= 0.75 if len(high) else False
+    if min(len(low), len(high)) < least or not apart or not (low % 1 > 0).any():
+        return []
+    text = (
+        f"{len(low):,} of {len(numbers):,} values in the column {named!r} lie from 0 to 1 and the others up to "
+        f"{high.max():g}, as shares beside percentages do; write all on one scale"
+    )
+    return [warning(text, "two scales", about=named, n=len(high))]
+
+
 def _votes_right(
     items: pd.Series, source: pd.DataFrame, called: str, missing_values: Iterable[str] | None
 ) -> tuple[dict[str, Any], list[str]]:
@@ -228,15 +252,13 @@ def _votes_right(
     }
     labels, cast_votes = set(label[known]), list(vote[known & cast])
     seen = judged(items, ["run"] * len(vote), vote, label)
-    doubts = warnings_of(each for each in seen if each.kind in _OF_VALUES)
-    return columns, [
-        *doubts,
-        *read.notes("votes", "labels"),
-        *(_spelling(labels, cast_votes, called) if cast_votes else []),
-    ]
+    spelt = _spelling(labels, cast_votes, called) if cast_votes else []
+    kinds = _OF_VALUES if spelt else (*_OF_VALUES, "answers in several spellings")
+    doubts = warnings_of(each for each in seen if each.kind in kinds)
+    return columns, [*doubts, *read.notes("votes", "labels"), *spelt]
 
 
-_OF_VALUES = ("votes that state an answer", "votes like missing values")
+_OF_VALUES = ("votes that state an answer", "votes like missing values", "votes that are no label")
 """Signs in votes that are no label; of spelling and of votes without any label :func:`_spelling` tells more."""
 
 
@@ -263,7 +285,9 @@ def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    return text.strip().casefold()
+    """Return a text without case and without signs around it, but for numbers, whose signs mean something."""
+    bare = re.sub(r"^\W+|\W+$", "", text).casefold()
+    return text.strip().casefold() if not bare or bare[0].isdigit() else bare
 
 
 def _some(words: set[str]) -> str:

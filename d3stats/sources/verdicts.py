@@ -18,7 +18,7 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
 from d3stats.log.column_names import to_choose
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
-from d3stats.plausibility import judged, names_alike, several_labels, warnings_of
+from d3stats.plausibility import judged, names_alike, row_of_sums, several_labels, warnings_of
 from d3stats.sources.item_tables import Fields, unread_note, with_parts
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import (
@@ -246,6 +246,8 @@ def _coded(
             answers=answers,
         )
     )
+    sums = row_of_sums(items)
+    doubts += [warning(sums, "row of sums")] if sums else []
     families = [table[name] for name in ("family_a", "family_b", "judge_family") if name in table]
     alike = names_alike(
         persona=table.get("persona", ()), family=[name for column in families for name in column.unique()]

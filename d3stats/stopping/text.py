@@ -23,7 +23,7 @@ from typing import Any
 from d3stats._named import Reader, named
 from d3stats.stopping.rule import StoppingRule
 
-__all__ = ["from_text", "rule_names"]
+__all__ = ["from_text", "rule_names", "short_name"]
 
 _AFTER = re.compile(r"\.after\(\s*(\d+)\s*\)")
 
@@ -42,6 +42,32 @@ def rule_names() -> dict[str, Callable[..., StoppingRule]]:
     A rule is found by its name in whichever module of this folder defines it.
     """
     return dict(_known())
+
+
+@cache
+def _published() -> dict[str, str]:
+    return {str(make()): name for name, make in _known().items() if not inspect.isclass(make)}
+
+
+def short_name(rule: StoppingRule | str) -> str:
+    """Return the short name of a published rule, and any other rule as its text.
+
+    Parameters
+    ----------
+    rule : StoppingRule or str
+        A rule or its text.
+
+    Returns
+    -------
+    str
+        :func:`from_text` reads it.
+
+    Examples
+    --------
+    >>> short_name("ks:0.05,scale=latent,source=fitted,carry=(unanimity)"), short_name(from_text("fixed:2"))
+    ('hu2025', 'fixed:2')
+    """
+    return _published().get(str(rule), str(rule))
 
 
 def from_text(text: str) -> StoppingRule:

@@ -27,6 +27,7 @@ import pandas as pd
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._latex import booktabs
 from d3stats._parallel import run_tasks
+from d3stats._words import counted, verb
 from d3stats.result import Result
 from d3stats.theory.claim import Claim, as_claim
 from d3stats.theory.claim import claim as claim_named
@@ -164,7 +165,9 @@ class Refutation(Result):
     def __str__(self) -> str:
         return f"{self.claim} fails on {self.instance}: margin {self.margin:.6g}"
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The claim, an instance on which it fails, and by how much."""
         return str(self)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -211,7 +214,9 @@ class Survival(Result):
         least = f"least margin {self.least_margin:.6g} at {self.where}"
         return f"{self.claim} survived {self.n:,} examples: {least}"
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The claim, how many examples it survived, and the least margin."""
         return str(self)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -402,7 +407,12 @@ def _checked_margin(claim: Claim, instance: Any, *, corrected: bool, checked: bo
     for assumption in claim.assumptions + (claim.missing if corrected else ()):
         if checked and not assumption.holds(instance):
             raise Unsound(f"instances of {claim.name} must satisfy {assumption.words!r}; got {instance}")
-    margin = float(claim.margin(instance))
+    try:
+        margin = float(claim.margin(instance))
+    except Exception as error:  # what a user's claim computes may fail in any way
+        raise Unsound(
+            f"margin of {claim.name} must be a number; got {type(error).__name__}: {error}, on {instance}"
+        ) from error
     if math.isnan(margin):
         raise Unsound(f"margin of {claim.name} must be a number; got nan on {instance}")
     return margin
@@ -559,14 +569,17 @@ class Audit(Result):
         """Whether every claim was found to be as the catalogue states."""
         return all(verdict.agrees for verdict in self.verdicts)
 
-    def _title(self) -> str:
-        return self.summary().splitlines()[0]
+    @property
+    def headline(self) -> str:
+        """The answer, how many claims are as stated."""
+        agree = sum(v.agrees for v in self.verdicts)
+        return f"{agree} of {counted(len(self.verdicts), 'claim')} {verb(agree, 'is', 'are')} as stated."
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         columns = [f.name for f in fields(Verdict)]
         return {"claims": pd.DataFrame(list(map(asdict, self.verdicts)), columns=columns)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return everything as JSON-ready values; an infinite margin is text."""
         rows = [{name: json_ready(value) for name, value in asdict(v).items()} for v in self.verdicts]
         return {"agrees": self.agrees, "n_examples": self.n_examples, "seed": self.seed, "claims": rows}

@@ -49,7 +49,7 @@ class Page(Result):
     >>> shown.claim.status, shown.to_markdown().splitlines()[0]
     ('holds', '# sign-agreement: Accuracy and length of the sign-agreement stop')
     >>> shown.to_text(80).splitlines()[0]
-    'sign-agreement: Accuracy and length of the sign-agreement stop'
+    'sign-agreement: Accuracy and length of the sign-agreement stop: holds.'
     >>> shown.to_dict()["name"]
     'sign-agreement'
     """
@@ -60,7 +60,7 @@ class Page(Result):
     margin: float | None
     replaces: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return the page as JSON-ready values."""
         claim, record = self.claim, recorded(self.claim.name)
         return {
@@ -108,7 +108,12 @@ class Page(Result):
             entries=lambda entries: [line for e in entries for line in _wrap(e, width, "  - ", "    ")],
             numbers=_aligned,
         )
-        return "\n".join([*textwrap.wrap(self._title(), width), *lines])
+        return "\n".join([*textwrap.wrap(self.headline, width), *lines])
+
+    @property
+    def headline(self) -> str:
+        """The answer, what is claimed, and whether it holds."""
+        return f"{self.claim.name}: {self.claim.title}: {_VERDICTS[self.claim.status]}."
 
     def summary(self) -> str:
         """Return the page as plain text, 100 columns wide."""
@@ -223,7 +228,7 @@ def page(claim: str | Claim) -> Page:
     Examples
     --------
     >>> page("sign-agreement").to_text(80).splitlines()[0]
-    'sign-agreement: Accuracy and length of the sign-agreement stop'
+    'sign-agreement: Accuracy and length of the sign-agreement stop: holds.'
     """
     claim = as_claim(claim)
     replaces = tuple(other.name for other in claims().values() if claim.name in other.correction)
@@ -267,11 +272,13 @@ class Contents(Result):
 
     rows: tuple[tuple[str, str, str, str], ...]
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The answer, how many claims hold."""
         n = Counter(row[2] for row in self.rows)
         return (
             f"{len(self.rows)} claims: {n['holds']} hold, {n['holds under']} hold under a further condition, "
-            f"{n['refuted']} are refuted"
+            f"{n['refuted']} are refuted."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

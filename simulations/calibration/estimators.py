@@ -207,7 +207,7 @@ def _scores_log(d: Data) -> d3stats.Trajectories:
 
 def _describe_scores(d: Data, rng: Generator) -> Outcomes:
     log, gap = _scores_log(d), math.exp(0.125)
-    means = planning.describe_scores(log, rng=rng).means.set_index("side").loc["A"]
+    means = planning.scores(log, rng=rng).means.set_index("side").loc["A"]
     gaps = planning.score_gaps(log, dict.fromkeys(log.debates, "x")).iloc[0]
     return {
         "mean of a side": Outcome(0.3, means["low"], means["high"]),
@@ -767,7 +767,7 @@ def _replay(d: Data, rng: Generator) -> Outcomes:
 
 
 def _rounds(d: Data, rng: Generator) -> Outcomes:
-    table = planning.describe_rounds(_trajectories(d), n_boot=100, rng=rng).to_frame()
+    table = planning.fit(_trajectories(d), n_boot=100, rng=rng).to_frame()
     first, last = table.iloc[0], table.iloc[-1]
     true = d.truth
     return {
@@ -833,7 +833,7 @@ def _escalation(d: Data, rng: Generator) -> Outcomes:
             (slice(-1, None), 1000.0, {}),
         )
     )
-    found = planning.plan_escalation(first, second, max_loss=limit, thresholds=[20 * k for k in range(4)])
+    found = planning.escalate(first, second, max_loss=limit, thresholds=[20 * k for k in range(4)])
     loss = 0.0 if found.threshold is None else d.truth[f"loss below {found.threshold:g}"]
     row = found.to_frame().set_index("threshold").loc[20.0]
     return {
@@ -845,7 +845,7 @@ def _escalation(d: Data, rng: Generator) -> Outcomes:
 
 def _plan(d: Data, rng: Generator) -> Outcomes:
     limit = 0.05
-    found = planning.plan(_trajectories(d), max_loss=limit, n_draws=100, rng=rng, limit=False)
+    found = planning.plan(_trajectories(d), max_loss=limit, level=0.9, n_draws=100, rng=rng, limit=False)
     rule = str(found.rule)
     truth = _rule_truth(
         tuple(
@@ -1012,7 +1012,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator(
         "scores",
         "mean",
-        (PLANNING + "describe_scores", PLANNING + "score_gaps"),
+        (PLANNING + "scores", PLANNING + "score_gaps"),
         _describe_scores,
         400,
         _plain_normal,
@@ -1077,7 +1077,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         300,
         lambda c: _alone(c) and _binary(c),
     ),
-    Estimator("position bias", "sides", (INFERENCE + "position_bias",), _position, 400),
+    Estimator("position bias", "sides", (INFERENCE + "position_bias", "d3stats.bias"), _position, 400),
     Estimator("length bias", "sides", (INFERENCE + "length_bias",), _length, 400),
     Estimator("self-preference", "sides", (INFERENCE + "self_preference",), _self, 400),
     Estimator("persona effect", "sides", (INFERENCE + "persona_effect",), _persona, 400),
@@ -1119,14 +1119,14 @@ ESTIMATORS: tuple[Estimator, ...] = (
     ),
     Estimator("corrected shares", "labelled", (INFERENCE + "correct_shares",), _correct_shares, 400, _alone),
     Estimator("replay", "rounds", (PLANNING + "replay",), _replay, 200),
-    Estimator("rounds", "rounds", (PLANNING + "describe_rounds", "d3stats.rounds_drift"), _rounds, 100),
+    Estimator("rounds", "rounds", (PLANNING + "fit", "d3stats.rounds_drift"), _rounds, 60),
     Estimator("martingale test", "rounds", ("d3stats.martingale_test",), _martingale, 400),
     Estimator("bound of the KS distance", "rounds", ("d3stats.NoiseAwareKS",), _ks_bound, 200),
     Estimator("risk control", "rounds", (PLANNING + "risk_controlled",), _risk, 300),
     Estimator(
         "escalation",
         "rounds",
-        (PLANNING + "plan_escalation",),
+        (PLANNING + "escalate",),
         _escalation,
         200,
         lambda c: c.setting["seats"] == 5 and not c.setting.get("missing"),
@@ -1159,7 +1159,7 @@ _SAMPLER = "a sampler that takes up to minutes for a data set, too long for a th
 _BAYES = "d3stats.models.bayes."
 
 EXCEPTIONS: dict[str, str] = {
-    "d3stats.analyse": "a page of the results of other functions; it computes nothing",
+    "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",

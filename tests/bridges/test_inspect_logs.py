@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from d3stats.bridges.inspect import read_inspect_log, write_debate_log
-from d3stats.log import examine
+from d3stats.log import doctor
 from d3stats.log.importers.answers import canonical_number
 from d3stats.log.importers.inspect_logs import grade_of, vote_of
 from d3stats.log.schema import Item, Turn, Verdict
@@ -31,7 +31,7 @@ def test_epochs_become_the_votes_of_one_debate(full: Any, tmp_path: Path) -> Non
     assert full.status == "success"
     summary = write_debate_log(full.location, tmp_path / "log.jsonl")
     assert (summary.n_debates, summary.n_turns, summary.n_missing_votes) == (3, 18, 1)
-    assert examine(tmp_path / "log.jsonl").exit_code == 0
+    assert doctor(tmp_path / "log.jsonl").exit_code == 0
     t = Trajectories.from_log(tmp_path / "log.jsonl")
     said = [[t.answers[v] if v >= 0 else None for v in row[:, 0]] for row in t.votes]
     # The scorer accepted "$18.00", so it is the same vote as 18; "no idea" is none.
@@ -77,7 +77,7 @@ def test_epochs_can_be_debates_that_share_their_question(full: Any, tmp_path: Pa
     where = full.location
     write_debate_log(where, tmp_path / "log.jsonl", epochs="debates", cluster="topic")
     assert Trajectories.from_log(tmp_path / "log.jsonl").votes.shape == (18, 1, 1)
-    report = examine(tmp_path / "log.jsonl")
+    report = doctor(tmp_path / "log.jsonl")
     assert not report.problems
     assert {f.kind for f in report.findings} == {"debates without a vote"}
     items = items_of(where, epochs="debates", cluster="topic")
@@ -148,7 +148,7 @@ def test_several_logs_become_one_with_names_of_their_own(run: Any, full: Any, tm
     out = tmp_path / "both.jsonl"
     summary = write_debate_log({"first run": first, "second run": second}, out)
     assert (summary.n_debates, summary.n_turns) == (6, 24)
-    assert examine(out).exit_code == 0
+    assert doctor(out).exit_code == 0
     with pytest.raises(FileExistsError, match="destination must not exist"):
         write_debate_log(first, out)
 

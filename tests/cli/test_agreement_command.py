@@ -29,23 +29,26 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_a_large_panel_prints_its_coefficients_and_the_ends_of_its_pairs(tmp_path: Path) -> None:
+def test_a_panel_prints_its_coefficients_and_the_ends_of_its_pairs_and_every_pair_where_asked(
+    tmp_path: Path,
+) -> None:
     rng = np.random.default_rng(1)
-    for n, whole in ((8, True), (9, False)):
-        path = tmp_path / f"{n}.csv"
-        pd.DataFrame({"item": range(30), **{f"r{k}": rng.integers(0, 2, 30) for k in range(n)}}).to_csv(
-            path, index=False
-        )
-        values = [pair.estimate for pair in d3stats.agreement(path, rng=0).pairs]
-        shown = CliRunner().invoke(app, ["agreement", str(path)]).output
-        printed = [e.name for e in values if e.name in shown]
-        ends = [min(values, key=lambda e: e.value).name, max(values, key=lambda e: e.value).name]
-        assert sorted(printed) == sorted([e.name for e in values] if whole else ends)
-        assert (f"of {len(values)} pairs the table has the lowest and the highest" in shown) != whole
+    path = tmp_path / "panel.csv"
+    votes = {f"r{k}": rng.integers(0, 2, 30) for k in range(9)}
+    pd.DataFrame({"item": range(30), **votes}).to_csv(path, index=False)
+    pairs = d3stats.agreement(path, rng=0).pairs
+    low, high = (pick(pairs, key=lambda pair: pair.estimate.value).raters for pick in (min, max))
+    for option in ([], ["--pairs"], ["--all"]):
+        shown = CliRunner().invoke(app, ["agreement", str(path), *option]).output
+        printed = [pair for pair in pairs if pair.estimate.name in shown]
+        assert len(printed) == (len(pairs) if option else 0)
+        said = " ".join(shown.split())
+        assert f"({', '.join(low)}) to" in said
+        assert f"({', '.join(high)})" in said
 
 
 def test_the_table_shows_the_panel_and_every_pair(votes: str) -> None:
-    code, text = run(votes)
+    code, text = run(votes, "--pairs")
     assert code == 0, text
     assert "6 items in 6 clusters, 3 agents, 1 vote missing" in text
     for name in ("Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1", "Cohen's kappa, y and z"):
@@ -105,7 +108,9 @@ def written(path: Path, text: str) -> str:
 
 
 def test_raters_in_brackets_keep_their_names(tmp_path: Path) -> None:
-    code, text = run(written(tmp_path / "v.csv", VOTES.replace("x,y,z", "judge [v1],judge [/v2],z")))
+    code, text = run(
+        written(tmp_path / "v.csv", VOTES.replace("x,y,z", "judge [v1],judge [/v2],z")), "--pairs"
+    )
     assert code == 0, text
     assert "Cohen's kappa, judge [v1] and judge [/v2]" in text
 
@@ -145,7 +150,7 @@ def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:
 
 def test_scores_are_told_of_correlations_and_no_width_is_no_interval(tmp_path: Path) -> None:
     scores = "item,x,y\n" + "".join(f"q{k},{k + 0.25},{k + 0.5}\n" for k in range(15))
-    code, text = run(written(tmp_path / "s.csv", scores))
+    code, text = run(written(tmp_path / "s.csv", scores), "--all")
     assert code == 0, text
     assert "-0.000" not in text
     said = " ".join(text.split())

@@ -21,7 +21,7 @@ from d3stats import count_log, replay
 from d3stats._words import has_next_step
 from d3stats.cli import app
 from d3stats.cli.app import GROUPS
-from d3stats.log import examine, read_log
+from d3stats.log import doctor, read_log
 from d3stats.trajectories import Trajectories
 
 HEAD = "debate,round,agent,vote,label\n"
@@ -185,7 +185,7 @@ def test_what_is_no_file_of_a_log_is_refused_in_one_line(command: str, what: str
 READERS: dict[str, Callable[[str], object]] = {
     "read_log": read_log,
     "lenient": lambda path: read_log(path, strict=False),
-    "examine": examine,
+    "doctor": doctor,
     "from_log": Trajectories.from_log,
     "count_log": count_log,
     "replay": lambda path: replay(Trajectories.from_log(path, strict=False), ["fixed:1"], n_boot=10, rng=1),
@@ -304,7 +304,7 @@ def test_bad_input_is_one_line_with_a_next_step(command: str, what: str, folder:
 WRONG: list[list[str]] = [
     *(["fit", "good.csv", *more] for more in (
         ["--missing", "wrongg"], ["--level", "95"], ["--level", "x"], ["--seed", "-1"], ["--seed", "x"],
-        ["--n-boot", "0"], ["--nonsense"], ["--role", "nobody"], ["--columns", "debate=nope"],
+        ["--n-boot", "-1"], ["--nonsense"], ["--role", "nobody"], ["--columns", "debate=nope"],
         ["--columns", "nope=debate"],
         ["--columns", "x"], ["--encoding", "klingon"], ["--json", "--latex"], ["--level"],
     )),

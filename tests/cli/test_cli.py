@@ -31,9 +31,9 @@ def log(tmp_path: Path) -> Path:
 def test_demo_prints_both_tables_and_writes_one_figure_twice(tmp_path: Path) -> None:
     done = run("demo", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
-    assert " 1       14   15   9   7   14   11   10    80 " in done.output
-    assert "plurality accuracy" in done.output
-    assert "saved vs unanimity" in done.output
+    assert "Votes are right 73 % [" in done.output
+    assert "verdicts right" in done.output
+    assert "fixed:1 saves most: 42 % [" in done.output
     assert (tmp_path / "out" / "slm7.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "out" / "slm7.png").read_bytes().startswith(b"\x89PNG")
 
@@ -85,7 +85,7 @@ def test_replay_shows_tokens_per_accuracy_point_where_the_log_has_tokens(tmp_pat
             rows += [f"{d},{d // 2},{r},{agent},{vote},A,{50 + d}" for agent in "xyz"]
     path = tmp_path / "priced.csv"
     path.write_text("\n".join(rows) + "\n")
-    done = run("replay", str(path), "-r", "fixed:1", "--n-boot", "50")
+    done = run("replay", str(path), "-r", "fixed:1", "--n-boot", "50", "--all")
     assert done.exit_code == 0, done.output
     below = done.output.split("Tokens of each rule")[1]
     assert "tokens per accuracy point" in below
@@ -98,7 +98,7 @@ def test_replay_shows_tokens_per_accuracy_point_where_the_log_has_tokens(tmp_pat
     document = json.loads(run("replay", str(path), "-r", "fixed:1", "--n-boot", "50", "--json").stdout)
     told = {row["rule"]: row["tokens_per_point"] for row in document["rules"]}
     assert told == {"fixed:1": None, "unanimity": None, "full": pytest.approx(3.15)}
-    without = run("replay", "slm7", "-r", "fixed:1", "--n-boot", "50").output
+    without = run("replay", "slm7", "-r", "fixed:1", "--n-boot", "50", "--all").output
     assert "Tokens of each rule" not in without
 
 

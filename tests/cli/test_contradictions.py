@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from d3stats import Trajectories, analyse, as_trajectories, compare, read_log, replay
+from d3stats import Trajectories, as_trajectories, compare, read_log, replay, report
 from d3stats.cli import app
 from d3stats.inference import compare_rationales
 from d3stats.inputs.told import Told, contradictions, warned
-from d3stats.planning import join_protocols, plan_escalation
+from d3stats.planning import escalate, join_protocols
 from d3stats.sources.recorded import told
 
 N = 40
@@ -160,6 +160,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(command: str, **paths: Path) -> tuple[int, str]:
     words = [word.format(**paths) for word in command.split()]
+    if words[0] in ("fit", "replay", "plan", "compare", "agreement", "bias", "rationales", "scores"):
+        words.append("--all")  # every note
     done = CliRunner().invoke(app, words, env={"COLUMNS": "1000"})
     refused = f" {done.exception}" if done.exception is not None else ""
     page = paths.get("page")
@@ -244,8 +246,8 @@ def test_python_functions_refuse_and_warn_as_the_commands_do(files: Path) -> Non
         with pytest.raises(ValueError, match="label must be the same in both logs"):
             join_protocols(*sources)
         with pytest.raises(ValueError, match="label must be the same in both logs"):
-            plan_escalation(*sources)
-        found = analyse(*sources, names=["one", "two"], n_boot=20, transcripts=0)
+            escalate(*sources)
+        found = report(*sources, names=["one", "two"], n_boot=20, transcripts=0)
         assert found.warnings[0].startswith(
             "label must be the same in both logs; got 'A' (one) and 'B' (two)"
         )

@@ -73,7 +73,7 @@ def test_the_package_is_a_program() -> None:
     assert (done.returncode, done.stdout.split()[0]) == (0, "d3stats")
 
 
-SHARED = {"__init__", "__main__", "app", "completion", "lists", "options", "output"}
+SHARED = {"derive", "__init__", "__main__", "app", "completion", "lists", "options", "output"}
 
 
 def test_every_command_has_a_file_of_its_name() -> None:

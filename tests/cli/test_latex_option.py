@@ -37,11 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "cells"),
     [
-        ("fit turns.csv --n-boot 5", ("missing votes", "plurality accuracy")),
+        ("fit turns.csv --n-boot 5", ("missing votes", "verdicts right")),
         ("fit turns.csv --n-boot 5 --round 2", ("functional", "spread")),
         ("replay turns.csv --n-boot 20 --paired", ("\\% stopped in round 1/2/3", "against")),
-        ("plan turns.csv --no-limit", ("unanimity", "P(loss\\textless{}=0.01)")),
-        ("simulate study.toml", ("fixed:2", "rounds saved vs unanimity")),
+        ("plan turns.csv --no-limit", ("unanimity", "P(loss\\textless{}=1)")),
+        ("simulate study.toml", ("fixed:2", "saved")),
     ],
 )
 def test_the_printed_table_is_written_as_latex(words: str, cells: tuple[str, ...], folder: Path) -> None:

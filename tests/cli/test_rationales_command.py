@@ -44,7 +44,9 @@ def test_the_tables_show_every_measure(folder: Path) -> None:
 def test_json_holds_what_the_library_gives(folder: Path) -> None:
     from d3stats.inference import rationales
 
-    done = run("one.csv", "--json", "--role", "juror", "--round", "2", "--level", "0.9", "--words", "4")
+    done = run(
+        "one.csv", "--json", "--role", "juror", "--round", "2", "--level", "0.9", "--repeated-words", "4"
+    )
     assert done.exit_code == 0, done.output
     expected = rationales("one.csv", role=["juror"], round_number=2, level=0.9, repeated_words=4, rng=0)
     assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_dict()))
@@ -70,7 +72,7 @@ def test_no_words_and_the_order_of_speaking_are_options(folder: Path) -> None:
     table.to_csv("turns.csv", index=False)
     share = {}
     for order in ("turns", "rounds"):
-        found = json.loads(run("turns.csv", "--json", "--order", order, "--words", "0").stdout)
+        found = json.loads(run("turns.csv", "--json", "--order", order, "--repeated-words", "0").stdout)
         share[order] = found["estimates"][0]["value"]
         assert not any("repeat" in e["name"] for e in found["estimates"])
     assert share == {"turns": 0.5, "rounds": 0.0}
@@ -162,8 +164,11 @@ def test_without_scikit_learn_a_note_says_what_to_install(
         (["one.csv", "two.csv", "--name", "x"], "--name must be given once per log (2); got it 1 times"),
         (["one.csv", "--role", "judge"], "role must be one of the log's"),
         (["one.csv", "--round", "9"], "--round must be a round in which they spoke"),
-        (["one.csv", "--words", "1"], "repeated_words must be >= 2"),
-        (["one.csv", "--words", "-1"], "or None to look for none (--words 0); got repeated_words=-1"),
+        (["one.csv", "--repeated-words", "1"], "repeated_words must be >= 2"),
+        (
+            ["one.csv", "--repeated-words", "-1"],
+            "or None to look for none (--repeated-words 0); got repeated_words=-1",
+        ),
         (["one.csv", "--order", "rows"], "order must be one of 'turns', 'rounds'"),
         (["one.csv", "--family", "none"], "family must be one of"),
         (["one.csv", "--reasons", "one.csv"], "--reasons must be TOML; got"),

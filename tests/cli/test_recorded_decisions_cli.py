@@ -220,4 +220,4 @@ def test_jurors_are_the_raters_of_a_log_of_debates(logs: dict[str, str]) -> None
 def test_a_log_whose_jury_votes_once_is_fitted_round_by_round_without_distances(logs: dict[str, str]) -> None:
     shown = said("fit", logs["samre"], "--n-boot", "20")
     assert "No debate has votes in both rounds" in " ".join(shown.split())
-    assert "mean p(correct)" in shown
+    assert "votes right" in shown

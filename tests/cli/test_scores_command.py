@@ -15,7 +15,7 @@ from d3stats import as_trajectories
 from d3stats.cli import app
 from d3stats.inference import aspect_correlations, borda_count, direct_scores
 from d3stats.log import read_log
-from d3stats.planning import describe_scores, score_gaps
+from d3stats.planning import score_gaps, scores
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +178,6 @@ def test_gaps_that_no_agent_gave_have_no_row(tmp_path: Path) -> None:
 
 def test_one_file_and_its_log_say_the_same(folder: Path) -> None:
     path = folder / "responses.jsonl"
-    one, other = describe_scores(path), describe_scores(read_log(path))
+    one, other = scores(path), scores(read_log(path))
     assert one.to_dict() == other.to_dict()
-    assert describe_scores(as_trajectories(path)).aspects is None
+    assert scores(as_trajectories(path)).aspects is None

@@ -43,11 +43,12 @@ def study(tmp_path: Path) -> Path:
 
 
 def test_it_prints_a_table_per_world_and_names_the_rules_that_decide_for_a_batch(study: Path) -> None:
-    done = run(str(study))
+    done = run(str(study), "--all")
     assert done.exit_code == 0, done.output
-    assert "voter:panel=5: 1,200 debates of up to 5 rounds" in done.output
-    assert "no tokens' price: 1,200 debates" in done.output
-    assert "rounds saved vs unanimity" in done.output
+    assert "1,200 debates of up to 5 rounds in each world" in done.output
+    for world in ("voter:panel=5", "no tokens' price"):
+        assert f"\n{world}\n" in done.output
+        assert f"{world}: all measures" in done.output
     assert "dollars" in done.output
     assert "ks:0.1: one decision per batch of 100 debates" in done.output
 
@@ -79,7 +80,7 @@ def test_the_same_command_goes_on_from_its_journal_and_workers_change_nothing(
     ("old", "new", "line"),
     [
         ("n_rounds = 5", "n_rounds = 5\nround = 1", "got 'round'"),
-        ("1.5", "-1.5", "prices.dollars_per_million_tokens must be greater than or equal to 0; got -1.5"),
+        ("1.5", "-1.5", "dollars_per_million_tokens must be >= 0; got dollars_per_million_tokens=-1.5"),
         ("fixed:2", "fxied:2", "got 'fxied'"),
         ('name = "voter"\npanel', 'name = "vtoer"\npanel', "'vtoer'"),
         ('name = "voter"\npanel', 'name = "voter"\nlengths = 3\npanel', "lengths"),
@@ -152,17 +153,19 @@ def test_a_pilot_with_votes_in_its_last_round_alone_is_refused_as_plan_refuses_i
 
 def test_without_labels_the_recommendation_has_no_accuracy(tmp_path: Path) -> None:
     bare, labelled = (
-        run("--like", pilot_file(tmp_path / f"{labels}.csv", labels=labels), "--debates", "200").stdout
+        run(
+            "--like", pilot_file(tmp_path / f"{labels}.csv", labels=labels), "--debates", "200", "--all"
+        ).stdout
         for labels in (False, True)
     )
     head, bare_head = (text.split("standard error in brackets")[0] for text in (labelled, bare))
-    assert " right, " in head
-    assert " right, " not in bare_head
-    assert "accuracy is unknown" in bare_head
+    assert "; accuracy +" in " ".join(head.split()) or "; accuracy -" in " ".join(head.split())
+    assert "; accuracy " not in " ".join(bare_head.split())
+    assert "accuracy is unknown" in " ".join(bare_head.split())
     assert "gained" in labelled
     assert "gained" not in bare
-    assert "right answers that are assumed" in " ".join(bare.split())
-    assert "that are assumed" not in labelled
+    assert "which answers are right is assumed" in " ".join(bare.split())
+    assert "which answers are right is assumed" not in " ".join(labelled.split())
     for labels in (False, True):
         told = run("--like", str(tmp_path / f"{labels}.csv"), "--debates", "200", "--json").stdout
         assert json.loads(told)["accuracy_assumed"] is not labels

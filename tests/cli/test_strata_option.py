@@ -54,7 +54,7 @@ def test_every_command_has_a_table_by_stratum(
     logs: list[str], command: tuple[str, ...], quantity: str
 ) -> None:
     words = [word.format(*logs) for word in command]
-    shown = invoke(*words, "--strata", "category")
+    shown = invoke(*words, "--strata", "category", "--all")
     assert f"{quantity}, by category" in shown
     for word in ("shrunken", "ethics", "do strata differ"):
         assert word in shown

@@ -12,7 +12,7 @@ from d3stats.inference.judges import agreement
 from d3stats.log import LogWriter
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.planning import replay
-from d3stats.planning.describe import describe_rounds
+from d3stats.planning.describe import fit
 from d3stats.report.in_short import _right
 from d3stats.report.source import read_sources
 from d3stats.sources.runs import as_run
@@ -66,7 +66,7 @@ def test_one_log_with_ties_has_one_accuracy(
     for missing, accuracy in (("exclude", np.mean(known)), ("wrong", sum(known) / 60)):
         found: Any = missing
         table = replay(path, "full", missing=found, n_boot=10, rng=1).to_frame().set_index("rule")
-        rounds = describe_rounds(path, n_components=1, n_boot=10, missing=found, rng=1)
+        rounds = fit(path, n_components=1, n_boot=10, missing=found, rng=1)
         run = as_run(path, by="debate", missing=found)
         figure = _right(read_sources([path])[0], 0.95, found)
         seen = {

@@ -12,7 +12,7 @@ import pytest
 from server import KINDS, Fault, Server, at_random, play
 
 from d3stats.agent import Refused
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
@@ -76,7 +76,7 @@ def hold(server: Server, log: Path, report: RunReport, n: int) -> None:
     closed = verdicts(log)
     assert report.closed == len(closed) == n
     assert all(verdict["stop_reason"] for verdict in closed)
-    assert list(examine(log).problems) == []
+    assert list(doctor(log).problems) == []
     said = turns(log)
     assert len({(turn["debate"], turn["round"], turn["agent"]) for turn in said}) == len(said)
     # No turn without a vote or scores hides why.
@@ -136,7 +136,7 @@ def test_a_budget_holds_against_the_servers_own_count(budget: int, server: Serve
     assert report.unfinished == 0
     assert 0 < report.closed == len(verdicts(log)) < 100
     assert report.closed + len(report.not_begun) == 100
-    assert list(examine(log).problems) == []
+    assert list(doctor(log).problems) == []
 
 
 def test_a_budget_in_dollars_holds_too(server: Server, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from remote import Remote, served
 
 from d3stats.cli import app
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 
 CONCURRENCY = 4
 CLI = [sys.executable, "-c", "from d3stats.cli import app; app()"]
@@ -146,7 +146,7 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
     assert len(set(said)) == len(said)
     assert {debate for debate, _, _ in said} == {f"q{i}" for i in range(n)}
     assert report["closed"] == len(records(log, "verdict")) == n
-    assert list(examine(log).problems) == []
+    assert list(doctor(log).problems) == []
     # Each key was paid once, but for calls in flight at a kill, which are counted as repeated.
     paid_again = sum(times - 1 for times in count["keys"].values())
     assert count["charged"] == len(said) + paid_again

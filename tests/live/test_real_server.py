@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
@@ -213,7 +213,7 @@ def holds(server: Counted, log: Path, name: str, judged: bool) -> None:
     assert reasons == report.missing
     assert set(reasons) <= {"length", "unreadable"}
     assert report.votes_missing.total() <= 0.1 * report.votes
-    assert list(examine(log).problems) == []
+    assert list(doctor(log).problems) == []
 
 
 @pytest.mark.parametrize(("name", "judged"), variants())
@@ -289,4 +289,4 @@ def test_a_run_that_is_killed_goes_on_and_pays_nothing_twice_but_calls_in_flight
     assert report["repeated"] <= 4 * kills
     # Calls that were in flight at a kill may have been answered: the server counts them, and so does the budget.
     assert told <= counted <= report["charged"]
-    assert list(examine(log).problems) == []
+    assert list(doctor(log).problems) == []

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from d3stats.agent import Refused
 from d3stats.cli import app
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
@@ -94,7 +94,7 @@ def test_a_server_that_is_killed_and_comes_back_costs_no_vote(tmp_path: Path, re
     assert report["charged"] == sum(
         t["tokens_in"] + t["tokens_out"] for t in of_type(tmp_path / "log.jsonl", "turn")
     )
-    assert list(examine(tmp_path / "log.jsonl").problems) == []
+    assert list(doctor(tmp_path / "log.jsonl").problems) == []
 
 
 def test_a_server_that_stays_away_ends_the_run_in_time_and_the_same_command_goes_on(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_server_that_stays_away_ends_the_run_in_time_and_the_same_command_goes
     assert said["error"] in last
     assert said["run"]["missing"] == {}
     assert all("error" not in turn for turn in of_type(tmp_path / "log.jsonl", "turn"))
-    kinds = {problem.kind for problem in examine(tmp_path / "log.jsonl").problems}
+    kinds = {problem.kind for problem in doctor(tmp_path / "log.jsonl").problems}
     assert kinds <= {"interrupted round", "open debate"}
     replayed = CliRunner().invoke(app, ["replay", str(tmp_path / "log.jsonl")])
     if "interrupted round" in kinds:
@@ -131,7 +131,7 @@ def test_a_server_that_stays_away_ends_the_run_in_time_and_the_same_command_goes
         code, out, err = run(tmp_path, first.url, "--json", "--retries", "1")
     assert code == 0, err
     assert json.loads(out)["run"]["closed"] == 6
-    assert examine(tmp_path / "log.jsonl").problems == ()
+    assert doctor(tmp_path / "log.jsonl").problems == ()
 
 
 def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Path, server: Server) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from d3stats.inference import compare
 from d3stats.inference.bias import as_judgments, position_bias
-from d3stats.log import examine
+from d3stats.log import doctor
 
 ROWS = [f"q{q},{j},{'yes' if (q + j) % 3 else 'no'},yes" for q in range(4) for j in range(3)]
 HEAD = "case,reviewer,verdict,truth"
@@ -17,7 +17,7 @@ HEAD = "case,reviewer,verdict,truth"
 
 def told(path: Path, lines: list[str], **how: object) -> str:
     path.write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
-    return " ".join(examine(path, **how).to_text().split())  # type: ignore[arg-type]
+    return " ".join(doctor(path, **how).to_text().split())  # type: ignore[arg-type]
 
 
 def test_an_own_list_of_words_for_missing_does_not_hide_the_usual_ones(tmp_path: Path) -> None:
@@ -39,17 +39,17 @@ def test_the_note_on_missing_words_names_the_option(tmp_path: Path) -> None:
 def test_a_file_of_two_encodings_is_not_sent_to_one_of_them(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_bytes(f"{HEAD}\nq1,Zoë,yes,yes\n".encode() + "q2,Zoë,yes,yes\n".encode("latin-1"))
-    said = " ".join(examine(path).to_text().split())
+    said = " ".join(doctor(path).to_text().split())
     assert "the file mixes encodings" in said
     assert "save every part in UTF-8" in said
     path.write_bytes(f"{HEAD}\nq1,Zoë,yes,yes\n".encode("latin-1"))
-    assert "use --encoding cp1252" in " ".join(examine(path).to_text().split())
+    assert "use --encoding cp1252" in " ".join(doctor(path).to_text().split())
 
 
 def test_a_table_of_right_and_wrong_is_told_of_the_column_correct(tmp_path: Path) -> None:
     path = tmp_path / "ok.csv"
     path.write_text("case,reviewer,ok,seconds\nq1,a,1,3\nq1,b,0,4\n", encoding="utf-8")
-    said = " ".join(examine(path).to_text().split())
+    said = " ".join(doctor(path).to_text().split())
     assert "with correct in place of vote where the column says 1 for right and 0 for wrong" in said
 
 

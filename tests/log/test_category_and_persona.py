@@ -106,7 +106,7 @@ def test_a_question_column_of_few_values_may_be_a_kind(tmp_path: Path, kinds: in
         ({"columns": {"question": "task"}}, False),
     ):
         notes = " ".join(d3stats.as_trajectories(path, **how).notes)
-        said = " ".join(d3stats.log.examine(path, **how).to_text().split())
+        said = " ".join(d3stats.log.doctor(path, **how).to_text().split())
         advice = "they are kinds of questions, choose columns={'category': 'task'} (--columns category=task)"
         assert (advice in notes) == (f"WARNING: {kinds} different values" in said) == warned
         assert said.endswith("No other problem was found." if warned else "Nothing is wrong.")

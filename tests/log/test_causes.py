@@ -12,7 +12,7 @@ from log_worlds import item, panel, spoiled_lines, turn, write_lines
 from typer.testing import CliRunner
 
 from d3stats.cli import app
-from d3stats.log import KINDS, causes_of, examine, read_log
+from d3stats.log import KINDS, causes_of, doctor, read_log
 
 HEAD = "debate,round,agent,vote,label\n"
 
@@ -37,7 +37,7 @@ def table(path: Path, head: str, round_of: str = "{r}") -> Path:
 def test_columns_that_cannot_be_told_are_one_problem_that_says_what_to_type(
     tmp_path: Path, head: str, required: str, typed: str
 ) -> None:
-    report = examine(table(tmp_path / "own.csv", head))
+    report = doctor(table(tmp_path / "own.csv", head))
     (cause,) = report.causes
     assert required in cause.message
     assert (cause.count, cause.left_out, cause.follows) == (1, 0, {"no turns": 1})
@@ -52,7 +52,7 @@ def test_columns_that_cannot_be_told_are_one_problem_that_says_what_to_type(
 
 
 def test_the_fields_own_names_are_no_problem(tmp_path: Path) -> None:
-    report = examine(table(tmp_path / "own.csv", "qid,turn,speaker,choice,gold"))
+    report = doctor(table(tmp_path / "own.csv", "qid,turn,speaker,choice,gold"))
     assert report.causes == ()
     assert "debate is 'qid'" in report.notes[0]
     assert report.n_turns == 1200
@@ -61,7 +61,7 @@ def test_the_fields_own_names_are_no_problem(tmp_path: Path) -> None:
 def test_misspelled_columns_are_one_problem_and_others_are_a_note(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("debate,round,agent,vote,lable,colour,tokens_inn\nd,1,a,A,A,red,3\n")
-    report = examine(path)
+    report = doctor(path)
     (cause,) = report.causes
     assert (cause.kind, cause.count, report.n_turns) == ("unknown column", 2, 1)
     assert [place.partition("got ")[2] for place in cause.places] == [
@@ -73,7 +73,7 @@ def test_misspelled_columns_are_one_problem_and_others_are_a_note(tmp_path: Path
 
 def test_one_wrong_field_in_many_rows_is_one_problem(tmp_path: Path) -> None:
     path = table(tmp_path / "log.csv", HEAD.strip(), "{r}st")
-    (cause,) = examine(path).causes
+    (cause,) = doctor(path).causes
     assert (cause.kind, cause.count, cause.left_out) == ("wrong field", 1200, 1200)
     assert cause.message == "round must be a whole number >= 0"
     assert cause.places == tuple(f"{path}, line {n}: got round='1st'" for n in (2, 3, 4))
@@ -86,7 +86,7 @@ def test_one_wrong_field_in_many_rows_is_one_problem(tmp_path: Path) -> None:
 )
 def test_an_item_that_is_lost_explains_the_turns_of_its_debate(tmp_path: Path, lost: object) -> None:
     path = write_lines(tmp_path / "log.jsonl", [lost, *panel("d1"), item("d2"), *panel("d2")])
-    report = examine(path)
+    report = doctor(path)
     (cause,) = report.causes
     assert cause.places[0].startswith(f"{path}, line 1: got ")
     assert cause.follows == {"unknown debate": 6}
@@ -96,15 +96,15 @@ def test_an_item_that_is_lost_explains_the_turns_of_its_debate(tmp_path: Path, l
 
 def test_two_unknown_debates_are_not_explained_by_one_lost_line(tmp_path: Path) -> None:
     lines = ['{"type":"turn","deb', *panel("d1"), *panel("d2"), item("d3"), *panel("d3")]
-    causes = examine(write_lines(tmp_path / "log.jsonl", lines)).causes
+    causes = doctor(write_lines(tmp_path / "log.jsonl", lines)).causes
     assert [cause.kind for cause in causes] == ["malformed line", "unknown debate"]
 
 
 def test_a_log_without_turns_says_why_and_not_that_it_has_none(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
-    assert [cause.kind for cause in examine(tmp_path / "a.csv").causes] == ["empty file"]
+    assert [cause.kind for cause in doctor(tmp_path / "a.csv").causes] == ["empty file"]
     (tmp_path / "b.csv").write_text(HEAD)
-    assert [cause.kind for cause in examine(tmp_path / "b.csv").causes] == ["no turns"]
+    assert [cause.kind for cause in doctor(tmp_path / "b.csv").causes] == ["no turns"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_log_without_turns_says_why_and_not_that_it_has_none(tmp_path: Path) -
 def test_what_is_no_log_is_called_by_its_name(tmp_path: Path, head: bytes, said: str, ending: str) -> None:
     path = tmp_path / f"log{ending}"
     path.write_bytes(head + bytes(100))
-    (cause,) = examine(path).causes
+    (cause,) = doctor(path).causes
     assert cause.kind == "not a log"
     assert said in cause.places[0]
 
@@ -127,14 +127,14 @@ def test_what_is_no_log_is_called_by_its_name(tmp_path: Path, head: bytes, said:
 def test_what_a_file_says_in_another_encoding_is_one_problem_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes((HEAD + "é,1,a,A,A\n" * 3).encode("latin-1"))
-    (cause,) = examine(path).causes
+    (cause,) = doctor(path).causes
     assert "'é,1,a,A,A' as cp1252" in cause.places[0]
     assert "--encoding cp1252" in cause.advice
     path.write_bytes((HEAD + "é,1,a,A,A\n").encode("utf-16"))
-    assert examine(path).exit_code == 0
+    assert doctor(path).exit_code == 0
     lines = tmp_path / "log.jsonl"
     lines.write_bytes('{"type": "log"}'.encode("utf-16"))
-    (cause,) = examine(lines).causes
+    (cause,) = doctor(lines).causes
     assert "text in UTF-16" in cause.places[0]
 
 
@@ -182,14 +182,14 @@ def test_the_report_fits_the_terminal_and_loses_no_word(
     assert done.exit_code == 2
     long = [line for line in done.stdout.splitlines() if len(line) > int(columns)]
     assert [line for line in long if len(line.split()) > 2] == []
-    whole = examine("own.csv", "log.jsonl").to_text()
+    whole = doctor("own.csv", "log.jsonl").to_text()
     assert done.stdout.split() == whole.split()
     assert len(whole) < 6000
 
 
 def test_the_json_report_groups_as_the_text_does(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), *panel()])
-    report = json.loads(examine(path).to_json())
+    report = json.loads(doctor(path).to_json())
     (cause,) = report["causes"]
     assert cause["kind"] == "duplicate turn"
     assert cause["count"] == len(report["problems"]) == 6

@@ -11,7 +11,7 @@ from log_worlds import item, panel, turn, write_lines
 from typer.testing import CliRunner
 
 from d3stats.cli import app
-from d3stats.log import KINDS, examine
+from d3stats.log import KINDS, doctor
 from d3stats.log.arrays import BY_A_RULE
 from d3stats.trajectories import Trajectories
 
@@ -21,7 +21,7 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
         tmp_path / "log.jsonl",
         [item("d1"), *panel("d1"), item("d2", label=None), *panel("d2", rounds=1, vote=None), item("d3")],
     )
-    report = examine(path)
+    report = doctor(path)
     assert not report.problems
     assert (report.n_files, report.n_records, report.n_debates, report.n_turns) == (1, 12, 3, 9)
     assert report.rounds == {0: 1, 1: 1, 2: 1}
@@ -39,7 +39,7 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
         "debates without turns",
     }
     assert report.exit_code == 2
-    whole = examine(write_lines(tmp_path / "whole.jsonl", [item("d1"), *panel("d1")]))
+    whole = doctor(write_lines(tmp_path / "whole.jsonl", [item("d1"), *panel("d1")]))
     assert whole.exit_code == 0
     assert whole.to_text().endswith("Nothing is wrong.")
 
@@ -48,7 +48,7 @@ def test_a_log_of_scores_alone_has_no_missing_votes(tmp_path: Path) -> None:
     scores = {"A": {"logic": 3.0}, "B": {"logic": 2.0}}
     one = {**turn("d1"), "vote": None, "scores": scores}
     path = write_lines(tmp_path / "scores.jsonl", [item("d1"), one])
-    report = examine(path)
+    report = doctor(path)
     assert report.missing_votes is None
     text = report.to_text()
     assert "Votes: none was asked for, because the turns hold scores." in text
@@ -57,7 +57,7 @@ def test_a_log_of_scores_alone_has_no_missing_votes(tmp_path: Path) -> None:
 
 def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), *panel(), "garbage"])
-    report = examine(path)
+    report = doctor(path)
     assert report.exit_code == 2
     text = report.to_text()
     assert "2 problems:" in text
@@ -71,16 +71,16 @@ def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> Non
 
 
 def test_files_that_cannot_be_read_exit_with_1(tmp_path: Path) -> None:
-    report = examine(tmp_path / "none.jsonl")
+    report = doctor(tmp_path / "none.jsonl")
     assert report.exit_code == 1
     assert "could not be read: paths must exist" in report.to_text()
     assert json.loads(report.to_json())["exit_code"] == 1
-    assert examine().exit_code == 1
+    assert doctor().exit_code == 1
 
 
 def test_an_empty_file_is_a_finding_not_a_failure(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").touch()
-    report = examine(tmp_path / "log.jsonl")
+    report = doctor(tmp_path / "log.jsonl")
     assert report.exit_code == 2
     assert {p.kind for p in report.problems} == {"empty file", "no turns"}
     assert "Rounds: no rounds." in report.to_text()
@@ -88,7 +88,7 @@ def test_an_empty_file_is_a_finding_not_a_failure(tmp_path: Path) -> None:
 
 def test_the_json_report_holds_every_problem(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), turn()])
-    report = json.loads(examine(path).to_json())
+    report = json.loads(doctor(path).to_json())
     assert report["exit_code"] == 2
     assert report["panel_sizes"] == {"3": 1}
     (problem,) = report["problems"]
@@ -100,7 +100,7 @@ def test_the_json_report_holds_every_problem(tmp_path: Path) -> None:
 def test_a_log_of_correctness_has_no_unlabelled_debates(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("debate,round,agent,correct\nd,0,a,1\nd,0,b,\n")
-    report = examine(path)
+    report = doctor(path)
     assert report.unlabelled == 0
     assert report.missing_votes == 0.5
     assert "marks of right or wrong: 50.0%" in report.to_text()
@@ -127,7 +127,7 @@ def test_many_missing_votes_are_said_first_with_their_reasons_and_the_servers_la
     )
     closed = [{"type": "verdict", "debate": f"d{i}", "decision": "A", "round": 1} for i in range(20)]
     write_lines(path, [*records, *closed])
-    report = examine(path)
+    report = doctor(path)
     assert report.exit_code >= code, report.to_text()
     first, *rest = report.to_text().splitlines()
     if lost / 20 > 0.1:
@@ -152,13 +152,13 @@ def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tel
         return write_lines(tmp_path / f"{reason}{len(set(rounds.values()))}.jsonl", records)
 
     alike, apart = {"d1": 2, "d2": 2}, {"d1": 2, "d2": 1}
-    (said,) = examine(log("fixed_rounds", alike)).notes
+    (said,) = doctor(log("fixed_rounds", alike)).notes
     assert said.startswith(
         "a stopping rule (fixed_rounds) ended 2 of 2 debates in round 2, the last of this log"
     )
     assert Trajectories.from_log(log("fixed_rounds", alike)).ended_early().all()
-    assert examine(log("exhausted", alike)).notes == ()
-    assert examine(log("fixed_rounds", apart)).notes == ()  # replay, scan and plan see this by themselves
+    assert doctor(log("exhausted", alike)).notes == ()
+    assert doctor(log("fixed_rounds", apart)).notes == ()  # replay, scan and plan see this by themselves
 
 
 def test_the_reasons_that_a_rule_gives_are_known_to_the_reader() -> None:
@@ -187,16 +187,16 @@ def test_the_advised_command_fixes_every_file_as_it_was_read(
         again = f"{k},1,x,B,A\n" if k == 0 else ""  # only the first file has a defect
         Path(name).write_text(head + f"{k},1,x,A,A\n{again}{k},1,y,é,A\n", encoding="latin-1")
     columns = dict(zip(("debate", "round", "agent", "vote", "label"), head.strip().split(","), strict=True))
-    report = examine(*names, columns=columns if own else None, encoding="latin-1", missing_values=["-", "é"])
+    report = doctor(*names, columns=columns if own else None, encoding="latin-1", missing_values=["-", "é"])
     lines = [line for line in report.to_text().splitlines() if line.startswith("A copy without")]
     (line,) = lines
     words = shlex.split(line.partition(": ")[2])
     assert words[:2] == ["d3stats", "doctor"]
     done = CliRunner().invoke(app, words[1:])
     assert done.exit_code in (0, 2), done.output  # the copy keeps the votes that are missing
-    assert examine("clean.csv").n_turns == report.n_turns
-    assert examine("clean.csv").n_debates == report.n_debates
-    assert examine("clean.csv").missing_votes == report.missing_votes
+    assert doctor("clean.csv").n_turns == report.n_turns
+    assert doctor("clean.csv").n_debates == report.n_debates
+    assert doctor("clean.csv").missing_votes == report.missing_votes
 
 
 def test_a_question_with_most_of_the_debates_is_named_and_nothing_is_wrong_is_not_said(
@@ -207,10 +207,10 @@ def test_a_question_with_most_of_the_debates_is_named_and_nothing_is_wrong_is_no
     questions = ["q0"] * 100 + [f"q{k}" for k in range(1, 26)]
     rows = [f"d{k},{q},1,{a},A,A" for k, q in enumerate(questions) for a in ("a", "b")]
     path.write_text("\n".join(["debate,question,round,agent,vote,label", *rows]) + "\n")
-    text = examine(path).to_text()
+    text = doctor(path).to_text()
     assert "question 'q0' has 100 of 125 debates; the 26 questions count as 1.6" in text
     assert "no interval" in text
     assert "Nothing is wrong" not in text
     even = [f"d{k},q{k // 5},1,{a},A,A" for k in range(125) for a in ("a", "b")]
     path.write_text("\n".join(["debate,question,round,agent,vote,label", *even]) + "\n")
-    assert "questions count as" not in examine(path).to_text()
+    assert "questions count as" not in doctor(path).to_text()

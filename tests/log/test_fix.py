@@ -15,7 +15,7 @@ from log_worlds import item, panel, spoiled_lines, turn, write_lines
 from typer.testing import CliRunner
 
 from d3stats.cli import app
-from d3stats.log import examine, fix_log, read_log
+from d3stats.log import doctor, fix_log, read_log
 from d3stats.trajectories import Trajectories
 
 NOT_MENDED = {"open debate", "mixed panel"}
@@ -67,7 +67,7 @@ def copy_is_sound(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], 
     clean = folder / f"clean{ending}"
     report = fix_log(source, clean)
     assert report.n_kept + sum(report.left_out.values()) == report.n_records == log.n_records
-    left = examine(clean)
+    left = doctor(clean)
     assert left == report.after
     assert {problem.kind for problem in left.problems} <= NOT_MENDED, left.to_text()
     assert all(problem.left_out == "nothing" for problem in left.problems)

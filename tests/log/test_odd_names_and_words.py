@@ -10,7 +10,7 @@ import pytest
 from d3stats.cli.example import example_table
 from d3stats.cli.options import left_out
 from d3stats.inference.judges import agreement
-from d3stats.log import examine, read_log
+from d3stats.log import doctor, read_log
 from d3stats.trajectories import Trajectories
 
 
@@ -38,7 +38,7 @@ def test_a_gap_by_case_names_the_cause_in_its_advice(tmp_path: Path) -> None:
     first = table["debate"].iloc[0]
     table.loc[(table["debate"] == first) & (table["round"] == 2), "debate"] = first.upper()
     table.to_csv(tmp_path / "log.csv", index=False)
-    said = examine(tmp_path / "log.csv").to_text()
+    said = doctor(tmp_path / "log.csv").to_text()
     assert "differ in upper and lower case only" in said
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from log_worlds import NAMES, clean_logs, item, panel, turn, write_lines, write_log
 from plain_rules import assert_reads_plainly
 
-from d3stats.log import LogError, LogWriter, Turn, examine, read_log, write_csv, write_jsonl, write_parquet
+from d3stats.log import LogError, LogWriter, Turn, doctor, read_log, write_csv, write_jsonl, write_parquet
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.reader import DebateLog, iter_records
@@ -139,13 +139,13 @@ def test_temperatures_of_a_table_are_read_under_both_names_and_counted(tmp_path:
     for name in ("temperature", "Sampling temperature"):
         path.write_text(f"{head}{name}\n{rows}")
         assert read_log(path).turns["temperature"].tolist()[:3] == [0.7, 0.7, 1.0]
-        report = examine(path)
+        report = doctor(path)
         assert report.temperatures == {"0.7": 2, "1": 1}
         assert "Temperatures sent: 0.7 in 2 turns, 1 in 1 turn, none recorded in 1." in report.to_text()
     path.write_text(f"{head}temperature\n" + "".join(f"d,1,a{k},A,0.{k}\n" for k in range(1, 9)))
-    assert "3 others in 3." in examine(path).to_text()
+    assert "3 others in 3." in doctor(path).to_text()
     path.write_text("debate,round,agent,vote\nd,1,a,A\n")
-    assert "Temperatures" not in examine(path).to_text()
+    assert "Temperatures" not in doctor(path).to_text()
 
 
 def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_what_a_server_sends_can_always_be_written(tmp_path: Path) -> None:
     assert isinstance(said, Turn)
     assert (opened.text, opened.candidates) == ("\ufffd", ("\ufffd", "x\x00y"))
     assert (said.vote, said.text) == ("\ufffd", "a\ufffdb \u202e")
-    assert examine(path).problems == ()
+    assert doctor(path).problems == ()
 
 
 def test_long_candidates_leave_a_log_on_the_fast_path(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import d3stats
-from d3stats.log import examine
+from d3stats.log import doctor
 from d3stats.stopping import from_text
 
 POINTS = [  # debate, round, judge, pro, con, label
@@ -82,7 +82,7 @@ def test_a_table_of_scores_needs_no_agent(tmp_path: Path) -> None:
     assert "there is no column for the agent, so all scores are of one judge" in t.notes
     path = tmp_path / "own.csv"
     one.to_csv(path, index=False)
-    assert "Votes: none was asked for, because the turns hold scores." in examine(path).to_text()
+    assert "Votes: none was asked for, because the turns hold scores." in doctor(path).to_text()
 
 
 def test_scores_of_something_else_are_not_taken_for_sides() -> None:
@@ -106,7 +106,7 @@ def test_what_is_no_number_is_a_problem_of_its_row(tmp_path: Path) -> None:
     for bad in ("x", "inf", "1e999", "7,5"):
         path = tmp_path / "own.csv"
         TABLE.assign(score_con=[5, 8, 4, 3, bad, 6, 9, None]).to_csv(path, index=False)
-        said = " ".join(examine(path).to_text().split())
+        said = " ".join(doctor(path).to_text().split())
         assert f"scores.con.score must be a number. - {path}, line 6: got scores.con.score={bad!r}" in said
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from d3stats import as_trajectories
 from d3stats.agent import RESPONSE
 from d3stats.inference import aspect_correlations, direct_scores
-from d3stats.log import examine
+from d3stats.log import doctor
 from d3stats.log.files import journal_path
 from d3stats.log.scores import whole
 from d3stats.planning import score_gaps
@@ -64,7 +64,7 @@ def test_the_gaps_and_the_doctor_say_what_was_left_out(tmp_path: Path) -> None:
     found = score_gaps(path)
     assert found["gap"].tolist() == [10]
     assert any("only a part of them" in note for note in found.attrs["notes"])
-    report = examine(path)
+    report = doctor(path)
     assert "scores in part" in {each.kind for each in report.findings}
     assert report.exit_code == 2
 
@@ -208,7 +208,7 @@ def test_a_score_off_the_scale_of_its_run_is_an_error_without_any_scale_given(tm
             ValueError, match=r"^scores must lie on the scale from 1 to 12; got 99 for coherence"
         ):
             compute()
-    (found,) = examine(log).findings
+    (found,) = doctor(log).findings
     assert found.kind == "scores off the scale"
     assert found.message.startswith("99 by referee 1 for coherence of response in debate '1' (scale 1 to 12)")
     assert direct_scores(log, scale=(1, 99))["coherence"].max() > 12
@@ -219,13 +219,13 @@ def test_a_log_without_its_journal_tells_the_range(tmp_path: Path) -> None:
     journal_path(log).unlink()
     assert "they go from" in direct_scores(log).attrs["notes"][-1]
     assert "to 99" in direct_scores(log).attrs["notes"][-1]
-    assert not examine(log).findings
+    assert not doctor(log).findings
 
 
 def test_a_sound_run_has_no_note_on_scales(tmp_path: Path) -> None:
     log = scored_run(tmp_path)
     assert direct_scores(log).attrs["notes"] == ()
-    assert not examine(log).findings
+    assert not doctor(log).findings
 
 
 # ------------------------------------------------------------------------------------------ columns

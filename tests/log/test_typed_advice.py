@@ -13,7 +13,7 @@ import pytest
 
 from d3stats.log import read_log
 from d3stats.log.column_names import parse_columns
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 
 NAMES = {
     "case": ("Case", "problem", "item no", "wc", "Question text", "k"),
@@ -156,7 +156,7 @@ def check(seed: int, folder: Path, roles: tuple[str, ...]) -> None:
     table.rename(columns=own).to_csv(path, index=False)
     told = {"agent": "agent", "vote": "vote", "round": "round", "label": "label"}
     chosen = {told[name]: own[name] for name in roles if name in own}
-    report = examine(path, columns=chosen)
+    report = doctor(path, columns=chosen)
     GIVEN[1] += bool(report.problems)
     for said in typed(report):
         GIVEN[0] += 1

@@ -48,8 +48,8 @@ def test_a_result_shows_itself_in_every_form_and_names_its_limits_low_and_high(n
     found = RESULTS[name]()
     said, page = found.summary(), found._repr_html_()
     assert str(found) == said
-    assert len(found._title()) > 20
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["title"] == found._title()
+    assert len(found.headline) > 20
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["headline"] == found.headline
     assert found.to_latex().startswith(r"\begin{tabular}")
     for note in found.notes:
         assert note in said

@@ -17,15 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.planning import plan, plan_escalation, replay, scan
-from d3stats.planning.describe import describe_rounds
+from d3stats.planning import escalate, plan, replay, scan
+from d3stats.planning.describe import fit
 from d3stats.planning.prices import dollars_by_round, price_turns
 from d3stats.planning.study import Study
 from d3stats.planning.sweep import run_sweep
 from d3stats.polling import OF_PROTOCOL, reads_votes
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import RuleBook
-from d3stats.report.tables import round_tables
 from d3stats.stopping import from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import (
@@ -331,7 +330,7 @@ def test_a_jury_asked_once_runs_no_rule_on_votes_and_tells_their_price() -> None
     assert table.loc[("end", d3), "accuracy_minus_full"] == pytest.approx(
         table.loc[("end", d3), "gained"] - table.loc[("end", d3), "lost"]
     )
-    (note,) = done.notes()
+    (note,) = done.notes
     prices = table.loc["polled", "tokens"]
     assert f"{prices['supermajority:0.8']:,.0f}, {prices['unanimity']:,.0f} tokens" in note
     assert "poll=every_round" in note
@@ -418,12 +417,12 @@ def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> N
     run = played("samre", 0, "full", 40)
     with pytest.raises(ValueError, match=r"votes after every round.*poll=every_round"):
         plan(run.log)
-    report = describe_rounds(run.log, n_components=1, n_boot=10, rng=1)
+    report = fit(run.log, n_components=1, n_boot=10, rng=1)
     frame, counts = report.to_frame(), report.counts()
     assert frame["round"].tolist() == counts.index.tolist() == [run.log.n_rounds]
     assert frame["missing_votes"].tolist() == [0]
     assert int(counts.to_numpy().sum()) == len(run.log)
-    assert len(round_tables(report)) == 2
+    assert len(report._shown()) == 3
     # A debate that a rule ended earlier has its votes there, and none is missing elsewhere.
     stopped = played("samre", 0, "d3_paper", 40).log
     asked = stopped.successes_trials("wrong")[1]
@@ -437,7 +436,7 @@ def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
         played("samre", 0, None, 40),
         played("samre", 0, "full", 40),
     )
-    both = [plan_escalation(first.log, second.log).pilot.tokens for second in (run, alone)]
+    both = [escalate(first.log, second.log).pilot.tokens for second in (run, alone)]
     np.testing.assert_allclose(*both)
 
 
@@ -459,4 +458,4 @@ def test_a_protocol_of_one_round_has_no_rule_to_choose_and_says_so(setting: str)
     study = Study(worlds=[SETTINGS[setting].worlds[0]], rules=["unanimity"], n_rounds=1, debates=1000)
     done = run_sweep(study)
     assert len(set(done.to_frame()["tokens"])) == 1
-    assert any("no stopping rule to choose" in note for note in done.notes())
+    assert any("no stopping rule to choose" in note for note in done.notes)

@@ -17,7 +17,7 @@ from d3stats.cli.app import app
 from d3stats.cli.escalate import escalation_table
 from d3stats.cli.output import print_table
 from d3stats.inference import ItemMismatch
-from d3stats.planning import Escalation, join_protocols, plan_escalation, replay, risk_controlled
+from d3stats.planning import Escalation, escalate, join_protocols, replay, risk_controlled
 from d3stats.planning.escalation import THRESHOLDS
 from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.trajectories import Trajectories
@@ -72,7 +72,7 @@ def pilot(
 def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum() -> None:
     for max_loss in (0.01, 0.03):
         optimum = min(t for t in THRESHOLDS if exact_loss(t) <= max_loss)
-        plan = plan_escalation(*pilot(30_000, np.random.default_rng(3)), max_loss=max_loss)
+        plan = escalate(*pilot(30_000, np.random.default_rng(3)), max_loss=max_loss)
         assert plan.threshold == optimum
     assert exact_loss(optimum) > 0.01  # the two promises have different optima
 
@@ -105,7 +105,7 @@ def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
         exact["threshold"] = min(costs.values())
     assert min(exact, key=exact.__getitem__) == best  # of the table above
     first, second = pilot(30_000, np.random.default_rng(3), cheap=cheap, second_right=second_right)
-    plan = plan_escalation(first, second, max_loss=max_loss)
+    plan = escalate(first, second, max_loss=max_loss)
     assert plan.recommended == best
     assert plan.guaranteed
     if best == "threshold":
@@ -149,7 +149,7 @@ def test_no_listed_policy_is_better_than_the_recommended_one(drawn, max_loss: fl
     """Costs and accuracies are counted here anew, debate by debate, from the two logs."""
     first, second, priced = drawn
     asked: dict = {"max_loss": max_loss, "confidence": 0.8, "thresholds": (40, 30, 20, 10, 0)}
-    plan = plan_escalation(first, second, **asked)
+    plan = escalate(first, second, **asked)
     assert first.scores is not None
     gap = np.abs(first.scores[:, 0, 0] - first.scores[:, 0, 1])
     right = np.stack([log.votes[:, 0, 0] == log.label for log in (first, second)])
@@ -201,12 +201,12 @@ def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
     files = [str(tmp_path / f"{name}.csv") for name in ("first", "second")]
     done = CliRunner().invoke(app, ["escalate", *files, "--max-loss", "0.15"])
     assert done.exit_code == 0, done.output
-    plan = plan_escalation(*files, max_loss=0.15)
+    plan = escalate(*files, max_loss=0.15)
     assert plan.threshold is not None
     shown = done.stdout.splitlines()
     expected = {"first": "Play the first protocol alone.", "second": "Play the second protocol always"}
     assert shown[0].startswith(expected[plan.recommended])
-    dear = plan_escalation(*files, max_loss=0.15, thresholds=[40, 10])
+    dear = escalate(*files, max_loss=0.15, thresholds=[40, 10])
     assert dear.recommended == "second"
     assert dear.threshold is not None
     assert any("costs 1.03 times the second protocol alone" in note for note in dear.notes)
@@ -215,7 +215,7 @@ def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
 
 
 def test_every_measure_is_the_exact_one_within_its_interval() -> None:
-    plan = plan_escalation(*pilot(20_000, np.random.default_rng(4)), level=0.999)
+    plan = escalate(*pilot(20_000, np.random.default_rng(4)), level=0.999)
     for row in plan.to_frame().to_dict("records"):
         t = row["threshold"]
         gone_on = float((np.arange(1, WIDEST + 1) < t).mean())
@@ -231,7 +231,7 @@ def test_the_limit_on_the_loss_holds_over_pilots(n: int) -> None:
     rng = np.random.default_rng(5)
     broken = 0
     for _ in range(n):
-        plan = plan_escalation(*pilot(250, rng), max_loss=0.04, confidence=0.9)
+        plan = escalate(*pilot(250, rng), max_loss=0.04, confidence=0.9)
         broken += plan.threshold is not None and exact_loss(plan.threshold) > 0.04
     assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
 
@@ -246,7 +246,7 @@ def test_the_loss_of_the_table_is_the_loss_that_is_limited(silent: bool) -> None
     cluster = np.concatenate([np.arange(200), np.repeat([200, 201], 100)])
     t = Trajectories.from_arrays(votes, [0] * 400, answers=["A", "B"], cluster=cluster.tolist())
     t = replace(t, scores=np.tile([[[60.0, 20.0]] * 2], (400, 1, 1)), sides=("A", "B"))
-    plan = plan_escalation(t, max_loss=0.05, thresholds=[50, 10])
+    plan = escalate(t, max_loss=0.05, thresholds=[50, 10])
     risk = risk_controlled(
         t, ["wide_gap:50", "wide_gap:10"], max_loss_vs_full=0.05, target="accuracy"
     ).to_frame()
@@ -276,7 +276,7 @@ def test_the_join_is_the_two_logs_side_by_side_whatever_their_order() -> None:
 
 def test_the_rule_of_the_join_is_the_choice() -> None:
     both = join_protocols(*pilot(500, np.random.default_rng(6)))
-    plan = plan_escalation(both, thresholds=[20])
+    plan = escalate(both, thresholds=[20])
     frame = replay(both, ["wide_gap:20"], n_boot=10, rng=1).to_frame().set_index("rule")
     assert plan.table["accuracy"][0] == frame.loc["wide_gap:20.0", "accuracy"]
     assert plan.table["escalated"][0] == frame.loc["wide_gap:20.0", "rounds"] - 1
@@ -342,10 +342,10 @@ def test_played_and_simulated_choices_have_one_law() -> None:
 
 
 def test_too_few_debates_and_other_scales_are_said() -> None:
-    few = plan_escalation(*pilot(20, np.random.default_rng(1)))
+    few = escalate(*pilot(20, np.random.default_rng(1)))
     assert few.threshold is None  # 20 debates cannot show a loss of at most .01
     assert any(note.startswith("No threshold is certified") for note in few.notes)
-    small = plan_escalation(*pilot(50, np.random.default_rng(1)), thresholds=[0, 90])
+    small = escalate(*pilot(50, np.random.default_rng(1)), thresholds=[0, 90])
     assert any(note.startswith("No gap is as wide") for note in small.notes)
 
 
@@ -376,19 +376,19 @@ def test_what_cannot_be_planned_is_refused_in_one_line() -> None:
         ((twice, renamed), "first must hold one debate per question"),
     ):
         with pytest.raises(ValueError, match=message):
-            plan_escalation(*arguments)
+            escalate(*arguments)
     strangers = _without(renamed, cluster_names=tuple(f"y{i}" for i in range(30)))
     with pytest.raises(ValueError, match="got none of 30"):
         join_protocols(first, strangers)
     for bad in ({"max_loss": 1}, {"confidence": 90}, {"thresholds": [-1.0]}, {"thresholds": [np.nan]}):
         with pytest.raises(ValueError, match=next(iter(bad))):
-            plan_escalation(first, second, **bad)  # type: ignore[arg-type]
+            escalate(first, second, **bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_rounds must be at least 2 for d3"):
         protocol_from_text("d3:max_rounds=1")
 
 
 def test_the_result_shows_itself_in_every_form() -> None:
-    plan = plan_escalation(*pilot(400, np.random.default_rng(7)), max_loss=0.05)
+    plan = escalate(*pilot(400, np.random.default_rng(7)), max_loss=0.05)
     assert isinstance(plan, Escalation)
     assert plan.to_dict()["threshold"] == plan.threshold
     assert json.dumps(plan.to_dict())
@@ -396,7 +396,7 @@ def test_the_result_shows_itself_in_every_form() -> None:
     assert "<table" in plan._repr_html_()
     assert plan.plot().get_xlabel()
     dry = _without(plan.pilot, tokens=None)
-    without = plan_escalation(dry)
+    without = escalate(dry)
     assert "tokens" not in without.table
     with pytest.raises(ValueError, match="tokens must be recorded"):
         without.plot()
@@ -405,7 +405,7 @@ def test_the_result_shows_itself_in_every_form() -> None:
 def test_a_row_of_policies_is_a_choice_that_no_other_row_makes() -> None:
     both = join_protocols(*pilot(60, np.random.default_rng(8)))
     tried = np.unique(np.r_[0.0, np.random.default_rng(8).uniform(0, 60, 80)])
-    plan = plan_escalation(both, thresholds=tried)
+    plan = escalate(both, thresholds=tried)
     assert both.scores is not None
     gap = np.abs(both.scores[:, 0, 0] - both.scores[:, 0, 1])
     choices: dict[tuple[bool, ...], list[float]] = {}
@@ -425,7 +425,7 @@ def test_a_row_of_policies_is_a_choice_that_no_other_row_makes() -> None:
 
 def test_each_protocol_alone_is_what_its_own_log_says() -> None:
     first, second = pilot(300, np.random.default_rng(9))
-    alone = plan_escalation(first, second).alone.set_index("protocol")
+    alone = escalate(first, second).alone.set_index("protocol")
     for name, log, tokens in (("first", first, CHEAP), ("second", second, DEAR)):
         own = replay(log, "fixed:1", n_boot=10, rng=1).to_frame().set_index("rule").loc["fixed:1"]
         for end in ("", "_low", "_high"):
@@ -438,7 +438,7 @@ def test_the_table_is_read_at_80_columns(scale: float, monkeypatch: pytest.Monke
     """One row per policy, whatever the size of the numbers; a table that does not fit becomes a list of records."""
     monkeypatch.setenv("COLUMNS", "80")
     first, second = (_without(log, tokens=log.tokens * scale) for log in pilot(150, np.random.default_rng(7)))
-    plan = plan_escalation(first, second, max_loss=0.2)
+    plan = escalate(first, second, max_loss=0.2)
     print_table(*escalation_table(plan))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -471,7 +471,7 @@ def test_the_command_prints_what_the_library_computes(tmp_path, monkeypatch) -> 
     shown = runner.invoke(app, asked)
     assert shown.exit_code == 0, shown.output
     found = json.loads(runner.invoke(app, [*asked, "--json"]).stdout)
-    plan = plan_escalation("more.jsonl", "samre.jsonl", max_loss=0.2)
+    plan = escalate("more.jsonl", "samre.jsonl", max_loss=0.2)
     assert found["threshold"] == plan.threshold
     assert f"below {plan.threshold:g} points" in shown.stdout or plan.threshold in (0, None)
 
@@ -572,7 +572,7 @@ def test_verdicts_are_the_decisions_that_a_log_records(given: str, tmp_path) -> 
         alone, notes = [row["accuracy"] for row in found["tables"]["alone"]], found["notes"]
     else:
         sources = {"path": paths, "frame": tables, "log": [read_log(path) for path in paths]}[given]
-        plan = plan_escalation(*sources, **asked)
+        plan = escalate(*sources, **asked)
         alone, notes = plan.alone["accuracy"].tolist(), plan.notes
     assert alone == pytest.approx(right)
     for which, n in zip(("first", "second"), apart, strict=True):

@@ -12,6 +12,7 @@ from d3stats.planning.costs import log_ratio, ratio, share
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
 from d3stats.planning.plan import Plan, draw_counts, plan
+from d3stats.planning.replay import replay
 from d3stats.resampling import clustered_share
 from d3stats.stopping import FixedRounds, FullDepth, Ladder, Supermajority, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
@@ -25,7 +26,7 @@ def pilot() -> Trajectories:
 
 @pytest.fixture(scope="module")
 def made(pilot: Trajectories) -> Plan:
-    return plan(pilot, rng=1, limit=False, n_draws=100, price=2.0, debates=500, compare=["sprt"])
+    return plan(pilot, rng=1, limit=False, n_draws=100, price=2.0, debates=500, rules=["sprt"])
 
 
 def unlabelled(log: Trajectories, share_kept: float = 0.0) -> Trajectories:
@@ -146,19 +147,22 @@ def test_a_rule_that_is_no_ladder_is_compared_on_the_pilots_own_debates(made: Pl
     assert row["loss_from"] == "pilot"
 
 
-def test_a_plan_names_the_rules_that_are_scored_on_the_fewest_and_the_most_debates(
-    pilot: Trajectories,
-) -> None:
-    notes = plan(pilot, limit=False, n_draws=20, rng=1).notes
-    assert not any("scored on different debates" in note for note in notes)
+def test_plan_and_replay_compare_rules_on_the_debates_that_count_under_both(pilot: Trajectories) -> None:
     votes = pilot.votes.copy()
-    votes[:3, -1] = MISSING
-    notes = plan(replace(pilot, votes=votes), limit=False, n_draws=20, rng=1).notes
-    assert [
-        note
-        for note in notes
-        if "(47 under full, 50 under " in note and "compare rules by their loss" in note
-    ]
+    votes[:3, -1] = MISSING  # no decision after all rounds
+    holed = replace(pilot, votes=votes)
+    planned = plan(holed, limit=False, n_draws=20, rng=1).to_frame().set_index("rule")
+    played = replay(holed, ["fixed:1", "fixed:2"], n_boot=20, rng=1)
+    replayed = played.to_frame().set_index("rule")
+    names = ["change", "change_low", "change_high"]
+    for rule in ("fixed:1", "fixed:2", "full", "unanimity"):
+        assert planned.loc[rule, names].tolist() == pytest.approx(
+            replayed.loc[rule, names].tolist(), nan_ok=True
+        )
+    per = played.per_debate().pivot(index="debate", columns="rule", values="correct").dropna()
+    by_hand = (per["full"].astype(float) - per["unanimity"].astype(float)).mean()
+    assert len(per) == 47
+    assert planned.loc["full", "change"] == pytest.approx(by_hand)
 
 
 def test_without_labels_the_target_is_agreement_and_the_plan_says_so(pilot: Trajectories) -> None:
@@ -280,7 +284,7 @@ def test_what_cannot_be_planned_is_refused_in_one_line(pilot, change, message) -
         ({"target": "truth"}, r"target must be one of 'auto', 'accuracy', 'agreement'"),
         ({"debates": 0}, r"debates must be >= 1"),
         ({"price": -1.0}, r"price must be >= 0"),
-        ({"compare": ["sign_agreement"]}, r"score"),
+        ({"rules": ["sign_agreement"]}, r"score"),
     ],
 )
 def test_bad_arguments_are_refused(pilot: Trajectories, arguments: dict, message: str) -> None:  # type: ignore[type-arg]

@@ -123,6 +123,10 @@ def test_a_cached_price_that_cannot_be_is_refused(cached: dict[str, float], mess
         PriceTable("2026-01-01", PRICES.models, cached)
 
 
+MEDIAN_ERROR = 0.755
+"""Error of the mean less the median of normal values, times the root of their number: sqrt(pi / 2 - 1)."""
+
+
 def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[float, float, float]:
     """Mean over debates with Student's t over questions of one size and its longer side, written out plainly."""
     mean, groups = amount.mean(), np.unique(cluster)
@@ -131,7 +135,10 @@ def student(amount: np.ndarray, cluster: np.ndarray, level: float) -> tuple[floa
     half, n = stats.t.ppf((1 + level) / 2, len(groups) - 1) * se, len(groups)
     skew = (away**3).sum() / (away**2).sum() ** 1.5
     usual = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)) / n) / 2
-    longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0)
+    # A long tail counts as far as the median of the questions is off their mean to its side.
+    off = -np.sign(skew) * np.median(away) / np.sqrt((away**2).mean()) * np.sqrt(n) / MEDIAN_ERROR
+    alike = np.clip(off - 0.5 + max(2 * (20 / n - 1), 0), 0, 1)
+    longer = 1 + min(0.8 + 32 / n, 4) * max(abs(skew) - usual, 0) * alike
     return mean, mean - half * (longer if skew < 0 else 1), mean + half * (longer if skew > 0 else 1)
 
 
@@ -173,12 +180,12 @@ def test_dollars_savings_and_intervals_are_those_of_the_replayed_log(seed: int) 
     log = Trajectories.from_frame(turns, roles=["juror"])
     assert log.tokens_out[:, 0].sum() / log.tokens[:, 0].sum() == pytest.approx(0.4, abs=0.02)
     assert log.tokens_out[:, 3].sum() / log.tokens[:, 3].sum() == pytest.approx(0.05, abs=0.01)
-    made = plan(log, price=(1.0, 10.0), compare=RULES, limit=False, n_draws=40, rng=seed)
+    made = plan(log, price=(1.0, 10.0), rules=RULES, limit=False, n_draws=40, rng=seed)
     jurors = turns[turns["role"] == "juror"]
     dollars = (jurors["tokens_in"] + 10 * jurors["tokens_out"]) / 1e6
     paid = pd.crosstab(jurors["debate"], jurors["round"], dollars, aggfunc="sum")
     check(made, log, paid.loc[list(log.debates)].to_numpy())
-    blended = plan(log, price=1.0, compare=RULES, limit=False, n_draws=40, rng=seed)
+    blended = plan(log, price=1.0, rules=RULES, limit=False, n_draws=40, rng=seed)
     assert blended.to_frame()["dollars"].to_numpy() == pytest.approx(blended.to_frame()["tokens"] / 1e6)
 
 
@@ -200,9 +207,7 @@ def test_every_role_has_the_prices_of_its_model(roles: list[str] | None) -> None
                 turn.tokens_in * asked + turn.tokens_out * answered
             ) / 1e6
     np.testing.assert_allclose(found.dollars[[part.debates.index(str(d)) for d in range(24)]], expected)
-    check(
-        plan(part, dollars=found.dollars, compare=RULES, limit=False, n_draws=40, rng=1), part, found.dollars
-    )
+    check(plan(part, dollars=found.dollars, rules=RULES, limit=False, n_draws=40, rng=1), part, found.dollars)
 
 
 def test_turns_have_the_prices_of_the_model_that_the_log_names() -> None:
@@ -216,7 +221,7 @@ def test_turns_have_the_prices_of_the_model_that_the_log_names() -> None:
 
 def test_the_price_of_every_round_is_its_own_in_simulated_worlds() -> None:
     log = simulate(Courtroom(panel=3, poll="every_round"), 30, 4, rng=2)
-    made = plan(log, price=(1.0, 4.0), compare=RULES, limit=False, n_draws=40, rng=1)
+    made = plan(log, price=(1.0, 4.0), rules=RULES, limit=False, n_draws=40, rng=1)
     polls = (log.poll_tokens_in + 4 * log.poll_tokens_out) / 1e6
     check(made, log, (log.tokens_in + 4 * log.tokens_out) / 1e6, polls)
 
@@ -237,7 +242,7 @@ def test_debates_without_their_kinds_are_left_out_of_dollars_and_said() -> None:
     turns = pilot_turns(5).astype({"tokens_out": "Int64"})
     turns.loc[(turns["debate"] == "3") & (turns["round"] == 2), "tokens_out"] = pd.NA
     log = Trajectories.from_frame(turns, roles=["juror"])
-    made = plan(log, price=(1.0, 10.0), compare=RULES, limit=False, n_draws=40, rng=1)
+    made = plan(log, price=(1.0, 10.0), rules=RULES, limit=False, n_draws=40, rng=1)
     paid = dollars_by_round(log, (1.0, 10.0))
     whole = log.select(~np.isnan(paid).any(axis=1))
     row = made.to_frame().set_index("rule").loc["full"]

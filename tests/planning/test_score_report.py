@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from d3stats import read_log
-from d3stats.planning.scores import ScoreReport, describe_scores
+from d3stats.planning.scores import ScoreReport, scores
 
 SIDES, CRITERIA = ("A", "B", "C"), ("clear", "sound")
 
@@ -27,7 +27,7 @@ def report(points: np.ndarray, folder: Path, *, drop: Collection[tuple[int, int,
         rows.append((f"d{d}", 1, "judge", json.dumps(given), "A"))
     path = folder / "log.csv"
     pd.DataFrame(rows, columns=["debate", "round", "agent", "scores", "label"]).to_csv(path, index=False)
-    return describe_scores(read_log(path))
+    return scores(read_log(path))
 
 
 def test_a_candidate_without_a_criterion_is_left_out_and_not_ranked_last(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from d3stats.cli import app
 from d3stats.log import read_log
 from d3stats.log.writer import write_csv, write_parquet
 from d3stats.models.mixtures.rounds import fit_rounds
-from d3stats.planning import describe_rounds, replay, scan
+from d3stats.planning import fit, replay, scan
 from d3stats.planning.plan import plan
 from d3stats.planning.risk import risk_controlled
 from d3stats.stopping import Unanimity, from_text
@@ -177,7 +177,7 @@ def test_rounds_and_distances_are_those_of_the_debates_that_played_them(
         return
     if len(np.unique(log.cluster[log.depth > 0])) < 2:
         return
-    report = describe_rounds(log, n_components=1, n_boot=25, rng=1)
+    report = fit(log, n_components=1, n_boot=25, rng=1)
     frame = report.to_frame().set_index("round")
     for r in log.rounds:
         here = [i for i in range(len(log)) if log.depth[i] >= r]
@@ -196,7 +196,7 @@ def test_rounds_and_distances_are_those_of_the_debates_that_played_them(
             gap = np.cumsum(same[0].pmf(report.fit.panel) - same[1].pmf(report.fit.panel))
             assert row["ks_debates"] == len(shared)
             assert row["ks_pmf"] == pytest.approx(np.abs(gap).max(), abs=1e-4)
-    assert any("ended before round" in note for note in report.notes()) == bool(
+    assert any("ended before round" in note for note in report.notes) == bool(
         (log.depth[log.depth > 0] < log.n_rounds).any()
     )
 
@@ -205,7 +205,7 @@ def test_debates_in_which_no_vote_changes_have_not_drifted_whoever_stopped_befor
     stopped = [[["A"] * 3, [None] * 3]] * 20
     right, wrong = [[["A", "A", "B"]] * 2] * 10, [[["A", "B", "B"]] * 2] * 10
     log = Trajectories.from_arrays([*stopped, *right, *wrong], ["A"] * 40, depth=[1] * 20 + [2] * 20)
-    report = describe_rounds(log, n_components=1, n_boot=25, rng=1)
+    report = fit(log, n_components=1, n_boot=25, rng=1)
     last = report.to_frame().iloc[1]
     assert (last["debates"], last["ks_debates"], last["accuracy"]) == (20, 20, 0.5)
     assert last["ks_pmf"] == pytest.approx(0, abs=1e-8)
@@ -227,7 +227,7 @@ def test_debates_without_turns_count_nowhere() -> None:
         assert "4 of 10 debates have no turns and are left out." in result.notes
     assert scan(log, rules).equals(scan(alone, rules))
     nobody = log.select(log.depth == 0)
-    for ask in (lambda: replay(nobody, rules), lambda: scan(nobody, rules), lambda: describe_rounds(nobody)):
+    for ask in (lambda: replay(nobody, rules), lambda: scan(nobody, rules), lambda: fit(nobody)):
         with pytest.raises(ValueError, match="at least one debate with turns; got 4 without any turn"):
             ask()
 

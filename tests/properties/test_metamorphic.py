@@ -23,7 +23,7 @@ from d3stats import (
     cohen_kappa,
     compare,
     count_log,
-    describe_rounds,
+    fit,
     fit_beta_binomial,
     fit_beta_binomial_mixture,
     fit_beta_binomial_mixture_batch,
@@ -48,8 +48,8 @@ from d3stats import (
 )
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
-from d3stats.log import examine, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
-from d3stats.planning import describe_scores, join_protocols, plan_escalation, score_gaps
+from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
+from d3stats.planning import escalate, join_protocols, score_gaps, scores
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -277,7 +277,7 @@ def _file(table: pd.DataFrame, write: Callable[..., Any], name: str, folder: Pat
 
 
 def _log_numbers(path: Path) -> Numbers:
-    log, counted, reduced, report = read_log(path), count_log(path), reduce_logs(path), examine(path)
+    log, counted, reduced, report = read_log(path), count_log(path), reduce_logs(path), doctor(path)
     assert counted.rounds == reduced.rounds == Trajectories.from_log(path).counts()
     return {
         "turns": len(log.turns), "debates": len(log.items), "answers": log.turns["vote"].nunique(),
@@ -329,7 +329,7 @@ def _score_gaps(table: pd.DataFrame) -> Numbers:
 
 
 def _described_scores(table: pd.DataFrame) -> Numbers:
-    found = describe_scores(t_of(table))
+    found = scores(t_of(table))
     # Sides may be renamed, so their means are put together.
     return {"means": (found.means["mean"] ** 2).sum(), **numbers(found.gaps, ["category", "round"])}
 
@@ -366,7 +366,7 @@ def _joined(table: pd.DataFrame) -> Numbers:
 
 
 def _escalation(table: pd.DataFrame) -> Numbers:
-    found = plan_escalation(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3)
+    found = escalate(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3)
     return numbers(found.to_frame(), ["threshold"])
 
 
@@ -451,7 +451,7 @@ def _risk(table: pd.DataFrame) -> Numbers:
 
 
 def _describe(table: pd.DataFrame) -> Numbers:
-    found = describe_rounds(t_of(table), n_components=1, n_boot=10, rng=1).to_frame()
+    found = fit(t_of(table), n_components=1, n_boot=10, rng=1).to_frame()
     return {k: v for k, v in numbers(found, ["round"]).items() if not k.endswith(_RANDOM)}
 
 
@@ -488,9 +488,13 @@ def _signed_gap(table: pd.DataFrame) -> Numbers:
 
 
 def _position(table: pd.DataFrame) -> Numbers:
+    return _of_judges(bias.each_judge(position_bias, table))
+
+
+def _of_judges(audits: Any) -> Numbers:
     return {
         f"{judge}/{k}": v
-        for judge, audit in bias.each_judge(position_bias, table).items()
+        for judge, audit in audits.items()
         for k, v in numbers(audit.to_frame(), ["name"], skip=("n",)).items()
     }
 
@@ -696,7 +700,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.read_log": ("turns", _files),
     "d3stats.count_log": ("turns", _files),
     "d3stats.log.reduce_logs": ("turns", _files),
-    "d3stats.log.examine": ("turns", _files),
+    "d3stats.log.doctor": ("turns", _files),
     "d3stats.log.fix_log": ("turns", _clean_copy),
     "d3stats.log.write_csv": ("turns", _files),
     "d3stats.log.write_jsonl": ("turns", _files),
@@ -713,7 +717,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.likelihood_ratio_test": ("turns", _lrt),
     "d3stats.rounds_drift": ("turns", _drift),
     "d3stats.martingale_test": ("turns", _martingale),
-    "d3stats.describe_rounds": ("turns", _describe),
+    "d3stats.fit": ("turns", _describe),
     "d3stats.replay": ("turns", _replay),
     "d3stats.scan": ("turns", _scan),
     "d3stats.risk_controlled": ("turns", _risk),
@@ -750,6 +754,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.kendall": ("runs", _rank(inference.kendall)),
     "d3stats.inference.share": ("runs", _share),
     "d3stats.position_bias": ("verdicts", _position),
+    "d3stats.bias": ("verdicts", lambda t: _of_judges(bias.bias(t))),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.length_bias": (
@@ -764,9 +769,9 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.rationale_texts": ("said", _rationale_texts),
     "d3stats.inference.compare_rationales": ("said", _compare_rationales),
     "d3stats.planning.join_protocols": ("courts", _joined),
-    "d3stats.planning.plan_escalation": ("courts", _escalation),
+    "d3stats.planning.escalate": ("courts", _escalation),
     "d3stats.planning.score_gaps": ("scores", _score_gaps),
-    "d3stats.planning.describe_scores": ("scores", _described_scores),
+    "d3stats.planning.scores": ("scores", _described_scores),
     "d3stats.inference.stratify": ("runs", _strata),
     "d3stats.inference.aspect_correlations": ("runs", _aspects),
     "d3stats.inference.borda_count": ("runs", _borda),
@@ -835,7 +840,7 @@ NO_CASE = {
     "d3stats.datasets.path": "a bundled table",
     "d3stats.agent.always": "a decision on one call",
     "d3stats.agent.cut": "one text",
-    "d3stats.analyse": "calls the functions that have a case; its numbers equal theirs in tests/report/test_page.py",
+    "d3stats.report": "calls the functions that have a case; its numbers equal theirs in tests/report/test_page.py",
     "d3stats.run.debate": "runs debates; live and replayed debates are compared in tests/run",
     "d3stats.run.run_debates": "runs debates; live and replayed debates are compared in tests/run",
     "d3stats.run.forecast": "runs debates; live and replayed debates are compared in tests/run",
@@ -987,7 +992,7 @@ _RIGHT_OR_WRONG = {"d3stats.prediction_powered_mean", "d3stats.inference.correct
 """Functions of numbers: an answer cannot be renamed."""
 
 _SLOW = {
-    "d3stats.describe_rounds", "d3stats.rounds_drift", "d3stats.plan", "d3stats.calibrate", "d3stats.jury_curve",
+    "d3stats.fit", "d3stats.rounds_drift", "d3stats.plan", "d3stats.calibrate", "d3stats.jury_curve",
     "d3stats.likelihood_ratio_test", "d3stats.fit_beta_binomial_mixture",
 }  # fmt: skip
 """Functions that take long: in the fast layer they see one change of each kind."""

@@ -12,7 +12,7 @@ from golden import FAILED, Script, lines, pair, plays, question
 
 from d3stats.agent import RESPONSE, Case, Reply, Request
 from d3stats.inference import direct_scores
-from d3stats.log import examine, read_log
+from d3stats.log import doctor, read_log
 from d3stats.log.schema import Turn
 from d3stats.log.transcript import read_transcript
 from d3stats.protocols import ReplayAgent, play_sync, protocol_from_text, protocols
@@ -246,7 +246,7 @@ def test_the_log_of_responses_is_sound_and_holds_the_means_that_the_debates_ende
     report = asyncio.run(run_debates(PAIR, items, agent, path))
     assert (report.closed, report.calls) == (8, 4 * 8)
     assert report.charged <= bound.tokens
-    assert examine(path).exit_code == 0, examine(path).to_text()
+    assert doctor(path).exit_code == 0, doctor(path).to_text()
     table = direct_scores(path, scale=(1, 10)).set_index("question")
     for item in items:
         outcome = play_sync(PAIR, item.case(item.question), agent)

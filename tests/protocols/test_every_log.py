@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from d3stats.log import count_log, examine, read_log, write_parquet
+from d3stats.log import count_log, doctor, read_log, write_parquet
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.reader import iter_records
@@ -36,7 +36,7 @@ def test_the_log_of_any_protocol_is_sound_and_reads_into_arrays(tmp_path: Path, 
     path = tmp_path / "log.jsonl"
     asyncio.run(run_debates(protocol_from_text(text), items, synthetic_agent(Assembly(), seed=4), path))
 
-    report = examine(path)
+    report = doctor(path)
     assert report.exit_code == 0, report.to_text()
     turns = [record for record in iter_records(path) if record.type == "turn"]
     arrays = Trajectories.from_log(path)

@@ -10,7 +10,7 @@ import pytest
 from golden import FAILED, Played, Script, ScriptedAgent, plays
 
 from d3stats.agent import Case, Reply, Request
-from d3stats.log.doctor import examine
+from d3stats.log.doctor import doctor
 from d3stats.log.reader import read_log
 from d3stats.log.schema import Item, Verdict
 from d3stats.log.writer import LogWriter
@@ -188,7 +188,7 @@ def test_the_debates_are_worth_comparing(full: Full) -> None:
 
 def test_the_doctor_finds_nothing_wrong_with_the_log_of_a_discussion(full: Full) -> None:
     _, _, path = full
-    assert [str(problem) for problem in examine(path).problems] == []
+    assert [str(problem) for problem in doctor(path).problems] == []
 
 
 def rules_for(protocol: DebateProtocol) -> list[StoppingRule]:

@@ -55,8 +55,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         )
         for k, name in enumerate(("one", "two"))
     ]
-    d3stats.analyse(*logs, n_boot=30).to_html(folder / "two logs.html")
-    d3stats.analyse("slm7", n_boot=30).to_html(folder / "slm7.html")
+    d3stats.report(*logs, n_boot=30).to_html(folder / "two logs.html")
+    d3stats.report("slm7", n_boot=30).to_html(folder / "slm7.html")
     word = "Donaudampfschifffahrtsgesellschaft" * 9
     wide = write_jsonl(
         folder / f"{word[:60]}.jsonl",
@@ -66,7 +66,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         answers=(f"{word} one", f"{word} two"),
         texts=True,
     )
-    d3stats.analyse(wide, n_boot=20, transcripts=1).to_html(folder / "wide.html")
+    d3stats.report(wide, n_boot=20, transcripts=1).to_html(folder / "wide.html")
     return {path.stem: path for path in folder.glob("*.html")}
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import d3stats
 from d3stats.cli import app
-from d3stats.planning import describe_scores
+from d3stats.planning import scores
 from d3stats.worlds import Voter, simulate
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -44,7 +44,7 @@ SCORED = [*KEYS[: KEYS.index("tokens")], "scores", *KEYS[KEYS.index("tokens") :]
 
 
 def page_of(*logs: object, **how: object) -> Page:
-    return Page(d3stats.analyse(*logs, **({"n_boot": 40} | how)).to_html())  # type: ignore[arg-type]
+    return Page(d3stats.report(*logs, **({"n_boot": 40} | how)).to_html())  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_a_log_with_everything_has_every_section(full: Page) -> None:
 def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
     log = write_jsonl(tmp_path / "log.jsonl", scores=True)
     shown = page_of(str(log)).sections["scores"]
-    means = describe_scores(log).means
+    means = scores(log).means
     assert "Mean scores by round" in shown
     assert all(f"{value:.2f}" in shown for value in means["mean"])
     both = page_of(str(log), "slm7").sections["scores"]
@@ -148,11 +148,12 @@ def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None
 
 def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
     found = d3stats.replay("slm7", ["fixed:1"], n_boot=40, rng=0).to_frame().set_index("rule")
-    assert f"{found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.1%}" in slm7.sections["rules"]
-    assert f"{found.loc['fixed:1', 'accuracy']:.3f}" in slm7.sections["rules"]
-    rounds = d3stats.describe_rounds("slm7", n_boot=40, rng=0).to_frame()
+    assert f"{100 * found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.0f} %" in slm7.sections["rules"]
+    assert f"{100 * found.loc['fixed:1', 'accuracy']:.1f} %" in slm7.sections["rules"]
+    assert f"Run {d3stats.plan('slm7').rule}" in slm7.sections["rules"]
+    rounds = d3stats.fit("slm7", n_boot=40, rng=0).to_frame()
     for value in rounds["mean"]:
-        assert f"{value:.3f}" in slm7.sections["rounds"]
+        assert f"{100 * value:.1f} %" in slm7.sections["rounds"]
     kappa = d3stats.agreement("slm7", measures=["fleiss"], rng=0).to_frame()["value"][0]
     assert f"{kappa:.3f}" in slm7.sections["agreement"]
 
@@ -173,7 +174,7 @@ def test_names_and_texts_of_a_log_are_shown_and_do_nothing(first: bool, tmp_path
         )
         for k, name in enumerate(("a&b <i>x.jsonl", "'$\\frac$'.jsonl"))
     ]
-    found = d3stats.analyse(*logs, n_boot=30)
+    found = d3stats.report(*logs, n_boot=30)
     text = found.to_html()
     page = Page(text)
     assert page.open_ == []
@@ -191,7 +192,7 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"label": False},
         {
             "rounds": "no right answers (labels)",
-            "rules": "saved vs unanimity",
+            "rules": "Saved and change are against unanimity",
             "comparison": "One log was given",
         },
     ),
@@ -255,7 +256,7 @@ def test_personas_of_a_run_are_shown_whatever_is_voted_for(tmp_path: Path) -> No
             x | {"persona": roles[x["agent"]], "role": "juror"} if x["type"] == "turn" else x for x in lines
         ]
         log.write_text("".join(json.dumps(x) + "\n" for x in told))
-        html = d3stats.analyse(log, n_boot=30).to_html()
+        html = d3stats.report(log, n_boot=30).to_html()
         assert "Persona: Main effects: accuracy minus that of the other personas" in html
         assert ("Position:" in html) == (answers == ("A", "B"))
 
@@ -282,8 +283,9 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     stops = found.stops()
     at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
     assert f"{at_once:.1%}" in said
-    best = found.cheapest().iloc[0]
-    assert f"Saved by {best['rule']} {best['saved']:.1%}" in said
+    made = d3stats.plan("slm7", limit=False)
+    assert f"Saved by {made.rule} {made.to_frame()['saved'].iloc[0]:.1%}" in said
+    assert f"with probability {made.probability:.2f}" in said
     t = d3stats.as_trajectories("slm7")
     missing = int((t.votes == -1).sum())
     assert f"{missing:,} of {t.votes.size:,} votes" in said
@@ -306,7 +308,7 @@ def test_every_table_says_how_it_is_read(name: str, request: pytest.FixtureReque
 
 
 def test_the_columns_of_a_log_are_listed_with_what_they_hold(slm7: Page) -> None:
-    found = d3stats.analyse("slm7", n_boot=40).to_frame("columns").set_index(["column", "of each"])
+    found = d3stats.report("slm7", n_boot=40).to_frame("columns").set_index(["column", "of each"])
     assert found.loc[("vote", "turn"), ["filled", "of"]].tolist() == [3213, 3360]
     assert "3,213 of 3,360" in slm7.sections["read"]
 
@@ -354,7 +356,7 @@ def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     log = _courtroom(tmp_path / "log.jsonl")
-    found = d3stats.analyse(log, prices=prices, n_boot=20, transcripts=0, **how)  # type: ignore[arg-type]
+    found = d3stats.report(log, prices=prices, n_boot=20, transcripts=0, **how)  # type: ignore[arg-type]
     assert found.to_frame("tokens")["dollars"].iloc[-1] == pytest.approx(dollars)
     page = Page(found.to_html())
     assert "Dollars are at the prices of cheap" in page.sections["tokens"]
@@ -365,7 +367,7 @@ def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
 
 def test_a_role_keeps_its_turns_alone_in_every_section(tmp_path: Path) -> None:
     log = _courtroom(tmp_path / "log.jsonl")
-    found = d3stats.analyse(log, roles=["juror"], n_boot=20, transcripts=0)
+    found = d3stats.report(log, roles=["juror"], n_boot=20, transcripts=0)
     assert "roles whose turns count juror" in Page(found.to_html()).sections["read"]
     columns = found.to_frame("columns").set_index(["column", "of each"])
     assert columns.loc[("round", "turn"), "of"] == 48
@@ -380,21 +382,21 @@ def test_agreement_is_that_of_agents_also_where_panels_differ(tmp_path: Path) ->
     ]
     path = tmp_path / "log.csv"
     pd.DataFrame(rows).to_csv(path, index=False)
-    page = d3stats.analyse(path, n_boot=20).to_frame("agreement")
+    page = d3stats.report(path, n_boot=20).to_frame("agreement")
     single = d3stats.agreement(path, rng=0).to_frame()
     pd.testing.assert_frame_equal(page, single)
 
 
 def test_a_log_of_scores_has_no_missing_votes(tmp_path: Path) -> None:
     log = write_jsonl(tmp_path / "log.jsonl", n=40, votes=False, scores=True, label=False)
-    found = d3stats.analyse(log, n_boot=20)
+    found = d3stats.report(log, n_boot=20)
     assert not any("missing" in warning or "identical" in warning for warning in found.warnings)
     assert "No agent was asked for a vote" in Page(found.to_html()).sections["short"]
 
 
 def test_one_vote_per_debate_says_nothing_of_the_spread(tmp_path: Path) -> None:
     log = write_jsonl(tmp_path / "log.jsonl", seats=1)
-    found = d3stats.analyse(log, n_boot=30).to_frame("rounds")
+    found = d3stats.report(log, n_boot=30).to_frame("rounds")
     assert found["spread"].isna().all()
     assert found["ks_latent"].isna().all()
     assert found["mean"].notna().all()
@@ -418,13 +420,13 @@ def test_logs_over_other_questions_are_compared_on_the_common_ones(tmp_path: Pat
 
 def test_the_same_files_settings_and_seed_give_the_same_bytes(tmp_path: Path) -> None:
     log = write_jsonl(tmp_path / "log.jsonl", texts=True, tokens=True, first=True)
-    one, two = (d3stats.analyse(log, rng=3, n_boot=40).to_html() for _ in range(2))
+    one, two = (d3stats.report(log, rng=3, n_boot=40).to_html() for _ in range(2))
     assert one == two
-    assert one != d3stats.analyse(log, rng=4, n_boot=40).to_html()
+    assert one != d3stats.report(log, rng=4, n_boot=40).to_html()
 
 
 def test_the_tables_can_be_had_as_data_too() -> None:
-    found = d3stats.analyse("slm7", n_boot=40)
+    found = d3stats.report("slm7", n_boot=40)
     assert list(found.to_frame("rules")["rule"])[-2:] == ["unanimity", "full"]
     assert set(found.to_dict()["tables"]) >= {"read", "rounds", "counts", "rules", "agreement", "disputed"}
     assert "unanimity" in found.summary()
@@ -447,7 +449,7 @@ def test_a_tie_that_is_no_decision_is_disputed_without_a_verdict() -> None:
 
     drawn = simulate(Assembly(protocol="peer_rank"), 60, 1, rng=1)
     assert {type(one) for one in disputed_debates(drawn, 50)["verdict"]} == {str, type(None)}
-    page = d3stats.analyse(drawn, n_boot=30, transcripts=50).to_html()
+    page = d3stats.report(drawn, n_boot=30, transcripts=50).to_html()
     assert "with the most votes against the plurality" in page
 
 
@@ -513,12 +515,12 @@ def test_a_model_without_prices_is_refused_also_where_a_log_has_no_tokens(tmp_pa
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     with pytest.raises(ValueError, match="model must be one of 'cheap', 'dear'; got model='chaep'"):
-        d3stats.analyse("slm7", prices=prices, model="chaep")
+        d3stats.report("slm7", prices=prices, model="chaep")
     log = write_jsonl(tmp_path / "log.jsonl", tokens=True)
     with pytest.raises(ValueError, match="role_models must name roles of the turns, here no name"):
-        d3stats.analyse(log, prices=prices, model="cheap", role_models={"judge": "dear"})
+        d3stats.report(log, prices=prices, model="cheap", role_models={"judge": "dear"})
     with pytest.raises(ValueError, match="output_share must come with prices"):
-        d3stats.analyse(log, output_share=0.0)
+        d3stats.report(log, output_share=0.0)
 
 
 def test_the_picture_in_the_readme_is_of_the_page_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -565,9 +567,9 @@ def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
     agents: int, rounds: int, scores: bool, tmp_path: Path
 ) -> None:
     log = _large(tmp_path / "large.jsonl", 100_000, agents, rounds, scores)
-    d3stats.analyse("slm7", n_boot=20).to_html()  # compiled code is loaded once
+    d3stats.report("slm7", n_boot=20).to_html()  # compiled code is loaded once
     began = time.process_time()
-    page = d3stats.analyse(log).to_html()
+    page = d3stats.report(log).to_html()
     took = time.process_time() - began
     assert len(page.encode()) < 5e6
     print(f"{took:.1f} s")
@@ -576,7 +578,7 @@ def test_a_hundred_thousand_debates_take_20_seconds_of_one_processor_and_5_mb(
 
 @pytest.mark.parametrize("roles", [None, ("a0", "a1")])
 def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | None, tmp_path: Path) -> None:
-    from d3stats.log import examine, read_log
+    from d3stats.log import doctor, read_log
     from d3stats.report.source import read_sources
     from d3stats.sources import open as open_source
 
@@ -598,7 +600,7 @@ def test_the_page_reads_a_log_as_single_commands_do(roles: tuple[str, ...] | Non
     for name, one in vars(alone.trajectories).items():
         if not name.startswith("_"):
             np.testing.assert_array_equal(getattr(source.trajectories, name), one, err_msg=name)
-    assert source.doctor == examine(path) == examine(path, log=read_log(path, strict=False))
+    assert source.doctor == doctor(path) == doctor(path, log=read_log(path, strict=False))
 
 
 @pytest.mark.parametrize("coding", ["answers", "correctness"])
@@ -606,7 +608,7 @@ def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
     coding: str, tmp_path: Path
 ) -> None:
     """Advocates and a judge never vote: whose votes are missing does not depend on where their turns stand."""
-    from d3stats.log.doctor import examine
+    from d3stats.log.doctor import doctor
     from d3stats.report.source import read_sources
 
     rows = [
@@ -624,7 +626,7 @@ def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
     for order in (table, table[::-1]):
         order.to_csv(path, index=False)
         (source,) = read_sources([path])
-        alone = examine(path)
+        alone = doctor(path)
         assert alone.missing_votes == 0.0
         assert not [f for f in alone.findings if "missing" in f.message]
         assert source.doctor == alone
@@ -632,7 +634,7 @@ def test_the_doctor_of_a_page_is_that_of_the_command_in_any_order_of_lines(
 
 def test_the_size_of_a_page_does_not_grow_with_the_log(tmp_path: Path) -> None:
     sizes = [
-        len(d3stats.analyse(_large(tmp_path / f"{n}.jsonl", n), n_boot=30).to_html()) for n in (200, 2000)
+        len(d3stats.report(_large(tmp_path / f"{n}.jsonl", n), n_boot=30).to_html()) for n in (200, 2000)
     ]
     assert sizes[1] < 1.2 * sizes[0]
     assert sizes[1] < 1e6

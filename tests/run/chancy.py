@@ -164,6 +164,6 @@ def turns(path: Path) -> Iterator[Key]:
 
 def defects(path: Path) -> list[str]:
     """Return what the doctor finds."""
-    from d3stats.log.doctor import examine
+    from d3stats.log.doctor import doctor
 
-    return [str(problem) for problem in examine(path).problems]
+    return [str(problem) for problem in doctor(path).problems]

@@ -21,7 +21,7 @@ from d3stats import inference
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
-FAST, ALL = 60, 300
+FAST, ALL = 60, 480
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
     "The answer is {}.",
@@ -306,6 +306,120 @@ def rounds_in_words(case: Case, rng: np.random.Generator) -> None:
     case.table["round"] = rounds - 1 if form == "zero" else [form.format(number) for number in rounds]
 
 
+def gold_in_lower_case(case: Case, rng: np.random.Generator) -> None:
+    """The right answers come from another file, in lower case or in mixed case."""
+    change = (str.lower, lambda text: text.lower() if rng.random() < 0.5 else text)[int(rng.integers(2))]
+    keys = "debate" if "debate" in case.table else "item"
+    told = {name: change(label) for name, label in zip(case.table[keys], case.table["label"], strict=True)}
+    case.table["label"] = [told[name] for name in case.table[keys]]
+
+
+def unseen_signs(case: Case, rng: np.random.Generator) -> None:
+    """Some votes have a sign that nobody sees beside them."""
+    sign = str(rng.choice(["\u200b", "\u00a0", "\ufeff", "\u2060", "\u00ad", "\u200e"]))
+    before = bool(rng.random() < 0.5)
+    _some(
+        case,
+        rng,
+        float(rng.choice([0.1, 0.4, 1.0])),
+        lambda vote: f"{sign}{vote}" if before else f"{vote}{sign}",
+    )
+
+
+def options_with_text(case: Case, rng: np.random.Generator) -> None:
+    """Some votes are copied with the text of their option."""
+    around = str(
+        rng.choice(["{}) because it is longer", "{}: the first one", "{}. Paris", "({}) Rome", "{} - 42"])
+    )
+    _some(case, rng, float(rng.choice([0.1, 0.4, 1.0])), around.format)
+
+
+def thousands(case: Case, rng: np.random.Generator) -> None:
+    """Values are in thousands, with marks between them."""
+    column, mark = case.table.columns[-1], str(rng.choice([",", " ", "'", "\u202f"]))
+    if column == "correct":
+        case.table = case.table.rename(columns={"correct": "score"})
+        column = "score"
+    case.table[column] = [round(float(value) * 10000 + 1000) for value in case.table[column]]
+    case.truth = measured(case, case.table)[0]
+    case.table[column] = [f"{value:,}".replace(",", mark) for value in case.table[column]]
+
+
+def dates_as_names(case: Case, rng: np.random.Generator) -> None:
+    """Items and debates are called by a date, some with a time."""
+    column = "debate" if "debate" in case.table else "item"
+    codes, _ = pd.factorize(case.table[column])
+    days = pd.Timestamp("2025-01-01") + pd.to_timedelta(codes, unit="D")
+    form = str(rng.choice(["%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%SZ", "%m/%d/%Y"]))
+    case.table[column] = list(days.strftime(form))
+    case.truth = measured(case, case.table)[0]  # a test may be drawn otherwise in another order of names
+
+
+def row_under_the_header(case: Case, rng: np.random.Generator) -> None:
+    """A row of units, or a second header in other words, stands under the header."""
+    table = case.table.astype(object)
+    words = (
+        dict.fromkeys(table.columns, "text"),
+        {name: f"[{name}]" for name in table.columns},
+        {name: name.upper() for name in table.columns},
+        {name: "" if k else "(unit)" for k, name in enumerate(table.columns)},
+    )
+    case.table = pd.concat([pd.DataFrame([words[int(rng.integers(len(words)))]]), table], ignore_index=True)
+
+
+def footnote(case: Case, rng: np.random.Generator) -> None:
+    """A last row says where the table comes from."""
+    row: dict[str, Any] = dict.fromkeys(case.table.columns)
+    row[case.table.columns[0]] = str(
+        rng.choice(["Source: our own runs", "* ties were broken by hand", "n = 40"])
+    )
+    case.table = pd.concat([case.table.astype(object), pd.DataFrame([row])], ignore_index=True)
+
+
+def merged_cells(case: Case, rng: np.random.Generator) -> None:
+    """Cells that say the same as the cell above are empty, as those of a merged cell are."""
+    names = ["round"] if "round" in case.table and rng.random() < 0.5 else []
+    for column in [case.table.columns[0], *names]:
+        same = case.table[column].eq(case.table[column].shift())
+        case.table[column] = case.table[column].astype(object).mask(same, None)
+
+
+def empty_rows_and_columns(case: Case, rng: np.random.Generator) -> None:
+    """Rows and a column without any cell."""
+    at, table = int(rng.integers(1, len(case.table))), case.table.astype(object)
+    empty = pd.DataFrame([dict.fromkeys(table.columns)])
+    case.table = pd.concat([table.iloc[:at], empty, table.iloc[at:]], ignore_index=True)
+    case.table.insert(int(rng.integers(0, case.table.shape[1] + 1)), "Unnamed: 9", None)
+
+
+def truths_in_words(case: Case, rng: np.random.Generator) -> None:
+    """Right and wrong are words."""
+    column = case.table.columns[-1]
+    if column == "correct":
+        pairs = [
+            ("no", "yes"),
+            ("N", "Y"),
+            ("fail", "pass"),
+            ("I", "C"),
+            ("nein", "ja"),
+            ("0,0", "1,0"),
+            ("x", "ok"),
+        ]
+        words = pairs[int(rng.integers(len(pairs)))]
+        case.table[column] = [words[int(value)] for value in case.table[column]]
+    else:
+        rows = _chosen(case, rng, 0.2)
+        case.table[column] = case.table[column].astype(object)
+        case.table.loc[rows, column] = [f"{value}/1" for value in case.table.loc[rows, column]]
+
+
+def a_column_twice(case: Case, rng: np.random.Generator) -> None:
+    """A join left the last column twice, the second with other values."""
+    name = case.table.columns[-1]
+    other = list(rng.permutation(case.table[name].to_numpy()))
+    case.table[f"{name}{rng.choice(['.1', '_y', ' (2)'])}"] = other
+
+
 Change = Callable[[Case, np.random.Generator], None]
 CHANGES: dict[str, tuple[Change, ...]] = {
     "log": (texts_around, other_script, failures, more_columns, other_prices, renamed),
@@ -324,6 +438,23 @@ OF_FILES: dict[str, tuple[Change, ...]] = {
     "verdicts": (header_again, total_row, names_spelt_otherwise, rows_twice),
 }
 """What happens to tables when files are put together, summed up and edited, for the seeds from 200 on."""
+_SHEETS = (
+    dates_as_names,
+    row_under_the_header,
+    footnote,
+    merged_cells,
+    empty_rows_and_columns,
+    a_column_twice,
+)
+OF_HANDS: dict[str, tuple[Change, ...]] = {
+    "log": (gold_in_lower_case, unseen_signs, options_with_text, *_SHEETS),
+    "ratings": (unseen_signs, options_with_text, *_SHEETS),
+    "scores": (thousands, *_SHEETS),
+    "run": (thousands, truths_in_words, *_SHEETS),
+    "answers": (gold_in_lower_case, unseen_signs, options_with_text, *_SHEETS),
+    "verdicts": (unseen_signs, options_with_text, *_SHEETS),
+}
+"""What people do to tables by hand, for the seeds from 300 on."""
 LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
 """Changes after which a table may have other columns: no change of votes comes later."""
 
@@ -346,8 +477,8 @@ def drawn(seed: int) -> Case:
     case = BASES[seed % len(BASES)](rng)
     case.truth = measured(case, case.table)[0]
     if seed >= 200:
-        changes = OF_FILES[case.kind]
-        change = changes[(seed - 200) // len(BASES) % len(changes)]
+        changes, start = (OF_FILES[case.kind], 200) if seed < 300 else (OF_HANDS[case.kind], 300)
+        change = changes[(seed - start) // len(BASES) % len(changes)]
         change(case, rng)
         case.done.append(change.__name__)
         return case
@@ -357,7 +488,7 @@ def drawn(seed: int) -> Case:
         picked = picked[:1]
     if {failures, other_prices} <= set(picked) or {turns, filters} & set(picked):
         picked = picked[:1]
-    for change in sorted(picked, key=lambda one: (one in LAST, one is not failures)):
+    for change in sorted(picked, key=lambda one: (one in LAST, one is not failures, one is not slots)):
         change(case, rng)
         case.done.append(change.__name__)
     return case
@@ -381,7 +512,10 @@ def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
 
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(k, marks=() if k < FAST or 200 <= k < 230 else pytest.mark.slow) for k in range(ALL)],
+    [
+        pytest.param(k, marks=() if k < FAST or 200 <= k < 230 or 300 <= k < 360 else pytest.mark.slow)
+        for k in range(ALL)
+    ],
 )
 def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> None:
     case = drawn(seed)
@@ -400,5 +534,5 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
 
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
-    every = [*CHANGES.items(), *OF_FILES.items()]
+    every = [*CHANGES.items(), *OF_FILES.items(), *OF_HANDS.items()]
     assert made == {(kind, change.__name__) for kind, changes in every for change in changes}

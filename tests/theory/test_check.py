@@ -131,6 +131,15 @@ def test_a_margin_that_is_not_a_number_is_an_error_and_no_evidence(run: Any) -> 
         run(made_up(margin=lambda x: math.nan))
 
 
+@pytest.mark.parametrize("run", [find_counterexample, lambda claim: survive(claim, 5)])
+def test_a_claim_that_raises_names_the_instance_on_which_it_does(run: Any) -> None:
+    def overflows(x: int) -> float:
+        raise OverflowError("math range error")
+
+    with pytest.raises(Unsound, match=r"margin of at-most-fifty .*OverflowError: math range error, on \d+"):
+        run(made_up(margin=overflows))
+
+
 @pytest.mark.parametrize("number", [0, -1, 2.5])
 def test_a_number_of_examples_is_a_whole_number_from_one_on(number: Any) -> None:
     for run in (

@@ -8,6 +8,7 @@ from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.inference.bias.audit import Audit, Audits, audits_frame, each_judge
+    from d3stats.inference.bias.bias import bias
     from d3stats.inference.bias.length import LengthBias, length_bias
     from d3stats.inference.bias.persona import (
         Heterogeneity,
@@ -33,6 +34,7 @@ __all__ = [
     "SubsetAccuracy",
     "as_judgments",
     "audits_frame",
+    "bias",
     "each_judge",
     "length_bias",
     "persona_effect",

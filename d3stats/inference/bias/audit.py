@@ -19,7 +19,7 @@ from d3stats.inputs.verdicts import Judgments, Votes
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
-from d3stats.result import Result, json_value
+from d3stats.result import ByName, Gate, Result, json_value
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import as_judgments
 
@@ -40,7 +40,7 @@ Side = tuple[Floats, Ints]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Result):
+class Audit(ByName, Result):
     """Estimates of one judge's bias, the main effect first, and what must be known to read them.
 
     Attributes
@@ -85,15 +85,30 @@ class Audit(Result):
         """Two-sided p-value of the main effect, None where there is no test."""
         return self.effect.p_value
 
-    def find(self, name: str) -> Estimate | None:
-        """Return the estimate of this name, or None where the data do not give it."""
-        return next((e for e in self.estimates if e.name == name), None)
+    def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
+        """Say whether the data show that the size of the main effect is at most, or at least, so large.
 
-    def __getitem__(self, name: str) -> Estimate:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
-        return found
+        An effect is 0 where there is no bias; its sign does not count.
+
+        Parameters
+        ----------
+        at_least, at_most : float
+            One of them: the limit.
+
+        Returns
+        -------
+        Gate
+        """
+        return Gate.of(self._gated(), at_least=at_least, at_most=at_most, absolute=True)
+
+    def _gated(self) -> Sequence[Estimate]:
+        return [self.effect]
+
+    @property
+    def headline(self) -> str:
+        """The main effect with its interval, and its p-value."""
+        tested = "" if self.p_value is None else f", {said_p(self.p_value)}"
+        return f"{self.judge}: {self.effect}{tested}"
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per estimate: ``judge`` and the attributes of :class:`Estimate`."""
@@ -101,9 +116,9 @@ class Audit(Result):
         frame.insert(0, "judge", self.judge)
         return {"estimates": frame, **strata_tables(self.strata)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return judge, estimates and notes as JSON can hold them, and what there is by stratum."""
-        return super().to_dict() | ({"strata": json_value(self.strata)} if self.strata else {})
+        return super()._document() | ({"strata": json_value(self.strata)} if self.strata else {})
 
     def summary(self) -> str:
         """Return the judge, one line per estimate with its p-value, the notes, and each estimate by stratum as text."""
@@ -206,6 +221,17 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         """Which judges were not audited, and why."""
         return tuple(f"{judge} was not audited: {why}" for judge, why in self.not_audited.items())
 
+    @property
+    def headline(self) -> str:
+        """The judge with the smallest p-value, or the only one."""
+        audits = list(self.values())
+        if not audits:
+            return f"None of {counted(len(self.not_audited), 'judge')} could be audited."
+        first = min(audits, key=lambda one: 1.0 if one.p_value is None else one.p_value)
+        if len(audits) == 1:
+            return first.headline
+        return f"The clearest effect of {counted(len(audits), 'judge')} is that of {first.headline} (not adjusted)"
+
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per judge and estimate, and per judge, estimate and stratum."""
         tables = {"estimates": audits_frame(self.audits)}
@@ -215,11 +241,33 @@ class Audits(Result, Mapping[str, A], Generic[A]):
             tables[name] = pd.concat(frames, ignore_index=True)
         return tables
 
+    def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
+        """Say whether the data show that the size of every judge's main effect is at most, or at least, so large.
+
+        Parameters
+        ----------
+        at_least, at_most : float
+            One of them: the limit.
+
+        Returns
+        -------
+        Gate
+        """
+        return Gate.of(self._gated(), at_least=at_least, at_most=at_most, absolute=True)
+
+    def _gated(self) -> Sequence[Estimate]:
+        several = len(self) > 1
+        return [
+            replace(e, name=f"{judge}: {e.name}") if several else e
+            for judge, audit in self.items()
+            for e in audit._gated()
+        ]
+
     def summary(self) -> str:
         """Return every audit, then who was not audited, as text."""
         return "\n".join([*map(str, self.values()), *self.notes])
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return all audits as JSON can hold them."""
         return {"judges": [audit.to_dict() for audit in self.values()], "not_audited": self.not_audited}
 

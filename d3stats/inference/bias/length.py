@@ -101,10 +101,10 @@ class LengthBias(Audit):
     coefficients: tuple[float, ...]
     separation: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return estimates, the model and notes as JSON can hold them."""
         model = dict(zip(self.terms, self.coefficients, strict=False)) if self.coefficients else None
-        return super().to_dict() | {"model": model, "separation": self.separation}
+        return super()._document() | {"model": model, "separation": self.separation}
 
 
 def length_bias(
@@ -181,7 +181,7 @@ def _of_judge(data: Judgments, *, judge: str | None, use_label: bool, level: flo
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
     if use_label and not (data.label != MISSING).any():
         raise ValueError(
-            "labels are needed to hold quality fixed; got none. use_label=False (--no-label) estimates the "
+            "labels are needed to hold quality fixed; got none. use_label=False (--no-use-label) estimates the "
             "effect of length without labels, mixed with everything that correlates with length"
         )
     if use_label:

@@ -156,6 +156,10 @@ class PersonaEffect(Audit):
     changes: tuple[Estimate, ...] = ()
     _json = ("judge", "estimates", "notes", "heterogeneity", "agreement", "personas")
 
+    def _gated(self) -> tuple[Estimate, ...]:
+        """Return the effect of the set of personas, or else those of each."""
+        return (self.effect,) if self.effect.name == SET else self.main_effects
+
     @property
     def personas(self) -> pd.DataFrame:
         """The effects of each persona, one row per measure: "main effect", "leave one out", "majority changes".

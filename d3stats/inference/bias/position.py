@@ -114,11 +114,11 @@ class PositionBias(Audit):
         """Pairs of verdicts, one per order."""
         return self.consistent + self.first + self.second + self.through_tie
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return estimates, counts and notes as JSON can hold them."""
         names = ("consistent", "first", "second", "through_tie", "n_pairs")
         counts = {name: getattr(self, name) for name in names}
-        return super().to_dict() | {"pairs": counts, "method": self.method}
+        return super()._document() | {"pairs": counts, "method": self.method}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw consistency and first-slot preference with their intervals, or with strata every estimate by stratum."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._latex import booktabs
-from d3stats._words import counted
+from d3stats._words import counted, verb
 from d3stats.estimate import Estimate, estimates_frame, interval_kind, limits_text, named_notes
 from d3stats.inference.comparison.margins import Better, MarginTests, checked_margin
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
@@ -25,7 +25,7 @@ from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
 from d3stats.inputs.runs import PairedRuns, Run, pair
-from d3stats.result import Result, json_value
+from d3stats.result import Gate, Result, json_value
 from d3stats.sources import Reading
 from d3stats.sources.runs import named_runs
 from d3stats.trajectories import Missing
@@ -141,6 +141,73 @@ class Comparison(Result):
         """Ask of every pair whether the runs differ by less than a margin."""
         return MarginTests(tuple(d.equivalent(margin, alpha=alpha) for d in self.differences))
 
+    @property
+    def headline(self) -> str:
+        """The answer, whether a difference is shown and how large it may be; or, of several pairs, which are shown."""
+        if len(self) == 1:
+            return self.only.headline
+        pairs = zip(self.differences, self.adjusted, strict=True)
+        shown = [d for d, p in pairs if p is not None and p < 1 - d.difference.level]
+        listed = "; ".join(f"{d.name} {d._in_units()}" for d in shown)
+        what = f"{len(shown)} of {counted(len(self), 'difference')} {verb(len(shown), 'is', 'are')} shown"
+        return f"{what} (p adjusted, {self.family}){f': {listed}' if shown else ''}."
+
+    def _answer(self) -> Sequence[str]:
+        if self.margin is None:
+            return (self.headline,)
+        return (self.headline, *(f"{gate}." for gate in self._margin_gates(self.margin)))
+
+    def _margin_gates(self, margin: float) -> list[Gate]:
+        tests = zip(self.differences, self.noninferior(margin), strict=True)
+        return [test._outcome(d.first.name, d.second.name) for d, test in tests]
+
+    def gate(
+        self, *, margin: float | None = None, at_least: float | None = None, at_most: float | None = None
+    ) -> Gate:
+        """Say whether the data show, of every pair, that the second run is not worse than the first by a margin.
+
+        Parameters
+        ----------
+        margin : float, optional
+            The largest difference that does not matter; by default that of the comparison. The test is that of
+            :meth:`noninferior`, one-sided at 5 %.
+        at_least, at_most : float, optional
+            In place of a margin, a limit of the differences, held against their intervals.
+
+        Returns
+        -------
+        Gate
+            Its ``code`` is the exit code of a program: 0 shown, 4 refuted, 5 not decided.
+
+        Raises
+        ------
+        ValueError
+            If no limit is given, or a margin beside another limit.
+
+        Examples
+        --------
+        >>> from d3stats import compare
+        >>> found = compare([1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3, names=("a", "b"))
+        >>> print(found.gate(margin=0.02))
+        Shown: b is less than 0.02 worse than a (may be 0.0121 worse, one-sided 95 %)
+        """
+        if at_least is not None or at_most is not None:
+            if margin is not None:
+                raise ValueError(
+                    f"margin must come without at_least and at_most; got margin={margin!r} and one of them"
+                )
+            return super().gate(at_least=at_least, at_most=at_most)
+        room = self.margin if margin is None else margin
+        if room is None:
+            raise ValueError(
+                "a gate must have a margin, at_least or at_most; got none, as the comparison has none"
+            )
+        worst: tuple[bool | None, ...] = (False, None, True)
+        return min(self._margin_gates(room), key=lambda gate: worst.index(gate.shown))
+
+    def _gated(self) -> Sequence[Estimate]:
+        return [d.difference for d in self.differences]
+
     def _tables(self) -> dict[str, pd.DataFrame]:
         """Return the differences, one row per pair, and the runs.
 
@@ -174,12 +241,13 @@ class Comparison(Result):
         size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
         return f"{size}; {against}, above 0 if it has more{family}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold, the effects first."""
         margins = {}
         if self.margin is not None:
             margins["noninferior"] = self.noninferior(self.margin).to_dict()
             margins["equivalent"] = self.equivalent(self.margin).to_dict()
+            margins["gate"] = self.gate().to_dict()
         pairs = zip(self.differences, self.adjusted, strict=True)
         counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {
@@ -234,7 +302,7 @@ class Comparison(Result):
 
     def summary(self) -> str:
         """Return every difference with its runs and tests, what the margin shows, and the notes."""
-        lines = [self._title()]
+        lines = [*self._answer(), self._title()]
         several = len(self) > 1
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
             # Of several pairs the notes stand at the end, each once with its pairs.
@@ -287,36 +355,41 @@ def compare(
     a, b, *more : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
         Runs, as :func:`~d3stats.inference.as_run` reads them. The first is the reference.
     names : sequence of str, optional
-        One per run; by default the runs' own, or letters.
-    value, by, missing
-        How runs are read, as for :func:`~d3stats.inference.as_run`: `value` names a table's column of
-        values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
+        Name of a run, given once per run; by default the runs' own names, or letters.
+    value : str, optional
+        A table's column of values, or what of a log is compared ("verdict", "plurality", "votes", "tokens",
+        "score:SIDE"), as for :func:`~d3stats.inference.as_run`.
+    by : {"question", "debate"}
+        Unit of comparison in a log; with "question", the debates of a question are averaged.
+    missing : {"exclude", "wrong"}
+        A missing vote is left out (the number of votes then varies) or counts as wrong.
     round_number : int or sequence of int or None, optional
         The round of a log that is taken, one for all or one per run; None is each debate's last.
     weights : {"item", "question"}
-        By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
-        three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
-        its items, and the difference is .25; a question is then the item, and its mean no longer right or wrong.
+        Whether each item counts once, or each question once. By items a question counts by how many it has: with nine
+        of twelve items in one question, all nine gained, and three questions of one unchanged item, the difference is
+        .75. By questions each counts once, with the mean over its items, and the difference is .25; a question is then
+        the item, and its mean no longer right or wrong.
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task, difficulty), or the kind of each item by its name. Every
         difference and every run's mean is then also estimated by stratum, raw and shrunken, with a test that strata
         are alike; see :mod:`d3stats.inference.comparison.strata`. At least one run must have the column; of a log of
         records it is ``category``, ``protocol`` or ``log``.
     margin : float, optional
-        The largest difference that does not matter; adds non-inferiority and equivalence, and a band to the
+        Largest difference that does not matter; adds tests of non-inferiority and equivalence, and a band to the
         figure.
     level : float
         Level of the intervals, one at a time.
     kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
-        Kind of the intervals; all others can be asked for afterwards.
+        Kind of interval. All others can be asked for afterwards.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
-        Whose p-values are adjusted; by default the t where the interval is a t, else the sign flip.
+        The test whose p-value is shown and adjusted; by default the t where the interval is a t, else the sign flip.
     family : {"holm", "bh", "bonferroni"}
-        How p-values are adjusted over the pairs.
+        Adjustment of p-values for the number of pairs.
     baseline : str, optional
-        Compare every run with this one only; by default all pairs.
+        Name of the run to compare all others with; by default all pairs.
     n_boot : int
-        Bootstrap replicates.
+        Bootstrap replicates; only for the kinds of interval that are bootstraps.
     rng : Generator, int or None
         Random numbers of bootstraps, and of sign flips where they cannot all be counted.
 

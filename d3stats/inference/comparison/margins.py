@@ -35,7 +35,7 @@ from d3stats._latex import booktabs
 from d3stats.estimate import Estimate, limits_text
 from d3stats.inference.comparison.pair_data import PairData, score_z
 from d3stats.resampling.clusters import FEW_CLUSTERS
-from d3stats.result import Result
+from d3stats.result import Gate, Result
 
 __all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
 
@@ -101,18 +101,34 @@ class MarginTest(Result):
 
     _json: ClassVar[tuple[str, ...]] = ("difference", *_OF_A_TEST, "better", "notes")
 
+    @property
+    def headline(self) -> str:
+        """The answer, what the data show, with the limit that decides."""
+        return f"{self.conclusion[0].upper()}{self.conclusion[1:]}."
+
     def summary(self) -> str:
         """Return the difference, the conclusion and the notes."""
         p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
         notes = (f"  note: {note}" for note in self.notes)
         return "\n".join([f"{self.difference}\n{self.conclusion}{p}", *notes])
 
+    def _outcome(self, first: str, second: str) -> Gate:
+        """Return the claim of non-inferiority with what the interval says of it."""
+        low, high = self.difference.low, self.difference.high
+        shown: bool | None = None
+        if self.holds is None or low is None or high is None:
+            found = self.conclusion.partition("because ")[2] or self.conclusion
+        else:
+            worst, least = (-low, -high) if self.better == "higher" else (high, low)
+            shown = True if self.holds else False if self.holds is False and least >= self.margin else None
+            bound = f"at least {least:z.3g} worse" if shown is False else f"may be {worst:z.3g} worse"
+            bound = f"at least {-worst:z.3g} better" if worst <= 0 else bound
+            found = f"{bound}, one-sided {100 * (1 - self.alpha):.6g} %"
+        return Gate(f"{second} is less than {self.margin:g} worse than {first}", shown, found)
+
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of one row."""
         return MarginTests((self,)).to_latex(table, digits=digits)
-
-    def _title(self) -> str:
-        return self.conclusion
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return MarginTests((self,))._tables()
@@ -157,12 +173,16 @@ class MarginTests(Result):
         """Whether the claim is shown of every pair; each at its alpha, which needs no correction for "every"."""
         return all(result.holds is True for result in self.results)
 
+    @property
+    def headline(self) -> str:
+        """The answer, of how many pairs the claim is shown; of one pair, its conclusion."""
+        if len(self) == 1:
+            return self.results[0].headline
+        return f"The claim is shown for {sum(one.holds is True for one in self)} of {len(self)} pairs."
+
     def summary(self) -> str:
         """Return every result as text."""
         return "\n".join(str(result) for result in self.results)
-
-    def _title(self) -> str:
-        return f"{len(self)} tests against a margin"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         rows = []

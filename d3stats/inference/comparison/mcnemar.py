@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, ndtr
 
 from d3stats._check import choice, integer
+from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.resampling.proportions import share
 from d3stats.result import Result
@@ -105,16 +106,24 @@ class McNemar(Result):
         low, high = limits(self.c, n, made.level)
         return replace(made, low=low, high=high, kind=kind)
 
+    @property
+    def headline(self) -> str:
+        """The share of the differing items that the second run has right, and the test."""
+        differ = counted(self.n_discordant, "item")
+        return f"The second run has {self.c} right of the {differ} on which the runs differ; {self._p()}."
+
     def summary(self) -> str:
         """Return the share with its interval, and the test."""
-        p = f"p = {self.p_value:.3g}" if self.p_value >= _LEAST else f"p < {_LEAST:g}"
-        return f"{self.share}\nMcNemar {self.method}: b = {self.b}, c = {self.c}, {p}"
+        return f"{self.share}\nMcNemar {self.method}: b = {self.b}, c = {self.c}, {self._p()}"
+
+    def _p(self) -> str:
+        return f"p = {self.p_value:.3g}" if self.p_value >= _LEAST else f"p < {_LEAST:g}"
 
     def _title(self) -> str:
         return f"McNemar's test ({self.method}) of {self.n_discordant} items on which two runs differ"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        row = self.to_dict()
+        row = self._document()
         effect = row.pop("share")
         first = {"share": effect["value"], "low": effect["low"], "high": effect["high"]}
         return {"test": pd.DataFrame([first | row])}

@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability, refuse_infinite
-from d3stats._words import counted
+from d3stats._words import counted, points
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparison.margins import Better, MarginTest, equivalence, noninferiority
 from d3stats.inference.comparison.pair_data import (
@@ -199,8 +199,21 @@ class PairedDifference(Result):
             return super().to_latex(table, digits=digits)
         return estimates_latex([self.difference, self.first, self.second], digits=digits)
 
-    def _title(self) -> str:
-        return f"paired difference {self.difference}"
+    @property
+    def headline(self) -> str:
+        """The answer, whether a difference is shown, and how large it may be."""
+        shown = self.p_value is not None and self.p_value < 1 - self.difference.level
+        verdict = "A difference is shown" if shown else "No difference shown"
+        return f"{verdict}: {self.name} {self._in_units()}."
+
+    def _in_units(self) -> str:
+        """Return the difference and its limits in points where the values are shares, else as they are."""
+        e = self.difference
+        ends = self.first.value, self.second.value, *self.data.first, *self.data.second
+        if min(ends) >= 0 and max(ends) <= 1:
+            return points(e.value, e.low, e.high) + ("" if e.low is not None else ", no interval")
+        limits = "no interval" if e.low is None else f"[{e.low:+z.4g}, {e.high:+z.4g}]"
+        return f"{e.value:+z.4g} {limits}"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {

@@ -544,7 +544,7 @@ class PowerPlan(Result):
     enumerated: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return everything as JSON can hold it; of the design its noise, clusters and repeats."""
         noise = {name: getattr(self.design, name) for name in _NOISE}
         return {**asdict(self), "design": noise, "notes": list(self.notes)}
@@ -553,7 +553,7 @@ class PowerPlan(Result):
         """Return one row with every number; the parts of the noise and the enumerated powers as columns."""
         if table is not None:
             return super().to_frame(table)
-        row = self.to_dict()
+        row = self._document()
         noise, added = row.pop("design"), row.pop("enumerated")
         row["notes"] = "; ".join(row["notes"])
         return pd.DataFrame([{**row, **noise, **{f"power_{key}": value for key, value in added.items()}}])
@@ -562,11 +562,13 @@ class PowerPlan(Result):
         """Return a booktabs tabular, one row per number, the answer first."""
         return super().to_latex(table or "plan", digits=digits)
 
+    @property
+    def headline(self) -> str:
+        """The answer, with the test and the noise that it rests on."""
+        return f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."
+
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"plan": pd.DataFrame(self.rows(), columns=["", self.asked])}
-
-    def _title(self) -> str:
-        return f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table of the plan shows: names and values, the answer first."""
@@ -596,7 +598,7 @@ class PowerPlan(Result):
 
     def summary(self) -> str:
         """Return the answer as a sentence, the tests' own power and the notes."""
-        lines = [self._title()]
+        lines = [self.headline]
         if self._enumerates:
             exact = self.enumerated["exact"]
             lines.append(
@@ -817,12 +819,21 @@ class PilotPlan(EstimatesResult):
         first = () if self.questions is None else (self.questions,)
         return (*first, self.detectable, self.sd, self.found)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def headline(self) -> str:
+        """The answer, how many questions are needed, or what the pilot's questions can show."""
+        return f"{self._lines()[0]}."
+
+    def _document(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         return {**asdict(self), "notes": list(self.notes)}
 
     def summary(self) -> str:
         """Return the answers in sentences, where the noise comes from, and the notes."""
+        return "\n".join([*self._lines(), str(self.found), *(f"note: {note}" for note in self.notes)])
+
+    def _lines(self) -> list[str]:
+        """Return how many questions are needed where that was asked, what the given number shows, and the pilot."""
         q, d, n = self.questions, self.detectable, self.found.n_clusters
         shown = f"with power {self.power:.3g} ({self.goal}, alpha {self.alpha:g})"
         lines = [f"{self.n_questions} questions: {d.name} {d.value:.4g} {shown}"]
@@ -830,8 +841,7 @@ class PilotPlan(EstimatesResult):
             room = "" if self.margin is None else f" and a margin of {self.margin:.4g}"
             planned = f"questions for a difference of {self.effect:.4g}{room} {shown}"
             lines.insert(0, f"{q.value:z.0f} {planned}")
-        lines.append(f"from a pilot of {n} questions of {self.items_per_question:.3g} items")
-        return "\n".join([*lines, str(self.found), *(f"note: {note}" for note in self.notes)])
+        return [*lines, f"from a pilot of {n} questions of {self.items_per_question:.3g} items"]
 
 
 def plan_comparison(

@@ -186,6 +186,11 @@ class Strata(Result):
             raise KeyError(f"no stratum {stratum!r}; there are {list(found)}")
         return found[stratum]
 
+    @property
+    def headline(self) -> str:
+        """The answer, whether the strata differ, and the whole."""
+        return f"{self.quantity}, by {self.column}: {self.equality}; all {_written(self.overall)}."
+
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per stratum, and one of what holds for all of them.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from d3stats.inference.judges.coefficients import (
 )
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
+from d3stats.note import worst_first
 from d3stats.result import EstimatesResult, json_value
 from d3stats.sources import Reading
 from d3stats.sources.ratings import Repeats, ratings_with_strata
@@ -39,14 +40,23 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "AgreementByLog", "AgreementTable", "agreement", "agreement_by_log"]
 
-MEASURES = ("cohen", *PANEL)
+Measure = Literal["cohen", "fleiss", "alpha", "ac1", "share"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 """Cohen's kappa of every pair, and of the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, the plain share."""
 
-OF_LABELS = ("cohen", "share")
+OF_LABELS: tuple[Measure, ...] = ("cohen", "share")
 """Measures of a rater beside the right answers: kappa, and the share of agreement, which is the accuracy."""
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
+
+
+_ALPHA = "Krippendorff's alpha"
+"""The coefficient that answers first, where it was asked for: it takes missing votes, any weights, any panel."""
+
+
+def _limited(e: Estimate) -> str:
+    return f"{e.value:z.2f}" + ("" if e.low is None else f" [{e.low:z.2f}, {e.high:z.2f}]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +125,32 @@ class AgreementTable(EstimatesResult):
         """Estimates of all coefficients, in that order."""
         return tuple(c.estimate for c in self.coefficients)
 
+    @property
+    def headline(self) -> str:
+        """The answer, whether the raters agree beyond chance, by Krippendorff's alpha where it was asked for."""
+        return self._answer()[0]
+
+    def _answer(self) -> Sequence[str]:
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
+        e = first.estimate
+        who = f"The {len(self.raters)} agents" if len(self.raters) > 2 else " and ".join(self.raters)
+        number = f"{e.name} {_limited(e)}"
+        if first.chance is None:
+            lines = [f"{who}: {number}."]
+        elif e.low is None or e.low <= 0 <= (e.high or 0):
+            lines = [f"{who}: no agreement beyond chance is shown, {number}."]
+        else:
+            lines = [f"{who} agree {'beyond' if e.value > 0 else 'less than by'} chance: {number}."]
+        if len(self.pairs) > 1:
+            low, high = (pick(self.pairs, key=lambda pair: pair.estimate.value) for pick in (min, max))
+            ends = " to ".join(f"{c.estimate.value:z.2f} ({', '.join(c.raters)})" for c in (low, high))
+            lines.append(f"Pairs, Cohen's kappa: {ends}.")
+        return lines
+
+    def _gated(self) -> Sequence[Estimate]:
+        first = next((c for c in self.coefficients if c.measure == _ALPHA), self.coefficients[0])
+        return [first.estimate]
+
     def _title(self) -> str:
         return (
             f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}, {len(self.raters)} raters, "
@@ -133,16 +169,18 @@ class AgreementTable(EstimatesResult):
         frame = frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)
         return {"agreement": frame, **strata_tables(self.strata)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return sizes, coefficients and notes as JSON can hold them, and what there is by stratum."""
-        return super().to_dict() | ({"strata": json_value(self.strata)} if self.strata else {})
+        return super()._document() | ({"strata": json_value(self.strata)} if self.strata else {})
 
     def _remarks(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self.refused.items()]
 
     def summary(self) -> str:
         """Return sizes, estimates, what was refused, the notes and the coefficients by stratum as text."""
-        return "\n".join([f"{self._title()}\n{super().summary()}", *(part.summary() for part in self.strata)])
+        lines = (*self._answer(), self._title(), *map(str, self.estimates), *self._remarks())
+        notes = (f"note: {note}" for note in worst_first(self.notes))
+        return "\n".join([*lines, *notes, *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval, or with strata every coefficient by stratum.
@@ -314,9 +352,9 @@ def agreement(
     *,
     a: str | None = None,
     b: str | None = None,
-    measures: Sequence[str] | None = None,
+    measures: Sequence[Measure] | None = None,
     raters: Sequence[str] | None = None,
-    weights: str | ArrayLike | None = None,
+    weights: Literal["identity", "linear", "quadratic"] | ArrayLike | None = None,
     metric: Metric | None = None,
     round_number: int | None = None,
     categories: Sequence[Any] | None = None,
@@ -336,22 +374,35 @@ def agreement(
     source : Ratings, or anything that :func:`as_ratings` reads
         The ratings: one label of each rater for each item.
     a, b : str, optional
-        The two raters to compare, both or none: agents, "label" (the right answers) or "decision" (what each debate
+        One rater of a pair, both or none: an agent, "label" (the right answers) or "decision" (what each debate
         decided; see :func:`as_ratings`). With ``a="label", b="decision"`` the share of agreement is the accuracy of
         the verdicts, and kappa is their agreement with the labels beyond chance.
     measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
-        Which coefficients; by default all of :data:`MEASURES`, and of a pair with "label" kappa and the accuracy.
+        Cohen's kappa of every pair, or a coefficient of the whole panel; by default all, and of a
+        pair with "label" kappa and the accuracy.
     raters : sequence of str, optional
-        Several raters, named as `a` and `b` are.
+        One of several raters, named as those of a pair are.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
-        Weights of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that
-        the raters used, or of `categories`.
+        Weights of disagreements, by the positions of the categories, in all measures but alpha. See
+        :func:`cohen_kappa`. AC1 becomes AC2. A table is of the categories that the raters used, or of `categories`.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Metric of alpha; by default "nominal", or "interval" with weights.
-    round_number, categories, repeats, by
-        As for :func:`as_ratings`.
-    kind, level, n_boot, rng
-        As for :func:`cohen_kappa`.
+        Distance between categories in Krippendorff's alpha; by default "nominal", or "interval" with weights.
+    round_number : int, optional
+        The round to take votes from; by default each debate's last round.
+    categories : sequence, optional
+        All categories in order; by default those in the data.
+    repeats : {"refuse", "separate"}
+        If an agent votes twice on an item: refuse the table, or count the second vote as another agent's.
+    by : {"debate", "question"}
+        Unit of agreement in a log; with "question", repeated debates of a question count as further agents.
+    kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
+        Kind of interval. See :func:`cohen_kappa`.
+    level : float
+        Level of the intervals.
+    n_boot : int
+        Bootstrap replicates; only for the kinds of interval that are bootstraps.
+    rng : Generator, int or None
+        Random numbers of bootstraps.
     strata : str, mapping or Series, optional
         The column that says an item's kind (category, task), or the kind of each item by its name. The panel's
         coefficients, and kappa where there are two raters, are then also estimated by stratum, raw and shrunken; see

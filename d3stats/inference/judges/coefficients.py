@@ -99,6 +99,13 @@ class Coefficient(EstimatesResult):
         Distance from 0 in standard errors under independence (items independent), where there is such a
         formula; its p-value is `p_independence`.
     p_independence : float or None
+
+    Examples
+    --------
+    >>> from d3stats.inference import fleiss_kappa
+    >>> found = fleiss_kappa(pd.DataFrame({"a": [1, 1, 0, 0], "b": [1, 1, 0, 1], "c": [0, 1, 0, 0]}))
+    >>> found.measure, round(found.share.value, 3), round(found.chance, 3)
+    ("Fleiss' kappa", 0.667, 0.5)
     """
 
     estimate: Estimate

@@ -117,9 +117,6 @@ class EffectiveJurors(EstimatesResult):
         "independent",
     )
 
-    def __repr__(self) -> str:
-        return f"EffectiveJurors({self.size} jurors, {self.n_items} items in {self.n_clusters} clusters)"
-
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every estimate that the data carry."""

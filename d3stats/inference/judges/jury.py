@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
-from d3stats._words import counted
+from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.effective import EffectiveJurors, effective_of
 from d3stats.inference.judges.large_panel import large_panel
@@ -128,8 +128,14 @@ class JuryCurve(EstimatesResult):
     level: float
     _json = ("estimates", "notes", "curve", "jurors", "size", "n_items", "n_clusters", "ties", "level")
 
-    def __repr__(self) -> str:
-        return f"JuryCurve({self.size} jurors, {self.n_items} items in {self.n_clusters} clusters, {self.accuracy})"
+    @property
+    def headline(self) -> str:
+        """The accuracy of all jurors, and what they gain over one of them."""
+        together, one, gain = (
+            write(e.value, e.low, e.high)
+            for write, e in ((percent, self.accuracy), (percent, self.single), (points, self.gain))
+        )
+        return f"The plurality of {counted(self.size, 'juror')} is right {together}, one of them {one}; gain {gain}."
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -73,6 +73,18 @@ class BordaCount(Result):
                 rows.append((first, second, len(both), int((both[first] == both[second]).sum())))
         return pd.DataFrame(rows, columns=["first", "second", "items", "same"])
 
+    @property
+    def headline(self) -> str:
+        """The answer, how often the Borda count and the other methods name the same winner."""
+        table = self.agreement()
+        table = table[table["first"] == "borda"] if len(table) else table
+        listed = [
+            f"{row['same']} of {row['items']} with the {row['second']}" for row in table.to_dict("records")
+        ]
+        won = int(self.winners["borda"].notna().sum())
+        same = f"; the same winner as {' and '.join(listed)}" if listed else ""
+        return f"The Borda count names one winner in {won} of {counted(len(self.winners), 'item')}{same}."
+
     def _title(self) -> str:
         return f"Borda count, majority of first places and mean score, {counted(len(self.winners), 'item')}"
 

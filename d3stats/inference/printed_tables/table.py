@@ -800,25 +800,27 @@ class TableAudit(Result):
         """Whether nothing is inconsistent."""
         return not self.of("inconsistent")
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return findings, what was left out and the verdict, as JSON can hold them."""
         findings, ignored = [asdict(f) for f in self.findings], list(self.ignored)
         return {"holds": self.holds, "findings": findings, "left_out": dict(self.left_out),
                 "ignored_columns": ignored, "notes": list(self.notes)}  # fmt: skip
 
-    def summary(self) -> str:
-        """Return the counts in a line, every finding (the inconsistent ones first) and the notes."""
-        ordered = (f for verdict in get_args(Verdict) for f in self.of(verdict))
-        return "\n".join([self._title(), *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
-
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The answer, how many findings are inconsistent."""
         if not self.findings:
             return "Nothing was checked, because no check has all of its columns."
         wrong, depends, right = (len(self.of(verdict)) for verdict in get_args(Verdict))
         return (
-            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only "
-            f"under a further condition, {right} consistent."
+            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only under a further "
+            f"condition, {right} consistent."
         )
+
+    def summary(self) -> str:
+        """Return the counts in a line, every finding (the inconsistent ones first) and the notes."""
+        ordered = (f for verdict in get_args(Verdict) for f in self.of(verdict))
+        return "\n".join([self.headline, *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"findings": findings_frame(self.findings)}

@@ -63,7 +63,7 @@ from d3stats.resampling import (
 )
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT, clustered_share, share_limits
-from d3stats.result import EstimatesResult
+from d3stats.result import ByName, EstimatesResult
 from d3stats.sources import Opened, Reading, open, open_all
 from d3stats.sources.texts import Order, as_texts
 
@@ -158,7 +158,7 @@ class _Measure:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rationales(EstimatesResult):
+class Rationales(ByName, EstimatesResult):
     """Measures of the rationales of a log.
 
     Attributes
@@ -215,16 +215,6 @@ class Rationales(EstimatesResult):
     def estimates(self) -> tuple[Estimate, ...]:
         """The estimates, citing first."""
         return self.measures
-
-    def find(self, name: str) -> Estimate | None:
-        """Return the estimate of this name, or None where the log does not give it."""
-        return next((e for e in self.estimates if e.name == name), None)
-
-    def __getitem__(self, name: str) -> Estimate:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
-        return found
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {
@@ -301,16 +291,17 @@ def rationales(
     role : str or list of str, optional
         Whose texts are rationales; by default those of every role that votes.
     round_number : int, optional
-        In which round; by default each debate's last in which they spoke.
+        The round whose texts are taken; by default each debate's last in which they spoke.
     order : {"turns", "rounds"}, optional
-        Who spoke before whom within a round. By default what the log's protocol says, with its parameters from the
+        Order of speaking in a round: one after another in the order of the rows (turns), or all that vote at the same
+        time (rounds). By default what the log's protocol says, with its parameters from the
         journal beside the log; where it is not known, "rounds". "turns": one after another, in the order of the log's
         rows. "rounds": those that vote at the same time, after those that never vote.
     cites : mapping of str to str or list of str, optional
         What counts as citing, beside quotations: regular expressions, or lists of words, by name, in place of the kinds
         speaker, round and argument.
     ignore : str or list of str, optional
-        Words or phrases that do not count as citing, because the prompt has them: an agent whose prompt has
+        Words or phrases that do not count as citing, because the prompt has them. An agent whose prompt has
         "other agents" writes "other agents" whether it has read them or not. What shares a word with them does not
         count either: without "both sides", "both sides argued" is none. Quotations count in any case.
     repeated_words : int or None
@@ -324,7 +315,7 @@ def rationales(
         Regular expressions or lists of words, by the reason that they express; by default
         :data:`~d3stats.inference.reasons.dissent.REASONS`.
     family : {"holm", "bh", "bonferroni"}
-        How p-values are adjusted over the reasons.
+        Adjustment of p-values for the number of reasons.
     level : float
         Level of the intervals, in (0, 1).
     rng : Generator, int or None
@@ -581,7 +572,7 @@ class _Chosen:
         self.repeated_words = None if repeated_words is None else integer("repeated_words", repeated_words)
         if self.repeated_words is not None and self.repeated_words < 2:
             raise ValueError(
-                "repeated_words must be >= 2, or None to look for none (--words 0); got "
+                "repeated_words must be >= 2, or None to look for none (--repeated-words 0); got "
                 f"repeated_words={repeated_words!r}"
             )
         self.own_reasons = reasons is not None

@@ -125,9 +125,9 @@ class PairedFit(BayesFit):
             return self.exact.cdf(margin) - self.exact.cdf(-margin)
         return float((np.abs(self.draws) < margin).mean())
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return what every fit gives, with the probability that the difference is above 0."""
-        return {"probability_above_0": self.probability_above(), **super().to_dict()}
+        return {"probability_above_0": self.probability_above(), **super()._document()}
 
 
 def paired_model(

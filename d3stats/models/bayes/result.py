@@ -202,10 +202,6 @@ class BayesFit(Result):
     replicated: Mapping[str, Floats] = field(default_factory=dict)
     prior_replicated: Mapping[str, Floats] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        said = "converged" if self.converged else "not converged"
-        return f"{type(self).__name__}({self.title}, n_obs={self.n_obs:g}, {said})"
-
     @cached_property
     def model(self) -> Any:
         """The ``pm.Model`` whose posterior was drawn, to read, change or extend."""
@@ -295,7 +291,7 @@ class BayesFit(Result):
         rows = self._rows.assign(**self.conf_int(level, kind), level=level, kind=KIND_NAMES[kind])
         return rows.rename_axis("parameter").reset_index()
 
-    def to_dict(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return model, estimates, diagnostics and settings as JSON can hold them."""
         settings = asdict(self.settings)
         return {
@@ -316,6 +312,12 @@ class BayesFit(Result):
         if table is None:
             return estimates_latex(self.estimates, digits=digits)
         return super().to_latex(table, digits=digits)
+
+    @property
+    def headline(self) -> str:
+        """The first parameter with its interval, and whether the draws converged."""
+        done = "converged" if self.converged else "NOT CONVERGED"
+        return f"{self.estimates[0]}; {done}"
 
     def _title(self) -> str:
         kept = self.settings

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import choice, integer, nonnegative, probability, whole_numbers
+from d3stats._words import counted, percent, points
 from d3stats.models.beliefs.condorcet import count_pmf, majority_is_right, voter_accuracies
 from d3stats.result import Result
 
@@ -446,8 +447,12 @@ class NeighbourCondition(Result):
         """Mean drift of the panel, shape (...)."""
         return cast(Floats, self.drift.mean(axis=-1))
 
-    def _title(self) -> str:
-        return f"Beliefs that are martingales: {int(self.holds.sum())} of {self.holds.size} agents"
+    @property
+    def headline(self) -> str:
+        """The answer, how many agents' beliefs are martingales."""
+        return (
+            f"The beliefs of {int(self.holds.sum())} of {counted(self.holds.size, 'agent')} are martingales."
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         """Give one row per agent (of the only panel, or of all in order)."""
@@ -621,8 +626,14 @@ class VoteOrConsensus(Result):
     consensus: float
     advantage: float
 
-    def _title(self) -> str:
-        return "Immediate majority vote against a debate to consensus under the martingale"
+    @property
+    def headline(self) -> str:
+        """The answer, which of both is right more often, and by how much."""
+        better = "An immediate majority vote" if self.advantage >= 0 else "A debate to consensus"
+        return (
+            f"{better} is right more often, by {points(abs(self.advantage), sign=False)}: majority "
+            f"{percent(self.majority)}, consensus {percent(self.consensus)}."
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"chances": pd.DataFrame([asdict(self)])}

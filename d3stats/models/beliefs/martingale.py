@@ -127,6 +127,12 @@ class MartingaleTest(Result):
         """p-value that the drift is 0 in every tested cell, over all transitions; None when none is tested."""
         return _last_p_value(self.joint)
 
+    @property
+    def headline(self) -> str:
+        """The mean drift with its limits, and whether it is 0."""
+        said = self._said_drift(self.to_frame().iloc[-1])
+        return f"{said[0].upper()}{said[1:]}."
+
     def _title(self) -> str:
         return (
             f"Martingale test of the share of correct votes: {self.n_debates} debates, {self.n_clusters} clusters, "

@@ -93,15 +93,13 @@ class OptimalPolicy(Result):
         for array in (self.cost, self.loss, *self.plans):
             array.setflags(write=False)
 
-    def __repr__(self) -> str:
-        bound = "exact" if self.exact else f"at least {self.lower:.6g}"
-        return f"OptimalPolicy(value={self.value:.6g} ({bound}), {self.controller.n_nodes} nodes, {self.process})"
-
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The least expected loss plus cost, and whether it is exact."""
         bound = "the exact optimum" if self.exact else f"no policy is below {self.lower:.6g}"
         return (
             f"Optimal stopping of {self.process!r}: expected loss plus cost {self.value:.6g} ({bound}), "
-            f"{self.rounds:.4g} rounds, expected loss {self.expected_loss:.4g}"
+            f"{self.rounds:.4g} rounds, expected loss {self.expected_loss:.4g}."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

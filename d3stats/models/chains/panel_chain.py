@@ -155,6 +155,14 @@ class PanelChainFit(Result):
         half = special.ndtri(0.5 + probability("level", level, open_interval=True) / 2) * self.bse
         return pd.DataFrame({"low": self.params - half, "high": self.params + half})
 
+    @property
+    def headline(self) -> str:
+        """The drift of the chain with its interval, and whether the search ended."""
+        low, high = self.conf_int().loc["drift"]
+        done = "" if self.converged else "The search did not converge. "
+        drift = f"{self.params['drift']:+z.2f} [{low:+z.2f}, {high:+z.2f}]"
+        return f"{done}A round moves the votes by {drift} logits (drift)."
+
     def _title(self) -> str:
         return (
             f"Panel chain: {self.n_obs} debates of {self.n_clusters} questions, log-likelihood {self.llf:.2f}; "

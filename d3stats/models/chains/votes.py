@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from d3stats._check import integer, number, probability
+from d3stats._words import counted
 from d3stats.result import Result
 
 __all__ = ["VoteOptimum", "optimal_votes", "optimal_votes_beta"]
@@ -61,18 +62,17 @@ class VoteOptimum(Result):
     stops: tuple[NDArray[np.bool_], ...]
     values: tuple[Row, ...]
 
-    def __repr__(self) -> str:
-        return f"VoteOptimum(value={float(self.value):.12g}, horizon={self.horizon})"
-
     @property
     def horizon(self) -> int:
         """Votes that may be bought at most."""
         return len(self.stops) - 1
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The least expected error plus cost, with votes and error."""
         return (
-            f"Optimal buying of at most {self.horizon} votes: expected error plus cost {float(self.value):.6g}, "
-            f"{float(self.votes):.4g} votes, error {float(self.error):.4g}"
+            f"Optimal buying of at most {counted(self.horizon, 'vote')}: expected error plus cost "
+            f"{float(self.value):.6g}, {float(self.votes):.4g} votes, error {float(self.error):.4g}."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer
+from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import Method, Objective, Optima, optimise, settled
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
@@ -207,6 +208,15 @@ class MixtureBatch(Result):
         counts = Counts.from_columns(self.successes, self.trials, weights=self.weights[index])
         return MixtureFit._from_optimum(counts, self.settings, self._optima, self.converged, index)
 
+    @property
+    def headline(self) -> str:
+        """The answer, how many fits ended, and the range of their means."""
+        means = self.distribution.mean
+        return (
+            f"{int(self.converged.sum())} of {counted(len(self), 'fit')} converged; means from "
+            f"{percent(float(means.min()))} to {percent(float(means.max()))}."
+        )
+
     def _title(self) -> str:
         k = self.settings.n_components
         return f"{len(self)} data sets, each fitted by {k} Beta-Binomial components ({self.settings.method})"
@@ -353,6 +363,17 @@ class LikelihoodRatioTest(Result):
             "The p-value takes debates as independent, because counts do not tell which debates share a question. "
             "If questions repeat, it is only approximate.",
         )
+
+    @property
+    def headline(self) -> str:
+        """The answer, whether the larger model is supported."""
+        more = f"{counted(self.k_alternative, 'kind')} of debates"
+        if self.null_family == "binomial":
+            more = "debates that differ in their chance of a right vote"
+        elif self.k_alternative == 2:
+            more = "a second kind of debates"
+        shown = "supported" if self.p_value <= 0.05 else "not supported"
+        return f"{more[0].upper()}{more[1:]}: {shown} (likelihood ratio {self.statistic:z.1f}, {said_p(self.p_value)})."
 
     def _title(self) -> str:
         null, more = f"{self.k_null}", f"{self.k_alternative} components"

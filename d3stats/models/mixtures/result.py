@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
+from d3stats._words import percent, points
 from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import METHODS, Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
@@ -193,13 +194,6 @@ class MixtureFit(Result):
             counts=counts,
             settings=settings,
             point=optima.x[index],
-        )
-
-    def __repr__(self) -> str:
-        edge = f", boundary={self.boundary}" if self.boundary else ""
-        return (
-            f"MixtureFit(K={self.settings.n_components}, llf={self.llf:z.6f}, n_obs={self.n_obs:g}, "
-            f"mean={self.mean:z.4f}, spread={self.spread:z.4f}, converged={self.converged}{edge})"
         )
 
     @property
@@ -439,6 +433,15 @@ class MixtureFit(Result):
         """The parts of this fit that are not identifiable or not regular, one sentence each."""
         return tuple(cautions(self))
 
+    @property
+    def headline(self) -> str:
+        """The chance of a right vote and how much debates differ in it."""
+        done = "" if self.converged else " The fit did not converge."
+        return (
+            f"Votes are right {percent(self.mean)} on average, and this chance has a standard deviation of "
+            f"{points(self.spread, sign=False)} between debates.{done}"
+        )
+
     def _title(self) -> str:
         s = self.settings
         model = f"mixture of {s.n_components} Beta-Binomials" if s.n_components > 1 else "Beta-Binomial"
@@ -475,6 +478,7 @@ class MixtureFit(Result):
         """Return a page of text: functionals first, then components, then what is not identifiable."""
         how, table = self._summary_functionals()
         lines = [
+            self.headline,
             self._title(),
             f"debates {self.n_obs:g}   log-likelihood {self.llf:z.4f}   AIC {self.aic:z.2f}   BIC {self.bic:z.2f}",
             f"starts that reached the best optimum: {self.n_reached_best} of {self.settings.n_starts}   "

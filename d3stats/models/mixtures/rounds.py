@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
+from d3stats._words import percent
 from d3stats.counts import RoundCounts
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
@@ -185,9 +186,6 @@ class RoundsFit(Result):
     fits: tuple[MixtureFit, ...]
     panel: int
 
-    def __repr__(self) -> str:
-        return f"RoundsFit(rounds={list(self.rounds)}, panel={self.panel}, K={self.fits[0].settings.n_components})"
-
     def __getitem__(self, round_number: int) -> MixtureFit:
         if round_number not in self.rounds:
             raise KeyError(f"round must be one of {list(self.rounds)}; got {round_number!r}")
@@ -219,6 +217,14 @@ class RoundsFit(Result):
             apart = "no distance between rounds with different numbers of debates"
             found.append(f"{apart}; rounds_drift uses the debates with votes in both")
         return tuple(found)
+
+    @property
+    def headline(self) -> str:
+        """The chance of a right vote in the first and in the last round."""
+        means = [percent(fit.mean) for fit in self.fits]
+        if len(means) == 1:
+            return f"Votes are right {means[0]} in round {self.rounds[0]}."
+        return f"Votes are right {means[0]} in round {self.rounds[0]} and {means[-1]} in round {self.rounds[-1]}."
 
     def _title(self) -> str:
         k = self.fits[0].settings.n_components
@@ -439,6 +445,8 @@ class Drift(Result):
     [[2.0, 0.37]]
     >>> drift.functionals()[["round", "functional", "estimate"]].head(2).round(2).values.tolist()
     [[1, 'mean', 0.64], [1, 'spread', 0.24]]
+    >>> print(drift.moves())
+    The counts moved from round 1 to 2 (KS 0.375, noise 0.187).
     """
 
     fit: RoundsFit
@@ -448,8 +456,26 @@ class Drift(Result):
     n_boot: int
     without_limits: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        return f"Drift({self.fit!r}, level={self.level}, n_boot={self.n_boot})"
+    @property
+    def headline(self) -> str:
+        """The answer, between which rounds the counts moved by more than chance."""
+        return self.moves()
+
+    def moves(self) -> str:
+        """Return in words between which rounds the counts moved by more than chance, by KS distances."""
+        rows = [row for row in self.ks(("pmf",)).to_dict("records") if row["noise"] == row["noise"]]
+        before = dict(zip(self.fit.rounds[1:], self.fit.rounds, strict=False))
+        moved = [row for row in rows if row["ks"] > row["noise"]]
+        still = [f"from round {before[row['round']]} to {row['round']}" for row in rows if row not in moved]
+        if len(still) > 1:
+            still = ["between the other rounds" if moved else "between successive rounds"]
+        said = [
+            f"from round {before[row['round']]} to {row['round']} (KS {row['ks']:z.3f}, noise {row['noise']:z.3f})"
+            for row in moved
+        ]
+        parts = [f"The counts moved {' and '.join(said)}"] if said else []
+        parts += [f"{'no' if said else 'No'} evidence of a move {still[0]}"] if still else []
+        return f"{'; '.join(parts)}." if parts else "Whether the counts moved is unknown."
 
     def _title(self) -> str:
         return (

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import integer
+from d3stats._words import percent
 from d3stats.models.separation.laws import (
     ScoreLaw,
     as_counts,
@@ -252,6 +253,15 @@ class Separation(Result):
     def ranking(self) -> Floats:
         """P(M1 > M2) + P(M1 = M2) / 2: how often the first answer is ranked higher, ties by a fair coin."""
         return self.prob_first + 0.5 * self.prob_tie
+
+    @property
+    def headline(self) -> str:
+        """The answer, which answer is ranked higher, and how often, at the smallest and the largest k."""
+        _, ahead, right = self._ranked()
+        listed = " and ".join(
+            f"{percent(float(right[i]))} at k = {self.k[i]}" for i in sorted({0, self.k.size - 1})
+        )
+        return f"The best of k scores a side ranks the {ahead} answer higher (ties at random): {listed}."
 
     def _title(self) -> str:
         base, ahead, _ = self._ranked()

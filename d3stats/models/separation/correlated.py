@@ -273,10 +273,12 @@ class ScoreCorrelation(Result):
     n_boot: int
     n_undefined: int
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The intraclass correlation with its interval."""
         return (
-            f"intraclass correlation {self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}] ({self.level:.0%}, "
-            f"{self.kind} bootstrap over {self.n_clusters} clusters, {self.n_items} items, {self.n_scores} scores)"
+            f"Intraclass correlation {self.estimate:z.3f} [{self.low:z.3f}, {self.high:z.3f}] ({self.level:z.0%}, "
+            f"{self.kind} bootstrap over {self.n_clusters} clusters, {self.n_items} items, {self.n_scores} scores)."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

@@ -34,6 +34,11 @@ _CELLS = 1 << 20
 Kind = Literal["percentile", "bca"]
 
 
+def _with_limits(row: dict[Any, Any]) -> str:
+    bare = row["low"] != row["low"]
+    return f"{row['estimate']:.3g}" + ("" if bare else f" [{row['low']:.3g}, {row['high']:.3g}]")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LoggedSeparation(Result):
     """Separation by the best of k logged scores, with bootstrap intervals over clusters of items.
@@ -75,8 +80,13 @@ class LoggedSeparation(Result):
     all_tied: bool
     notes: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"LoggedSeparation({self.n_items} items, k={self.table['k'].unique().tolist()})"
+    @property
+    def headline(self) -> str:
+        """The expected gap at the smallest and the largest k, with its limits."""
+        gaps = self.table[self.table["quantity"] == "expected_gap"].sort_values("k")
+        rows = gaps.iloc[[0, -1] if len(gaps) > 1 else [0]].to_dict("records")
+        listed = " and ".join(f"{_with_limits(row)} at k = {row['k']}" for row in rows)
+        return f"The gap between the best scores of both sides is {listed}."
 
     def _title(self) -> str:
         return (

@@ -91,16 +91,18 @@ class AdvocatePayoff(Result):
     reason: str
     notes: tuple[str, ...] = ()
 
+    @property
+    def headline(self) -> str:
+        """The number of advocates that pays most, and what it costs."""
+        i = int(np.flatnonzero(self.k == self.best_k)[0])
+        return (
+            f"Best: k={self.best_k} a side, right with probability {self.prob_right[i]:.4f} for "
+            f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)."
+        )
+
     def _tables(self) -> dict[str, pd.DataFrame]:
         columns = {name: values for name, values in vars(self).items() if isinstance(values, np.ndarray)}
         return {"payoff": pd.DataFrame(columns)}
-
-    def _title(self) -> str:
-        i = int(np.flatnonzero(self.k == self.best_k)[0])
-        return (
-            f"best: k={self.best_k} a side, right with probability {self.prob_right[i]:.4f} for "
-            f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)"
-        )
 
 
 def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, error: Floats) -> tuple[int, str]:

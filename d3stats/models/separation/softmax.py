@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._words import counted
 from d3stats.models.separation.laws import DiscreteLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import integrate
 from d3stats.result import Result
@@ -213,17 +214,19 @@ class WeightedScore(Result):
     n_advocates: NDArray[np.int64]
     temperature: float
 
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return _by_side(self)
-
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The answer, how far the weighted score lies from the mean to the best."""
         room = np.ravel(self.best - self.mean)
         gained = np.ravel(self.value - self.mean)
-        share = f"{gained.sum() / room.sum():.1%}" if room.sum() > 0 else "not available:"
+        share = f"{gained.sum() / room.sum():z.1%}" if room.sum() > 0 else "not available:"
         return (
-            f"softmax-weighted score at temperature {self.temperature:g}: {share} of the way from the mean "
-            f"({self.mean.mean():.4g}) to the best ({self.best.mean():.4g}), over {room.size} sides"
+            f"Softmax-weighted score at temperature {self.temperature:g}: {share} of the way from the mean "
+            f"({self.mean.mean():.4g}) to the best ({self.best.mean():.4g}), over {counted(room.size, 'side')}."
         )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return _by_side(self)
 
 
 def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
@@ -308,15 +311,17 @@ class SelectedScore(Result):
     highest: Floats
     is_best: NDArray[np.bool_]
 
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return _by_side(self)
-
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The answer, how often the judge's best argument was presented, and what was lost."""
         lost = np.ravel(self.best - self.score)
         return (
-            f"the judge's best argument was presented on {np.mean(self.is_best):.1%} of {lost.size} sides; "
-            f"{lost.mean():.4g} points lost on average; ties on {np.mean(self.tied > 1):.1%}"
+            f"The judge's best argument was presented on {np.mean(self.is_best):z.1%} of {counted(lost.size, 'side')}; "
+            f"{lost.mean():.4g} points lost on average; ties on {np.mean(self.tied > 1):z.1%}."
         )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return _by_side(self)
 
 
 def softmax_selected(

@@ -106,10 +106,6 @@ class Calibration(Result):
     _x: Floats = field(repr=False)
     _sd: Floats = field(repr=False)
 
-    def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value:.3g}" for name, value in self.params.items())
-        return f"Calibration({type(self.world).__name__}, {numbers}; {self.method})"
-
     @property
     def aic(self) -> float:
         """Akaike's criterion; asked of a fit by moments it is an error."""
@@ -182,6 +178,14 @@ class Calibration(Result):
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # untold, as every result names them
         """Limits of the pilot."""
         return self.untold
+
+    @property
+    def headline(self) -> str:
+        """The fitted parameters with their standard errors, and whether the search ended."""
+        pairs = zip(self.params.items(), self.bse, strict=True)
+        numbers = ", ".join(f"{name} {value:z.3g} ({se:z.2g})" for (name, value), se in pairs)
+        done = "" if self.converged else " did not converge:"
+        return f"{type(self.world).__name__}{done} {numbers} (standard errors in brackets)."
 
     def _title(self) -> str:
         title = (
@@ -430,7 +434,7 @@ def calibrate(
     pilot: LogSource,
     *,
     free: Sequence[str] | None = None,
-    method: Method | Literal["auto"] = "auto",
+    method: Literal["auto"] | Method = "auto",
     n_sim: int = 3_000,
     n_starts: int = 3,
     n_rep: int = 400,
@@ -448,10 +452,12 @@ def calibrate(
         At least two questions and two rounds, with the world's panel. With labels the paths of right votes are
         fitted, without them those of votes for A, over both truths.
     free : sequence of str, optional
-        Parameters to estimate, by default those that such a log determines. Vectors are freed as a whole:
-        ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` scales the gaps of all its categories.
+        Parameters to fit in place of the default ones, which are those that such a log determines. Vectors are freed as
+        a whole: ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` scales the gaps of all its
+        categories.
     method : {"auto", "likelihood", "simulated_moments"}
-        "auto" takes the likelihood wherever :func:`~d3stats.worlds.count_process` gives the exact law.
+        Method of the fit; "auto" takes the likelihood wherever the exact law of the counts is known. See
+        :func:`~d3stats.worlds.count_process`.
     n_sim : int
         Debates simulated at each point of a fit by moments, rounded to a multiple of the pilot's; at least two
         for each of its debates.

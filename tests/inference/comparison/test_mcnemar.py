@@ -118,7 +118,7 @@ def test_bad_input_is_named() -> None:
 def test_the_result_leads_with_the_effect_and_goes_to_json_and_latex() -> None:
     found = mcnemar(86, 150)
     assert isinstance(found, McNemar)
-    assert next(iter(found.to_dict())) == "share"
+    assert list(found.to_dict())[:2] == ["headline", "share"]
     assert json.loads(json.dumps(found.to_dict()))["share"]["value"] == pytest.approx(150 / 236)
     assert found.to_frame().columns[0] == "share"
     assert found.to_latex().startswith("\\begin{tabular}")

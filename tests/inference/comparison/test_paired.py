@@ -409,7 +409,7 @@ def test_results_are_shown_effect_first() -> None:
     lines = str(found).splitlines()
     assert lines[0] == "new - old: 1.580 [0.700, 2.460] (95 % cluster t, n = 10 in 10 clusters)"
     assert "9 items gained, 0 lost, 1 unchanged" in lines[2]
-    assert next(iter(found.to_dict())) == "difference"
+    assert list(found.to_dict())[:2] == ["headline", "difference"]
     assert found.to_frame()["name"].tolist() == ["new - old", "old", "new"]
     assert r"new - old & 1.580 & [0.700, 2.460] & 95 \% cluster t & 10 in 10 \\" in found.to_latex()
 

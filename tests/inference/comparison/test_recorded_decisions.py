@@ -215,7 +215,7 @@ def test_a_log_that_does_not_say_what_was_shown_first_is_refused_in_a_line(tmp_p
     path = both_orders(tmp_path / "log.jsonl", first=False)
     with pytest.raises(
         ValueError,
-        match=r"got none of 'juror 1' \(in a debate log: the field first of an "
+        match=r"got none of 'juror 1'; .* in a debate log the field first of an "
         r"item",
     ):
         position_bias(path, judge="juror 1")

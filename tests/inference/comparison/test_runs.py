@@ -423,7 +423,7 @@ def test_a_column_answer_beside_predictions_is_never_dropped_without_a_word(tmp_
     with pytest.raises(ValueError, match="'answer' holds the right answers, add label=answer"):
         as_run(items, columns={"vote": "prediction"})
     with pytest.raises(ValueError, match="add label=answer to columns="):
-        d3stats.describe_rounds(log, columns={"vote": "prediction"})
+        d3stats.fit(log, columns={"vote": "prediction"})
     read = d3stats.as_trajectories(log, columns={"vote": "prediction"})
     assert any(note.startswith("WARNING: 'answer' was not read") for note in read.notes)
     varied = log.assign(answer=rng.choice(list("ABC"), 60))

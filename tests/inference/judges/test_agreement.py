@@ -97,7 +97,8 @@ def test_the_result_is_text_json_and_latex(votes: pd.DataFrame) -> None:
     found = agreement(votes)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["n_clusters"] == 20
     assert found.to_latex().count("\\\\") == 1 + len(found.estimates)
-    assert str(found).startswith("60 items in 20 clusters, 3 raters, categories 0, 1, 0 ratings missing")
+    assert str(found).startswith(found.headline)
+    assert "\n60 items in 20 clusters, 3 raters, categories 0, 1, 0 ratings missing\n" in str(found)
     ax = found.plot()
     assert len(ax.get_yticklabels()) == len(found.estimates)
 

@@ -252,7 +252,7 @@ def test_a_result_shows_itself_in_every_form(table: pd.DataFrame) -> None:
     found = rationales(table)
     assert found.to_frame("estimates")["name"].iloc[0] == CITES
     assert "agents" in found.summary()
-    assert set(found.to_dict()) == {"estimates", "phrases", "reasons", "agents", "notes"}
+    assert set(found.to_dict()) == {"headline", "estimates", "phrases", "reasons", "agents", "notes"}
     assert "juror 1" in found.to_latex("agents")
     assert found.to_latex().count(r"\\") == len(found.estimates) + 1
     assert "<table" in found._repr_html_()
@@ -262,7 +262,7 @@ def test_a_result_shows_itself_in_every_form(table: pd.DataFrame) -> None:
         found["share"]
     both = compare_rationales(table, table, names=("one", "two"))
     assert both.to_frame()["name"].iloc[0] == f"{CITES}, two - one"
-    assert list(both.to_dict()) == ["names", "estimates", "first", "second", "notes"]
+    assert list(both.to_dict()) == ["headline", "names", "estimates", "first", "second", "notes"]
     assert both.to_frame("two")["name"].iloc[0] == CITES
     assert len(both.plot().get_yticklabels()) == len([e for e in both.differences if " / " not in e.name])
 
@@ -283,7 +283,7 @@ def test_names_of_two_logs(table: pd.DataFrame, tmp_path: Path) -> None:
         (
             {"repeated_words": -1},
             ValueError,
-            r"must be >= 2, or None to look for none \(--words 0\); got .*=-1",
+            r"must be >= 2, or None to look for none \(--repeated-words 0\); got .*=-1",
         ),
         ({"rng": -1}, ValueError, "rng must be >= 0"),
         ({"reasons": {}}, ValueError, "reasons must name at least one pattern"),

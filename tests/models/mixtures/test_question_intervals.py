@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import d3stats
-from d3stats import describe_rounds, fit_beta_binomial
+from d3stats import fit_beta_binomial
 from d3stats.cli import app
-from d3stats.models.mixtures.result import percentiles
+from d3stats.models.mixtures.result import functional_values, percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
+from d3stats.resampling.bootstrap import expanded_level
 from d3stats.trajectories import Trajectories
 
 LIMITS = ["low", "high"]
@@ -57,7 +58,7 @@ def test_copies_of_debates_do_not_narrow_an_interval(logs: tuple[Trajectories, T
 
 
 def test_the_fits_of_a_described_log_have_its_questions(logs: tuple[Trajectories, Trajectories]) -> None:
-    report = d3stats.describe_rounds(logs[1], missing="wrong", n_components=1, n_boot=20, rng=1)
+    report = d3stats.fit(logs[1], missing="wrong", n_components=1, n_boot=20, rng=1)
     for fit in (*report.fit.fits, *report.drift.fit.fits):
         cell, question = fit.questions
         assert np.array_equal(np.bincount(cell, minlength=len(fit.counts)), fit.counts.weights)
@@ -75,16 +76,16 @@ def test_the_command_shows_one_interval_for_one_quantity(round_number, tmp_path)
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
-    for more in (("--n-boot", "20"), ("--n-boot", "30", "--level", "0.8", "--seed", "4")):
+    for more in (("--n-boot", "40"), ("--n-boot", "30", "--level", "0.8", "--seed", "4")):
         row = documents(*more)["rounds"][round_number - 1]
         whole = documents("--round", str(round_number), *more)
         for shown in whole["functionals"]:
             name = {"P(S > n/2)": "prob_majority"}.get(shown["functional"], shown["functional"])
-            assert [shown["estimate"], shown["low"], shown["high"]] == [
-                row[name + e] for e in ("", "_low", "_high")
-            ]
+            # One table is written with fifteen digits, the other with all.
+            assert [shown["estimate"], shown["low"], shown["high"]] == pytest.approx(
+                [row[name + e] for e in ("", "_low", "_high")], rel=1e-12
+            )
             assert shown["kind"] == f"question bootstrap percentile, refitted, {more[1]} replicates"
-        assert any("questions" in note for note in whole["notes"])
         assert not any("independent" in note for note in whole["notes"])
 
 
@@ -95,7 +96,7 @@ def test_one_round_lists_what_was_left_out_and_warns_as_all_rounds_do(tmp_path) 
     pd.concat([rows, rows.iloc[:1]]).to_csv(path, index=False)
     done = [
         CliRunner().invoke(app, ["fit", str(path), "--n-boot", "10", "--lenient", *x])
-        for x in ([], ["--round", "1"])
+        for x in (["--all"], ["--round", "1"])
     ]
     for each in done:
         assert each.exit_code == 0, each.output
@@ -135,7 +136,7 @@ def test_a_fit_of_other_debates_is_refused(logs: tuple[Trajectories, Trajectorie
 def test_a_round_of_single_votes_has_no_spread() -> None:
     rows = table(1)
     single = Trajectories.from_frame(rows[(rows["round"] == 1) | (rows["agent"] == "a0")])
-    report = d3stats.describe_rounds(single, n_components=1, n_boot=10, rng=1)
+    report = d3stats.fit(single, n_components=1, n_boot=10, rng=1)
     shown = report.drift.functionals().groupby("round")["functional"].agg(list).to_dict()
     assert shown == {1: ["mean", "spread", "P(S > n/2)"], 2: ["mean", "P(S > n/2)"]}
     assert bool(report.to_frame()["spread"].isna().iloc[1])
@@ -191,12 +192,12 @@ def test_rounds_that_no_debate_shares_are_fitted_apart_and_have_no_distance(tmp_
         for k in range(5)
     ]
     pd.DataFrame(rows, columns=["debate", "round", "agent", "label", "vote"]).to_csv(path, index=False)
-    report = describe_rounds(path, n_components=1, n_boot=40, rng=1)
+    report = d3stats.fit(path, n_components=1, n_boot=40, rng=1)
     frame = report.to_frame().set_index("round")
     assert frame["mean"].to_numpy() == pytest.approx(alone, abs=1e-6)
     assert frame["ks_pmf"].isna().tolist() == [True, True, False]
     assert frame["ks_debates"].isna().tolist() == [True, True, False]
-    assert any("No debate has votes in both rounds 1 and 2, so" in note for note in report.notes())
+    assert any("No debate has votes in both rounds 1 and 2, so" in note for note in report.notes)
     assert len(report.plot(n_boot=20, rng=1).axes) == 4
 
 
@@ -204,7 +205,7 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
     votes = np.full((30, 2, 3), -1)
     votes[:15, 0] = votes[15:, 1] = np.arange(3) > 0
     t = d3stats.Trajectories.from_arrays(votes, [1] * 30, answers=["A", "B"])
-    report = describe_rounds(t, n_components=1, n_boot=20, rng=1)
+    report = d3stats.fit(t, n_components=1, n_boot=20, rng=1)
     assert report.drift.ks().empty
     assert len(report.plot(n_boot=20, rng=1).axes) == 2
 
@@ -213,16 +214,16 @@ def test_a_log_whose_votes_are_all_cast_at_the_end_is_drawn_without_distances() 
 def test_too_few_replicates_give_estimates_without_limits(
     logs: tuple[Trajectories, Trajectories], n_boot: int
 ) -> None:
-    full = d3stats.describe_rounds(logs[0], n_components=1, n_boot=39, rng=1)
-    few = d3stats.describe_rounds(logs[0], n_components=1, n_boot=n_boot, rng=1)
+    full = d3stats.fit(logs[0], n_components=1, n_boot=39, rng=1)
+    few = d3stats.fit(logs[0], n_components=1, n_boot=n_boot, rng=1)
     limits = ["mean_low", "mean_high", "prob_majority_low", "ks_pmf_low", "ks_pmf_high"]
     shown, hidden = full.to_frame().iloc[1], few.to_frame().iloc[1]
     assert shown[limits].notna().all()
     assert hidden[limits].isna().all()
     kept = ["mean", "spread", "ks_pmf", "accuracy", "accuracy_low", "accuracy_high"]
     assert hidden[kept].tolist() == shown[kept].tolist()
-    assert any(f"need at least 39 bootstrap replicates; there are {n_boot}" in note for note in few.notes())
-    assert not any("replicates; there are" in note for note in full.notes())
+    assert any(f"need at least 39 bootstrap replicates; there are {n_boot}" in note for note in few.notes)
+    assert not any("replicates; there are" in note for note in full.notes)
     fit = d3stats.fit_rounds(logs[0], n_components=1)[1]
     if n_boot:
         assert fit.functionals(n_boot=n_boot, rng=1)[["low", "high"]].isna().all(axis=None)
@@ -231,8 +232,47 @@ def test_too_few_replicates_give_estimates_without_limits(
 def test_limits_from_few_replicates_hold_as_often_as_they_say() -> None:
     """With 39 draws of what is estimated the ends are the least and the largest, which miss the next one in 1 of 20."""
     rng = np.random.default_rng(4)
-    draws = rng.standard_normal((4000, 60, 1))
+    draws = rng.standard_normal((2000, 60, 1))
     for n in (39, 59):
         low, high = np.array([percentiles(each[:n], 0.95)[:, 0] for each in draws]).T
         held = np.mean((low <= draws[:, -1, 0]) & (draws[:, -1, 0] <= high))
-        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 4000)
+        assert abs(held - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_limits_of_a_distance_are_the_distance_and_how_far_both_laws_move_apart(
+    logs: tuple[Trajectories, Trajectories],
+) -> None:
+    """A second way: distribution functions of every replicate, and a loop over replicates."""
+    successes, trials = logs[0].successes_trials()
+    drift = rounds_drift(successes, trials, logs[0].cluster, n_components=1, n_boot=79, rng=1)
+    pair = drift.pairs[0]
+    assert pair is not None
+    panel = drift.fit.panel
+    apart = np.cumsum(pair.before.pmf(panel)) - np.cumsum(pair.after.pmf(panel))
+    away = []
+    for k in range(79):
+        one, other = (np.cumsum(law.pmf(panel)[k]) for law in pair.resampled)
+        away.append(np.abs(one - other - apart).max())
+    reach = np.sort(away)[75]  # the 76th of 79: 80 times .95
+    row = drift.ks(("pmf",)).iloc[0]
+    assert row["ks"] == pytest.approx(np.abs(apart).max())
+    assert row["low"] == pytest.approx(max(row["ks"] - reach, 0.0))
+    assert row["high"] == pytest.approx(min(row["ks"] + reach, 1.0))
+
+
+def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
+    """13 of 60 questions hold a wrong vote: percentiles of the spread cover .84 there."""
+    votes = np.full((60, 1), 5)
+    votes[:13, 0] = [4, 4, 4, 3, 3, 4, 2, 4, 1, 3, 4, 2, 4]
+    drift = rounds_drift(votes, np.full((60, 1), 5), n_components=1, n_boot=199, rng=1)
+    table = drift.functionals().set_index("functional")
+    values = functional_values(drift.resampled[0], 5)
+    low, high = percentiles(values, 0.95)
+    assert table.loc["spread", "high"] > high[1]
+    assert (table.loc["mean", "low"], table.loc["P(S > n/2)", "low"]) < (low[0], low[2])
+    assert 0 <= table.loc["P(S > n/2)", "low"] < table.loc["P(S > n/2)", "high"] <= 1
+    votes[:40, 0] = 3
+    many = rounds_drift(votes, np.full((60, 1), 5), n_components=1, n_boot=199, rng=1)
+    ends = percentiles(functional_values(many.resampled[0], 5), expanded_level(0.95, 40.0))
+    found = many.functionals()[["low", "high"]].to_numpy().T
+    assert found == pytest.approx(ends)

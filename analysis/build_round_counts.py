@@ -1,6 +1,6 @@
 """Rebuild ``round_counts.csv``: right answers per round of the logs, missing votes excluded.
 
-``python -m d3stats.datasets.build_round_counts SRC [-o FOLDER]``, where SRC holds one folder per repository.
+``python analysis/build_round_counts.py SRC [-o FOLDER]``, where SRC holds one folder per repository.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from d3stats.trajectories import Trajectories
 _NESTED = "nilgeoutim__CS546_MajorityErrorDebate"
 _SLM = "lferreiraMD__slm_multiagent_debate"
 _EOT = "yinzhangyue__EoT"
+
+FOLDER = Path(__file__).resolve().parents[1] / "d3stats" / "datasets"
+"""Where the package has its tables."""
 
 
 def build(source: Path) -> str:
@@ -66,11 +69,9 @@ def _name(log: str, item: Item) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m d3stats.datasets.build_round_counts", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python analysis/build_round_counts.py", description=__doc__)
     parser.add_argument("source", type=Path, help="the folder with one folder per repository")
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent, help="where to write")
+    parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="where to write")
     options = parser.parse_args(arguments)
     (options.output / "round_counts.csv").write_text(build(options.source), encoding="utf-8", newline="\n")
 

@@ -1,6 +1,6 @@
 """Rebuild ``slm7.csv``, ``slm7_strict.csv`` and ``slm7_questions.csv`` from the archive of the debates.
 
-``python -m d3stats.datasets.build_slm7 SRC [-o FOLDER]``, where SRC is the tar.gz or a folder of its files.
+``python analysis/build_slm7.py SRC [-o FOLDER]``, where SRC is the tar.gz or a folder of its files.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ AGENTS = 7
 _SHORT = {"Mistral-7B-Instruct-v0.3": "Mistral-7B"}
 
 _Votes = dict[tuple[str, int, int], str | None]
+
+FOLDER = Path(__file__).resolve().parents[1] / "d3stats" / "datasets"
+"""Where the package has its tables."""
 
 
 def build(source: Path) -> dict[str, str]:
@@ -107,9 +110,9 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the files."""
-    parser = argparse.ArgumentParser(prog="python -m d3stats.datasets.build_slm7", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python analysis/build_slm7.py", description=__doc__)
     parser.add_argument("source", type=Path, help="the tar.gz of the debates, or a folder of its files")
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent, help="where to write")
+    parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="where to write")
     options = parser.parse_args(arguments)
     for name, content in build(options.source).items():
         (options.output / name).write_text(content, encoding="utf-8", newline="\n")

@@ -1,0 +1,54 @@
+"""Logs with scores of one response, of two sides and of three candidates: no command fails, and all say the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import d3stats
+from d3stats.cli import app
+from d3stats.planning import scores
+from d3stats.report.tables import score_tables
+
+SIDES = {"one response": ("response",), "two sides": ("A", "B"), "three candidates": ("A", "B", "C")}
+
+
+@pytest.fixture(params=SIDES.values(), ids=list(SIDES))
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Three agents vote and score every side in two rounds of 24 debates; one agent leaves out a criterion once."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for d in range(24):
+        for r in (1, 2):
+            for k in range(3):
+                named = ("clear",) if (d, k) == (0, 0) else ("clear", "sound")
+                given = {side: {name: int(rng.integers(1, 10)) for name in named} for side in request.param}
+                rows.append((f"d{d}", r, f"a{k}", "ABC"[rng.integers(3)], "A", json.dumps(given)))
+    path = tmp_path / "log.csv"
+    columns = ["debate", "round", "agent", "vote", "label", "scores"]
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
+    page = d3stats.report(log, n_boot=20)
+    (part,) = next(section for section in page.sections if section.key == "scores").parts
+    assert not part.absent
+    expected = score_tables(scores(log))
+    assert [table for table, _ in part.tables] == expected
+    wanted = {"response": "Aspects", "C": "Ranks"}
+    sides = set(scores(log).means["side"])
+    assert all(
+        any(title in table[0] for table in expected) for side, title in wanted.items() if side in sides
+    )
+
+
+@pytest.mark.parametrize("words", [("plan", "--no-limit"), ("replay", "--n-boot", "20"), ("scores",)])
+def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...], log: Path) -> None:
+    done = CliRunner().invoke(app, [words[0], str(log), *words[1:]])
+    assert done.exit_code == 0, done.output

@@ -1,0 +1,81 @@
+"""Every public result answers first: one sentence, in every form, and a short representation."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import json
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+
+import d3stats
+from d3stats.result import EstimatesResult, Result
+
+NEEDS_AN_EXTRA = {"BayesFit", "BayesMixture", "BayesPaired", "PairedPosterior"}
+
+
+def modules() -> Iterator[Any]:
+    for found in pkgutil.walk_packages(d3stats.__path__, "d3stats."):
+        if not found.name.startswith(("d3stats.cli", "d3stats.bridges")) and "._" not in found.name:
+            try:
+                yield importlib.import_module(found.name)
+            except ImportError:  # an extra that is not installed
+                continue
+
+
+def results() -> dict[str, type[Result]]:
+    """Every public class of results, by module and name."""
+    found = {}
+    for module in modules():
+        for name in getattr(module, "__all__", ()):
+            kind = getattr(module, name)
+            if inspect.isclass(kind) and issubclass(kind, Result) and kind not in (Result, EstimatesResult):
+                found[f"{kind.__module__}.{kind.__name__}"] = kind
+    return found
+
+
+RESULTS = results()
+
+
+def made(kind: type[Result]) -> list[Result]:
+    """Return what the examples of a class make of it."""
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(kind) or "")
+    space = dict(vars(importlib.import_module(kind.__module__)))
+    values: list[Any] = []
+    for example in examples:
+        try:
+            values.append(eval(compile(example.source, kind.__name__, "eval"), space))
+        except SyntaxError:
+            before = dict(space)
+            exec(compile(example.source, kind.__name__, "exec"), space)
+            values += [value for name, value in space.items() if before.get(name) is not value]
+    plt.close("all")
+    return [value for value in values if type(value) is kind]
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_every_public_result_answers_in_one_sentence_in_every_form(name: str) -> None:
+    kind = RESULTS[name]
+    assert kind.headline is not Result.headline, f"{name} has no headline of its own"
+    if kind.__module__.startswith("d3stats.models.bayes"):
+        pytest.skip("sampling takes an extra and minutes")
+    found = made(kind)
+    assert found, f"no example of {name} makes one"
+    for one in found:
+        headline = one.headline
+        assert headline == headline.strip()
+        assert "\n" not in headline
+        assert len(headline) > 15
+        assert "nan" not in headline.lower().split()
+        document = one.to_dict()
+        assert document["headline"] == headline
+        json.dumps(document, allow_nan=False)
+        assert repr(one).startswith(f"<{kind.__name__}: ")
+        assert len(repr(one)) < 700
+        assert one.summary().strip()
+        assert one._repr_html_()
