@@ -265,7 +265,7 @@ def left_out(problems: Iterable[Problem]) -> list[str]:
 
 
 def omitted_notes(lines: Sequence[str]) -> list[str]:
-    """Return the notes on omitted records: a warning with the first, which stands above the tables, then the rest.
+    """Return the notes on omitted records: a warning with the first, printed above the tables, then the rest.
 
     Examples
     --------
