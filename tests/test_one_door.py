@@ -79,7 +79,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.planning.score_gaps": lambda log: planning.score_gaps(
         log, {f"d{d:02d}": "odd" if d // 2 % 2 else "even" for d in range(24)}
     ),
-    "d3stats.planning.scores": lambda log: planning.scores(log).means,
+    "d3stats.scores": lambda log: planning.scores(log).means,
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
@@ -112,6 +112,8 @@ NO_LOG = {
     "d3stats.inference.rationale_texts": "needs texts, which Trajectories do not hold",
     "d3stats.plan_comparison": "takes a pair of runs",
     "d3stats.import_log": "reads foreign formats",
+    "d3stats.doctor": "examines files and tables before they are read as debates; tried in tests/log/test_doctor.py",
+    "d3stats.debate": "its source are items to debate, read by d3stats.run.read_items",
 }
 
 TAKES_A_LOG = ("trajectories", "pilot", "log", "ratings", "source")
@@ -138,6 +140,8 @@ def test_every_public_function_that_reads_a_log_is_tried() -> None:
 
 
 NO_READING = {
+    "d3stats.debate": "its items are read by read_items, which has them",
+    "d3stats.doctor": "has those of them that apply before a source is read; tried in tests/log/test_doctor.py",
     "d3stats.inference.bias.each_judge": "passes its options on to the audit; those of reading are tried below",
     "d3stats.inference.audit_table": "reads the numbers of a printed table",
     "d3stats.count_log": "counts files in chunks",

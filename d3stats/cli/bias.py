@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -67,10 +67,15 @@ def bias(
     ] = None,
 ) -> None:
     """Audit judges for bias: the effect with its interval, then the test."""
+    from d3stats._check import choice
+    from d3stats.inference.bias.bias import Kind
     from d3stats.sources.verdicts import judgments_with_strata
 
     one_format(as_json, as_latex)
-    audit, strata = given.settings["audit"], given.settings.pop("strata", None)
+    audit, strata = (
+        choice("audit", given.settings["audit"], get_args(Kind)),
+        given.settings.pop("strata", None),
+    )
     if figure is not None and strata is None and audit not in ("position", "persona"):
         raise ValueError(
             f"--figure must come with --audit position, --audit persona or --strata; got --audit {audit}"

@@ -9,7 +9,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -89,7 +89,7 @@ def calibrate(
     if as_latex:
         print_latex(tables)
         return
-    notes = [*log.remarks(), *fit.untold, *[f"left out: {line}" for line in passed_over]]
+    notes = [*log.remarks(), *fit.untold, *omitted_notes(passed_over)]
     print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
         typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")

@@ -8,7 +8,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Figure, Json, Latex, left_out, one_format
+from d3stats.cli.options import Figure, Json, Latex, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -72,7 +72,7 @@ def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figur
     typer.echo("")
     print_table(*table)
     notes = [*cheap.remarks(), *dear.remarks(), *decided, *found.notes]
-    notes += [f"left out: {line}" for line in passed_over]
+    notes += omitted_notes(passed_over)
     print_notes(list(dict.fromkeys(notes)))
 
 

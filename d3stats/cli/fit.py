@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
+    is_warning,
     print_answer,
     print_json,
     print_latex,
@@ -49,7 +50,7 @@ def fit(
         opened = given.open()
         t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
         report = given(t)
-    omitted = [f"left out: {line}" for line in passed_over]
+    omitted = omitted_notes(passed_over)
     if round_number is not None:
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
@@ -106,7 +107,7 @@ def _show_round(
         print_latex(tables[:1])
         return
     print_answer([fit.headline])
-    print_notes(t.remarks())
+    print_notes([*t.remarks(), *filter(is_warning, omitted)])
     print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
     print_text(f"log-likelihood {fit.llf:z.4f}, AIC {fit.aic:z.2f}, BIC {fit.bic:z.2f}")
     print_text(

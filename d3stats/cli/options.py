@@ -9,9 +9,10 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.log.column_names import parse_columns, reading_options
+from d3stats.note import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from d3stats.log.problems import Problem
     from d3stats.sources import Opened
@@ -261,3 +262,18 @@ def left_out(problems: Iterable[Problem]) -> list[str]:
     """
     told = ("interrupted round",)
     return [str(problem) for problem in problems if problem.left_out != "nothing" or problem.kind in told]
+
+
+def omitted_notes(lines: Sequence[str]) -> list[str]:
+    """Return the notes on omitted records: a warning with the first, printed above the tables, then the rest.
+
+    Examples
+    --------
+    >>> omitted_notes(["line 3 has no round", "line 9 has no round"])
+    ['WARNING: left out: line 3 has no round; and 1 more, listed with --all', 'left out: line 9 has no round']
+    """
+    if not lines:
+        return []
+    more = f"; and {len(lines) - 1} more, listed with --all" if len(lines) > 1 else ""
+    first = Note(f"left out: {lines[0].rstrip('.')}{more}", kind="left out", severity="warning", n=len(lines))
+    return [first, *[f"left out: {line}" for line in lines[1:]]]

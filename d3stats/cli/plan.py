@@ -19,6 +19,7 @@ from d3stats.cli.options import (
     RoleModels,
     left_out,
     models_by_role,
+    omitted_notes,
     one_format,
 )
 from d3stats.cli.output import (
@@ -76,7 +77,7 @@ def plan(
         made = given(opened, rules=rules, dollars=paid)
     if figure is not None:
         save_figure(made.plot, figure)
-    notes = [*([] if paid is None else [paid.note]), *[f"left out: {line}" for line in omitted]]
+    notes = [*([] if paid is None else [paid.note]), *omitted_notes(omitted)]
     if as_json:
         more = {"left_out": omitted, "prices": None if paid is None else paid.note}
         print_json(made.to_dict() | more)

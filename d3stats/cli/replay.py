@@ -10,7 +10,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -67,7 +67,7 @@ def replay(
     if as_latex:
         print_latex([*tables_of(result), *further])
         return
-    notes = [*strata_notes(result.strata), *[f"left out: {line}" for line in passed_over]]
+    notes = [*strata_notes(result.strata), *omitted_notes(passed_over)]
     print_result(result, everything=everything, notes=notes, tables=further)
 
 

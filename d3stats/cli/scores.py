@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, one_format
+from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
     print_json,
     print_latex,
@@ -47,7 +47,7 @@ def scores(
         found = given(opened, human=people)
     if figure is not None:
         save_figure(found.plot, figure)
-    omitted = [f"left out: {line}" for line in left_out(opened.checked().problems)]
+    omitted = omitted_notes(left_out(opened.checked().problems))
     if as_json:
         print_json(found.to_dict() | {"left_out": omitted})
         return

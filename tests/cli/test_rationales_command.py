@@ -28,7 +28,7 @@ def run(*words: str) -> Result:
 
 
 def test_the_tables_show_every_measure(folder: Path) -> None:
-    done = run("two.csv")
+    done = run("two.csv", "--all")
     assert done.exit_code == 0, done.output
     for text in (
         "References to the debate in 120 rationales",
@@ -84,7 +84,7 @@ def test_a_note_on_missing_intervals_names_the_estimates_without_one(folder: Pat
     rows = [(f"d{d:02}", 1, agent, "A", "the same words") for d in range(12) for agent in "xy"]
     table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "text"])
     table.to_csv("same.csv", index=False)
-    done = run("same.csv")
+    done = run("same.csv", "--all")
     assert done.exit_code == 0, done.output
     bare = [e for e in json.loads(run("same.csv", "--json").stdout)["estimates"] if e["low"] is None]
     said = " ".join(done.stdout.split())
@@ -105,7 +105,7 @@ def test_reasons_and_citations_of_ones_own_come_from_a_file(folder: Path) -> Non
 
 
 def test_phrases_are_shown_and_can_be_ignored(folder: Path) -> None:
-    done = run("one.csv")
+    done = run("one.csv", "--all")
     assert done.exit_code == 0, done.output
     assert "Phrases that count as a reference (of each kind, the 3 most frequent)" in done.stdout
     found = json.loads(run("one.csv", "--json").stdout)
@@ -147,7 +147,7 @@ def test_without_scikit_learn_a_note_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
-    done = run("two.csv")
+    done = run("two.csv", "--all")
     assert done.exit_code == 0, done.output
     assert 'pip install "d3stats[text]"' in " ".join(done.stdout.split())
     assert "Similarity of rationales" not in done.stdout

@@ -236,7 +236,7 @@ def test_a_fit_that_converged_hands_itself_on() -> None:
 # ---------------------------------------------------------------- no NaN escapes
 
 
-def says_no_nan(fit: MixtureFit, n_boot: int = 20) -> None:
+def says_no_nan(fit: MixtureFit, n_boot: int = 40) -> None:
     law = fit.distribution
     for name, value in (
         ("weight", law.weight), ("mu", law.mu), ("rho", law.rho), ("pmf", fit.pmf()), ("cdf", fit.cdf()),
@@ -282,7 +282,7 @@ def test_no_small_table_lets_a_nan_out_or_breaks_the_order_of_models(
         warnings.simplefilter("error")
         for k in (1, 2, 3):
             fit = fit_beta_binomial_mixture(successes, trials, weights, n_components=k, n_starts=12)
-            says_no_nan(fit, n_boot=5)
+            says_no_nan(fit, n_boot=40)
             assert fit.llf <= fit.saturated_llf + 1e-6
             llf.append(fit.llf)
         if k == 1:  # a page of text takes a thousand refits where normal theory fails

@@ -114,9 +114,12 @@ def test_a_missing_score_is_no_evidence_of_stability(rule: BudgetedStopping) -> 
     assert stop(rule, None, 5, 5, 5, 5) == (rule.window + 1, "gap_stable")
 
 
-def test_a_score_that_is_not_finite_is_a_missing_one() -> None:
+def test_a_score_that_is_no_number_is_a_missing_one_and_an_infinite_one_is_refused() -> None:
     points = np.full((1, 3, 2), 60.0)
     points[0, 1] = np.inf
+    with pytest.raises(ValueError, match="scores must be at most 1e\\+50 in size; got scores=inf"):
+        Trajectories.from_arrays(np.zeros((1, 3, 1), int), answers=["A"], scores=points, sides=("A", "B"))
+    points[0, 1] = np.nan
     t = Trajectories.from_arrays(np.zeros((1, 3, 1), int), answers=["A"], scores=points, sides=("A", "B"))
     assert stops(PAPER, t) == [(3, "exhausted")]
     assert stops(SignAgreement(1), t) == [(3, "exhausted")]

@@ -141,11 +141,10 @@ def test_importing_the_models_loads_no_sampler():
 def test_the_room_names_what_its_modules_hold():
     import d3stats.models.bayes as room
 
-    assert sorted(name for names in room._HOME.values() for name in names) == sorted(room.__all__)
-    for home, names in room._HOME.items():
-        for name in names:
-            assert getattr(room, name).__name__ == name
-            assert getattr(room, name).__module__ == f"d3stats.models.bayes.{home}"
+    assert sorted(room._HOMES) == sorted(room.__all__)
+    for name, home in room._HOMES.items():
+        assert getattr(room, name).__name__ == name
+        assert getattr(room, name).__module__ == home
     with pytest.raises(AttributeError, match="no attribute 'fit_everything'"):
         room.fit_everything  # noqa: B018
 
