@@ -189,10 +189,8 @@ def test_a_world_of_the_promises_is_replayed_to_the_written_numbers() -> None:
     row = module["one_world"](config | {"search": 500}, "voter", 3)[0]
     written = made["worlds"].query("family == 'voter' and world == 3 and target == 'accuracy'").iloc[0]
     assert row["rule"] == written["rule"]
-    for measure in ("rounds", "tokens", "kept", "saved", "loss"):
+    for measure in ("rounds", "tokens", "kept", "saved", "loss", "loss_promised"):
         assert row[measure] == pytest.approx(written[measure], rel=1e-6, abs=1e-9)
-    # A mean over parameter draws: 300 of the study's seed in the table, 1,000 that are the same for every plan now.
-    assert row["loss_promised"] == pytest.approx(written["loss_promised"], abs=0.002)
 
 
 def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
