@@ -431,7 +431,6 @@ def _length(d: Data, rng: Generator) -> Outcomes:
             "probability per doubling of the length ratio": (true["marginal"], 0.0),
             "win rate of A": true["won"],
             "win rate of A at equal length": true["equal"],
-            "win rate of A due to length": (true["won"] - true["equal"], 0.0 if effect == 0 else NAN),
             "verdicts for the longer answer": true["longer"],
             "preference for the longer answer against the label": (true["pull"], 0.0),
         },

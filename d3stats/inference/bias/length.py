@@ -63,7 +63,6 @@ _EXTREME = 18.0
 
 LENGTH, MARGINAL = "log-odds per doubling of the length ratio", "probability per doubling of the length ratio"
 WON, CONTROLLED = "win rate of A", "win rate of A at equal length"
-WORTH = "win rate of A due to length"
 LONGER, PULL = "verdicts for the longer answer", "preference for the longer answer against the label"
 
 
@@ -270,7 +269,6 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float, few
         (MARGINAL, float(beta[-1] * steep.mean()), marginal, anywhere),
         (WON, float(outcome.mean()), won, (0.0, 1.0)),
         (CONTROLLED, float(equal.mean()), controlled, (0.0, 1.0)),
-        (WORTH, float(outcome.mean() - equal.mean()), won - controlled, (-1.0, 1.0)),
     )
     rows = []
     for name, value, changes, (least, most) in quantities:
@@ -283,7 +281,7 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float, few
         if se > 0 and not why:
             low, high, p_value = student_limits(value, se, _degrees(changes, sizes), level)
             low, high = max(low, least), min(high, most)
-        p_value = p_value if name in (LENGTH, MARGINAL, WORTH) else None
+        p_value = p_value if name in (LENGTH, MARGINAL) else None
         rows.append(Estimate(name=name, value=value, se=se, low=low, high=high, kind="jackknife t", n=len(outcome),
                              n_clusters=fit.n_clusters, level=level, p_value=p_value,
                              note=(why if se > 0 else ALIKE)))  # fmt: skip

@@ -746,6 +746,13 @@ def _combined(
             else f"{unit}s do not vary within any stratum"
         )
         notes.append(f"{quantity}: no shrunken estimates, because {why}")
+    if fitted is not None and common is not None and spread.size.sum() < FEW_QUESTIONS * len(raw):
+        # Of log-normal values, 95 % limits with ten questions in four strata cover .88.
+        why = f"fewer than {FEW_QUESTIONS} {unit}s a stratum show too little of a long tail"
+        notes.append(
+            f"{quantity}: no limits of the shrunken estimates and the mean of the strata, because {why}"
+        )
+        fitted = fitted.without_limits(why)
     if fitted is not None and fitted.tau2 == 0:
         notes.append(
             f"{quantity}: strata differ no more than questions within them would have it (estimated standard deviation "
@@ -838,6 +845,15 @@ class _Fit:
     mean: Estimate
     estimates: tuple[Estimate, ...]
     weight: Floats
+
+    def without_limits(self, why: str) -> _Fit:
+        """Return the same values, without limits and p-value."""
+        none: dict[str, Any] = {"low": None, "high": None, "p_value": None, "note": why}
+        return replace(
+            self,
+            mean=replace(self.mean, **none),
+            estimates=tuple(replace(e, **none) for e in self.estimates),
+        )
 
 
 def _shrunken(

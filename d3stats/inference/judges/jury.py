@@ -14,7 +14,7 @@ Condorcet (1785), Essai sur l'application de l'analyse. Ladha (1992), American J
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
+from d3stats.inference.comparison.pair_data import PairData
 from d3stats.inference.judges.effective import EffectiveJurors, effective_of
 from d3stats.inference.judges.large_panel import large_panel
 from d3stats.inputs.ratings import Ratings
@@ -36,7 +37,6 @@ from d3stats.resampling import (
     cluster_t,
     cluster_totals,
     clustered_share,
-    ratios,
     share_limits,
 )
 from d3stats.result import EstimatesResult
@@ -59,6 +59,8 @@ MOST_WAYS = 5000
 REGULAR = 0.5
 """A juror who voted on less than this share of the busiest juror's items is not compared with the jury."""
 CHOSEN = "chosen on the other clusters"
+_LEFT_OUT = 0.1
+"""Share of the error of an interval that is spent on leaving out jurors who are not the best."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -76,10 +78,8 @@ class JuryCurve(EstimatesResult):
         Accuracy of a very large panel of such jurors, and the gain per juror of two more. Their limits hold for
         every law of the items' difficulty. The limit is the middle of those that fit the votes equally well.
     best, over_best : Estimate
-        The best single juror, found on other clusters, and how much more accurate all together are. There are limits
-        only where one juror leads whichever cluster is left out, and leads every other juror by more than chance
-        (paired cluster t, Bonferroni). Otherwise a note gives the reason, and the accuracy of the best on the same
-        items.
+        The best single juror, found on other clusters, and how much more accurate all together are. Limits are those
+        of all jurors who may be the best at once, so that the choice is part of the error.
     curve : DataFrame
         One row per size: ``k``, ``accuracy, se, low, high, kind`` (of its limits); ``decided`` (share of panels
         without a tie); ``gain, gain_low, gain_high`` (per juror, since the row before) and the same
@@ -590,20 +590,23 @@ def _difference(
 def best_juror(
     cast: Floats, right: Floats, jury: Floats, cluster: Ints, level: float
 ) -> tuple[Estimate, Estimate]:
-    """Compute the accuracy of the best juror and the jury's gain over it, on clusters that did not choose the juror.
+    """Compute the accuracy of the best juror and the jury's gain over it, the choice included.
 
-    The best juror is chosen on all other clusters (ties share evenly), so that no item both chooses and measures.
-    Jurors who voted on less than half as many items as the busiest are no candidates. Folds that choose different
-    jurors are not independent, so there are limits only where one juror leads clearly in every fold.
+    The value is that of the juror chosen on all other clusters (ties share evenly), so that no item both chooses and
+    measures. The limits are those of all jurors who may be the best at once (Bonferroni): the largest lower and the
+    largest upper limit of their accuracies, the smallest of the gains over them. A juror is left out where another is
+    better beyond chance at `_LEFT_OUT`. Jurors who voted on less than half as many items as the busiest are no
+    candidates.
     """
     votes = cast.sum(axis=0)
     regular = votes >= REGULAR * votes.max()
     cast, right = cast[:, regular], right[:, regular]
     jurors = cast.shape[1]
     totals = cluster_totals(np.concatenate([right, cast, jury[:, None] * cast], axis=1), cluster)
-    whole = totals.sum(axis=0)
-    chosen = _leaders(whole - totals, jurors)
-    picked = _of_chosen(chosen, totals, jurors)
+    chosen = _leaders(totals.sum(axis=0) - totals, jurors)
+    picked = np.stack(
+        [(chosen * totals[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)], axis=1
+    )
     n = round(float(picked[:, 1].sum()))
 
     def difference(sums: Floats) -> Floats:
@@ -611,14 +614,33 @@ def best_juror(
 
     best = _share("best single juror", picked[:, 0], picked[:, 1], n, level, CHOSEN)
     more = _difference("all jurors - best one", picked, difference, n, level, CHOSEN)
-    why = _unsettled(chosen, totals, level)
-    if len(totals) < 2 or not why:
+    if len(totals) < 2:
         return best, more
-    same = _of_chosen(_leaders(whole[None], jurors), whole[None], jurors)
-    said = f"{CHOSEN}; no limits, because {why}; choosing the best on the same items gives"
-    return (
-        replace(best, low=None, high=None, se=None, note=f"{said} {ratios((0, 1))(same)[0, 0]:z.3f}"),
-        replace(more, low=None, high=None, se=None, note=f"{said} {difference(same)[0]:z.3f}"),
+    left = _may_be_best(totals, jurors, level)
+    own = 1 - (1 - level) * (1 - _LEFT_OUT) / len(left)
+    of_each = [totals[:, [j, jurors + j, 2 * jurors + j]] for j in left]
+    accuracies = [_share("", sums[:, 0], sums[:, 1], n, own) for sums in of_each]
+    gains = [_gain(right[:, j], jury, cast[:, j] > 0, cluster, own) for j in left]
+    return _at_once(best, accuracies, max), _at_once(more, gains, min)
+
+
+def _gain(juror: Floats, jury: Floats, voted: NDArray[np.bool_], cluster: Ints, level: float) -> Estimate:
+    """Return the jury's gain over one juror on the items of that juror, as of two runs on the same items."""
+    codes = np.unique(cluster[voted], return_inverse=True)[1]
+    pair = PairData(("juror", "jury"), juror[voted], jury[voted], codes, 1, (0,))
+    return pair.interval("cluster t", level, None)
+
+
+def _at_once(found: Estimate, each: Sequence[Estimate], extreme: Callable[[list[float]], float]) -> Estimate:
+    """Return an estimate with the limits of the most extreme of several quantities, wide enough for its value."""
+    ends = [(e.low, e.high) for e in each if e.low is not None and e.high is not None]
+    if len(ends) < len(each):
+        why = next(e.note for e in each if e.low is None)
+        return replace(found, low=None, high=None, se=None, note=f"{found.note}; no limits, because {why}")
+    low, high = (extreme(list(side)) for side in zip(*ends, strict=True))
+    kind = each[0].kind if len(each) == 1 else f"{each[0].kind} of {len(each)} jurors at once"
+    return replace(
+        found, low=min(low, found.value), high=max(high, found.value), se=None, kind=kind, note=CHOSEN
     )
 
 
@@ -630,28 +652,18 @@ def _leaders(sums: Floats, jurors: int) -> Floats:
     return np.asarray(first / first.sum(axis=1, keepdims=True))
 
 
-def _of_chosen(chosen: Floats, sums: Floats, jurors: int) -> Floats:
-    """Return right votes, votes and the jury's right verdicts of the chosen jurors, shape (m, 3)."""
-    parts = [(chosen * sums[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)]
-    return np.stack(parts, axis=1)
-
-
-def _unsettled(chosen: Floats, totals: Floats, level: float) -> str:
-    """Return why it is not settled who is best; "" where one juror leads in every fold and beyond chance."""
-    leads = (chosen > 0).any(axis=0)
-    if leads.sum() > 1:
-        return f"{int(leads.sum())} different jurors lead in different folds"
-    jurors, best = chosen.shape[1], int(np.argmax(leads))
-    if jurors < 2 or len(totals) < 2:
-        return ""
+def _may_be_best(totals: Floats, jurors: int, level: float) -> Ints:
+    """Return the jurors than whom none is better beyond chance (paired cluster t, Bonferroni)."""
+    pairs = [(i, j) for j in range(jurors) for i in range(jurors) if i != j]
+    better, worse = np.array(pairs).T
 
     def ahead(sums: Floats) -> Floats:
         rate = _over(sums[:, :jurors], sums[:, jurors : 2 * jurors])
-        return np.delete(rate[:, [best]] - rate, best, axis=1)
+        return rate[:, better] - rate[:, worse]
 
     found = cluster_t(totals, ahead, level=level)
     # A lead without any spread over clusters has no p-value, and is clear when it is a lead.
     flat = np.array([bool(reason) for reason in found.reasons])
     p = np.where(flat, 0.0, found.p_value / 2)
-    clear = (found.estimate > 0) & (p * (jurors - 1) < 1 - level)
-    return "" if clear.all() else "no juror is better than the others by more than chance"
+    beaten = (found.estimate > 0) & (p * (jurors - 1) < (1 - level) * _LEFT_OUT)
+    return np.setdiff1d(np.arange(jurors), worse[beaten])

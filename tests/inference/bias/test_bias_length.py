@@ -18,7 +18,6 @@ from d3stats.inference.bias.length import (
     MARGINAL,
     PULL,
     WON,
-    WORTH,
     fit_logit,
     separated,
 )
@@ -122,7 +121,7 @@ def test_one_cluster_with_most_items_gives_no_slope_limits_and_unequal_ones_give
         assert quantile[1] > 1.5 * quantile[0]
 
 
-@pytest.mark.parametrize("name", [MARGINAL, CONTROLLED, WON, WORTH])
+@pytest.mark.parametrize("name", [MARGINAL, CONTROLLED, WON])
 def test_the_error_of_each_mean_of_predictions_is_that_of_the_means_without_each_cluster(name: str) -> None:
     table = verdicts(1.2, n=400)
     design, outcome = design_of(table)
@@ -132,12 +131,10 @@ def test_the_error_of_each_mean_of_predictions_is_that_of_the_means_without_each
 
     def means(at: np.ndarray, rows: np.ndarray) -> dict[str, float]:
         p, equal = expit(design[rows] @ at), expit(design[rows][:, :-1] @ at[:-1])
-        won = outcome[rows].mean()
         return {
             MARGINAL: at[-1] * (p * (1 - p)).mean(),
             CONTROLLED: equal.mean(),
-            WON: won,
-            WORTH: won - equal.mean(),
+            WON: outcome[rows].mean(),
         }
 
     names = np.unique(cluster)
@@ -159,7 +156,6 @@ def test_the_marginal_effect_and_the_win_rate_at_equal_length_are_means_of_predi
     equal[:, -1] = 0
     assert audit[CONTROLLED].value == pytest.approx(expit(equal @ beta).mean())
     assert audit[WON].value == pytest.approx(outcome.mean())
-    assert audit[WORTH].value == pytest.approx(audit[WON].value - audit[CONTROLLED].value)
 
 
 def test_the_error_of_the_win_rate_at_equal_length_is_that_of_refits() -> None:
