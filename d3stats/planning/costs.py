@@ -440,6 +440,7 @@ class RatioColumns:
         self._changes: list[bool] = []
         self._upside_down: list[bool] = []
         self._bounds: list[tuple[float, float]] = []
+        self._saved: list[bool] = []
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
         """Add a column under a key and return the key; a key that is there already is kept as it is."""
@@ -459,13 +460,16 @@ class RatioColumns:
         change: bool = False,
         may_vanish: bool = False,
         bounds: tuple[float, float] = (-np.inf, np.inf),
+        saved: bool = False,
     ) -> None:
         """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it.
 
         The first column of a `change` has the differences of right and wrong by debate; it has the paired t.
         A denominator that `may_vanish` can be near 0 where the numerator is not, so that the measure has no bound. The
-        limits are then those of the ratio turned upside down, turned back. Limits are cut at `bounds`.
+        limits are then those of the ratio turned upside down, turned back. A part that is `saved` of the second column has
+        limits on the log scale of what is left. Limits are cut at `bounds`.
         """
+        self._saved.append(saved)
         self._bounds.append(bounds)
         self._shares.append(share)
         self._changes.append(change)
@@ -491,7 +495,15 @@ class RatioColumns:
                 change, counted = (self._columns[at] for at in (above, below))
                 low[i], high[i] = change_limits(change[counted > 0], cluster[counted > 0], level)
             else:
-                measured = _ratio_of(totals[:, [above, below]], level)
+                measured = (
+                    _less(
+                        _ratio_of(
+                            np.column_stack([totals[:, below] - totals[:, above], totals[:, below]]), level
+                        )
+                    )
+                    if self._saved[i]
+                    else _ratio_of(totals[:, [above, below]], level)
+                )
                 if measured.high > measured.low:
                     least, most = self._bounds[i]
                     low[i], high[i] = max(measured.low, least), min(measured.high, most)
@@ -582,7 +594,11 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    found = ratio(above, below, cluster, level)
+    return _less(ratio(above, below, cluster, level))
+
+
+def _less(found: Measured) -> Measured:
+    """Return one minus a ratio, its limits those of the ratio's logarithm."""
     if not found.value > 0:
         return Measured(1 - found.value)
     more, less = (float(np.exp((end - found.value) / found.value)) for end in (found.high, found.low))
@@ -657,7 +673,7 @@ def measure_columns(
                 ):
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
-                columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of, bounds=(-np.inf, 1.0))
+                columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of, saved=True)
     return columns
 
 
