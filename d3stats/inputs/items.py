@@ -14,7 +14,7 @@ from d3stats.note import Note, warning
 __all__ = ["ItemIs", "ItemMismatch", "Shared", "mostly_left_out", "shared"]
 
 ItemIs = Literal["question", "debate"]
-"""What an item is in a log: a question, or a single debate."""
+"""An item of a log: a question, or a single debate."""
 
 _SHOWN = 5
 

@@ -56,7 +56,7 @@ class RunTable:
 
 @dataclass(frozen=True)
 class RunOf:
-    """What the values of a run are: of a table its column, of a log what is compared of which unit.
+    """The values of a run: of a table its column, of a log a measure of each question or debate.
 
     Attributes
     ----------
