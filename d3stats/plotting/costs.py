@@ -186,13 +186,13 @@ def plot_savings(
     low, high = (100 * column(checked[name]) for name in ends[2:])
     left, right = (100 * column(checked[name]) for name in ends[:2])
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
-    for along, edges in (("y", (low, high)), ("x", (left, right))):
-        draw_points(ax, x, y, *edges, along=along, color=BLUE, marker="o", zorder=2)  # type: ignore[arg-type]
+    draw_points(ax, x, y, low, high, along="y", color=BLUE, marker="o", zorder=2)
+    draw_points(ax, x, y, left, right, along="x", color=BLUE, marker="o", zorder=2)
     best = checked["role"].eq("recommended").to_numpy() if roles else np.zeros(len(checked), dtype=bool)
     ax.scatter(x[best], y[best], s=70, facecolors="none", edgecolors=VERMILLION, linewidths=1.4, zorder=3)
     ax.margins(x=0.12)
-    edges = np.concatenate([y, low[np.isfinite(low)], high[np.isfinite(high)]])
-    limits = [edges.min(), edges.max()] + ([] if max_loss is None else [-200 * max_loss])
+    reached = np.concatenate([y, low[np.isfinite(low)], high[np.isfinite(high)]])
+    limits = [reached.min(), reached.max()] + ([] if max_loss is None else [-200 * max_loss])
     room = max(max(limits) - min(limits), 1.0)
     ax.set_ylim(min(limits) - 0.1 * room, max(limits) + 0.24 * room)
     if max_loss is not None:
@@ -211,7 +211,7 @@ def plot_savings(
 def _name_tops(ax: Axes, x: Floats, tops: Floats, names: list[str], best: NDArray[np.bool_]) -> None:
     """Write each name above the top of its interval, higher where it would cover an earlier one."""
     taken: list[tuple[float, float, float, float]] = []
-    inches = float(ax.figure.get_figure(root=True).get_figwidth()) if ax.figure is not None else TWO_COLUMNS  # type: ignore[union-attr]
+    inches = float(ax.figure.bbox.width / ax.figure.dpi)
     across = 72 * 0.88 * inches / float(np.ptp(ax.get_xlim()))
     up = 72 * 2.4 / float(np.ptp(ax.get_ylim()))
     for i in np.argsort(-tops, kind="stable")[::-1]:
