@@ -12,6 +12,7 @@ __all__ = [
     "UNREAD_LABEL",
     "UNREAD_SCORES",
     "Note",
+    "Severity",
     "kind_of",
     "sentence_of",
     "severity_of",
