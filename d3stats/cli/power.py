@@ -105,7 +105,7 @@ def power(
         str,
         typer.Option(
             "--by",
-            metavar="d3stats.sources.runs:ItemIs",
+            metavar="d3stats.inputs.items:ItemIs",
             help="With --pilot: the unit of comparison in a log.",
         ),
     ] = "question",

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from d3stats.note import Note, warning
 
-__all__ = ["ItemMismatch", "Shared", "mostly_left_out", "shared"]
+__all__ = ["ItemIs", "ItemMismatch", "Shared", "mostly_left_out", "shared"]
+
+ItemIs = Literal["question", "debate"]
+"""An item of a log: a question, or a single debate."""
 
 _SHOWN = 5
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from d3stats._words import counted
 from d3stats.values import canonical, name_text
 
-__all__ = ["ItemStrata", "Labels", "Level", "NoSuchStrata", "StrataOf", "strata_of_runs"]
+__all__ = ["ItemStrata", "Labels", "Level", "NoSuchStrata", "StrataOf", "common_strata"]
 
 Ints = NDArray[np.int64]
 
@@ -90,6 +90,8 @@ class ItemStrata:
     of_questions : bool
         Whether strata are the categories of questions, so that debates of one question have the same. Another column,
         such as the protocol, may differ between them.
+    absent : str
+        Why a source has no such strata; "" where it has.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class ItemStrata:
     column: str
     of: Mapping[str, Mapping[str, frozenset[str]]]
     of_questions: bool = False
+    absent: str = ""
 
     @property
     def is_log(self) -> bool:
@@ -160,19 +163,17 @@ class NoSuchStrata(ValueError):
     """A source has no column of this name, or no columns at all."""
 
 
-def strata_of_runs(
-    found: Sequence[ItemStrata | NoSuchStrata], items: Sequence[str], *, level: Level, unit: str
-) -> Labels:
-    """Return the stratum of each item from those runs that say it; they must say the same.
+def common_strata(found: Sequence[ItemStrata], items: Sequence[str], *, level: Level, unit: str) -> Labels:
+    """Return the stratum of each item from those sources that say it; they must say the same.
 
     Raises
     ------
     ValueError
         When no run has the column, an item has several strata in one run, or others in another.
     """
-    known = [one for one in found if isinstance(one, ItemStrata)]
+    known = [one for one in found if not one.absent]
     if not known:
-        raise next(one for one in found if isinstance(one, NoSuchStrata))
+        raise NoSuchStrata(found[0].absent)
     texts: list[str | None] = [None] * len(items)
     column = known[0].column
     for one in known:

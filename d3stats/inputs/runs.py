@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted
 from d3stats.inputs.items import Shared, mostly_left_out, shared
+from d3stats.inputs.labels import ItemStrata
 from d3stats.inputs.told import Contradiction, Told, contradictions, refuse, renamed, warned
 from d3stats.note import warning, with_words
 
@@ -47,6 +48,8 @@ class Run:
         The right answer that decided each item's value, None where unknown; empty where values came as such.
     told : Told or None
         What the source says of its questions, to be held against other runs; None where values came as such.
+    strata : ItemStrata or None
+        The strata of its items, where they were asked for.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Run:
     unlabelled: tuple[str, ...] = field(default=())
     label: tuple[str | None, ...] = field(default=())
     told: Told | None = field(default=None)
+    strata: ItemStrata | None = field(default=None)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.items), 'item')} in {counted(len(set(self.cluster)), 'cluster')}"
@@ -105,6 +109,8 @@ class PairedRuns:
         What was done to the runs.
     repeated : bool
         Whether some value is a mean over several tries at its item.
+    strata : tuple of ItemStrata
+        The strata of the items as each run has them, where they were asked for.
 
     Examples
     --------
@@ -124,6 +130,7 @@ class PairedRuns:
     unscored: dict[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
     repeated: bool = False
+    strata: tuple[ItemStrata, ...] = ()
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
@@ -210,6 +217,7 @@ def pair(runs: Sequence[Run]) -> PairedRuns:
         unscored=unscored,
         notes=(*dict.fromkeys(notes), *_losses(both, unscored, int(scored.sum()))),
         repeated=bool((repeats[:, scored] > 1).any()),
+        strata=tuple(run.strata for run in runs if run.strata is not None),
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats._words import counted, setting
+from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.ratings import LABEL, Ratings
@@ -36,7 +37,6 @@ __all__ = ["CORRECTNESS", "DECISION", "FIELDS", "as_ratings", "ratings_with_stra
 Codes = NDArray[np.int64]
 
 Repeats = Literal["refuse", "separate"]
-ItemIs = Literal["debate", "question"]
 
 _LONG = ("item", "rater", "vote")
 FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
@@ -297,7 +297,9 @@ def _long_table(
     # The label stands on every row of its item: it is counted once.
     once = label[~pd.Series(names["item"]).duplicated()] if len(label) else label
     if read.missing or read.merged:
-        notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+        notes += canonical(table["vote"], once, missing_values=missing_values).notes(
+            "votes", "labels", answers=True
+        )
     result = pd.DataFrame(names | {"vote": vote} | ({"label": right} if len(label) else {}), dtype=object)
     result["cluster"] = pd.Series([None] * len(table), dtype=object)
     if "cluster" in table.columns:

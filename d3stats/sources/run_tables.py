@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,27 +11,39 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import meant
+from d3stats._check import choice, meant
 from d3stats._words import setting
+from d3stats.inputs.items import ItemIs
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.told import Told
 from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
-from d3stats.plausibility import judged, odd_numbers, row_of_sums, warnings_of
-from d3stats.sources.item_tables import Fields, TableFile, question_clusters, unread_note, with_parts
+from d3stats.plausibility import MUCH_MISSING, judged, odd_numbers, row_of_sums, warnings_of
+from d3stats.sources.item_tables import (
+    Fields,
+    TableFile,
+    question_clusters,
+    unread_note,
+    with_parts,
+    without_words,
+)
 from d3stats.sources.opened import Opened
 from d3stats.sources.recorded import told
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 
-__all__ = ["RunTable", "fields_of", "from_frame", "from_trajectories", "items_of"]
+__all__ = ["NO_ROUNDS", "ONE_COLUMN", "UNNAMED", "RunOf", "RunTable", "missing_as_wrong", "run_table"]
 
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
 _COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
 _VALUES = ("correct", "score", "vote")
+UNNAMED = "run"
+"""Name of a run that has no name."""
+NO_ROUNDS = "round_number must be left out where a run has no rounds; got {} for a table"
+ONE_COLUMN = "value must be left out where a run has one column; got {!r}"
 _OF_A_LOG = "'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'"
 
 
@@ -49,16 +61,80 @@ class RunTable:
     told: Told | None = None
 
 
-def fields_of(value: str | None) -> Fields:
-    """Return the columns of a table of a run; `value` names the column of values."""
-    wanted = ("item", "cluster", *(("vote", "label", "correct") if value is None else ()))
-    values = ("correct", "score") if value is None else (value,)
-    return Fields(wanted, ("item",), ("question", *values), one_round=True)
+@dataclass(frozen=True)
+class RunOf:
+    """The values of a run: of a table its column, of a log a measure of each question or debate.
+
+    Attributes
+    ----------
+    value : str or None
+    by : {"question", "debate"}
+    missing : {"exclude", "wrong"}
+        As for :func:`~d3stats.inference.as_run`.
+    """
+
+    value: str | None = None
+    by: ItemIs = "question"
+    missing: Missing = "exclude"
+
+    def __post_init__(self) -> None:
+        choice("missing", self.missing, ("exclude", "wrong"))
+        choice("by", self.by, ("question", "debate"))
+
+    @property
+    def fields(self) -> Fields:
+        """The columns of a table of a run."""
+        wanted = ("item", "cluster", *(("vote", "label", "correct") if self.value is None else ()))
+        values = ("correct", "score") if self.value is None else (self.value,)
+        return Fields(wanted, ("item",), ("question", *values), one_round=True)
 
 
-def items_of(opened: Opened, value: str | None = None) -> TableFile:
+def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
+    """Return the tries of a run that an opened source holds; messages name the run as `called`."""
+    given = opened.value
+    array = isinstance(given, (list, tuple, np.ndarray))
+    one_column = isinstance(given, pd.Series) or (opened.kind == "values" and array and np.ndim(given) == 1)
+    if not one_column and opened.is_log(of.fields):
+        if opened.kind == "values" and not isinstance(given, (np.ndarray, Mapping)):
+            kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
+            raise TypeError(f"a run must be {kinds}; got {type(given).__name__}")
+        return _of_log(opened.recorded(), of, round_number, called)
+    if round_number is not None:
+        raise ValueError(NO_ROUNDS.format(round_number))
+    if of.value is not None and isinstance(given, pd.Series):
+        raise ValueError(ONE_COLUMN.format(of.value))
+    words = opened.missing_words
+    table = _of_column(pd.Series(given), words) if one_column else _of_items(opened, of, called or UNNAMED)
+    return replace(table, notes=[*_doubts(table.rows, of.missing), *table.notes])
+
+
+def _of_column(values: pd.Series, missing: Collection[str]) -> RunTable:
+    """Return a row per value; the index names the items."""
+    (items,) = canonical(values.index.to_series(), missing_values=(), names=True).columns
+    rows = pd.DataFrame({"item": items, "value": values.to_numpy(), "labelled": True})
+    read = without_words(TableFile(rows), ("item",), missing)
+    return RunTable(read.frame, None if values.name is None else str(values.name), list(read.cells.values()))
+
+
+def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
+    """Warn of values that can hardly be meant: all wrong, or many missing."""
+    values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)
+    values = values[rows["labelled"].to_numpy()]
+    n, known = len(values), values[~np.isnan(values)]
+    absent = n - len(known)
+    doubts: list[str] = []
+    if len(known) >= 8 and not known.any():
+        text = f"every one of {len(known)} values is 0; check that the column marks right answers with 1"
+        doubts.append(warning(text, "all wrong", n=len(known)))
+    if missing == "exclude" and n >= 8 and absent > MUCH_MISSING * n:
+        text = f"{absent} of {n} values are missing; the others may not be representative"
+        doubts.append(warning(text, MISSING_VALUES, n=absent))
+    return doubts
+
+
+def _items_of(opened: Opened, of: RunOf) -> TableFile:
     """Return a table of items, one row per try, with the standard names of its columns."""
-    read = with_parts(opened.items(fields_of(value), texts=_TEXTS))
+    read = with_parts(opened.items(of.fields, texts=_TEXTS))
     if opened.paths and "item" not in read.frame.columns:
         raise ValueError(f"{', '.join(opened.paths)} {_needs_columns(read.frame)}")
     _one_filter(read.frame)
@@ -86,19 +162,12 @@ def _needs_columns(frame: pd.DataFrame) -> str:
     return f"must have {_COLUMNS}; got {names}{to_choose(*absent)}"
 
 
-def from_trajectories(
-    t: Trajectories,
-    value: str | None,
-    by: str,
-    round_number: int | None,
-    missing: Missing,
-    recorded: RecordedLog | None = None,
-    called: str | None = None,
-) -> RunTable:
-    """Return a row per debate; `value` says what of a debate is compared, and `called` names the run in messages.
+def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
+    """Return a row per debate.
 
-    The verdict is the decision that `recorded` holds, where it holds any and no round is asked for.
+    The verdict is the decision that the log records, where it records any and no round is asked for.
     """
+    t, value, missing = recorded.trajectories, of.value, of.missing
     if t.n_debates == 0:
         raise ValueError(f"a run must have debates; got none in {t!r}")
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
@@ -106,8 +175,8 @@ def from_trajectories(
     deepest = np.maximum(t.depth, 1)
     at = (deepest if round_number is None else np.minimum(round_number, deepest)) - 1
     what = "verdict" if value is None else value
-    decided = what == "verdict" and round_number is None and recorded is not None and recorded.usable
-    if decided and recorded is not None:
+    decided = what == "verdict" and round_number is None and recorded.usable
+    if decided:
         values = recorded.right()
     elif what in ("verdict", "plurality"):
         values = _verdicts(t, at)
@@ -126,29 +195,31 @@ def from_trajectories(
         values = np.where(labelled & np.isnan(values), 0.0, values)
         notes = _counted_wrong(t, at, labelled)
     if judged and t.coding == "answers":
-        notes += _answers_met(t, set(recorded.decision[recorded.known]) if decided and recorded else None)
-    if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
+        notes += _answers_met(t, set(recorded.decision[recorded.known]) if decided else None)
+    if what in ("verdict", "plurality") and recorded.usable:
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
-        of = f" of {called!r}" if called else ""
+        whose = f" of {called!r}" if called else ""
         raise ValueError(
-            f"a run must have labels, which tell the right verdicts; got none in {t!r}{of}; name their column, or "
+            f"a run must have labels, which tell the right verdicts; got none in {t!r}{whose}; name their column, or "
             f"compare something else, as {setting('value', 'tokens')}"
         )
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
-    item = cluster if by == "question" else np.asarray(t.debates, dtype=object)
+    item = cluster if of.by == "question" else np.asarray(t.debates, dtype=object)
     rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
-    if judged and by == "debate" and t.coding == "answers":
+    if judged and of.by == "debate" and t.coding == "answers":
         # Where debates of a question have several labels, a finding of the log says so; of a debate the label is one.
         rows["label"] = pd.Series(np.array([*t.answers, None], dtype=object)[t.label], dtype=object)
-    said = told(t) if recorded is None or recorded.told is None else recorded.told
-    return RunTable(rows, notes=notes, told=said if judged else replace(said, label=()))
+    said = told(t) if recorded.told is None else recorded.told
+    # That no vote is a label is said in words of its own.
+    doubts = warnings_of(f for f in t.findings() if f.kind != "no vote is a label")
+    return RunTable(rows, notes=[*doubts, *notes, *t.notes], told=said if judged else replace(said, label=()))
 
 
-def from_frame(
-    source: pd.DataFrame, value: str | None, called: str, missing_values: Iterable[str] | None = None
-) -> RunTable:
-    """Return a row per row of a table with `value` or the usual columns; messages name the run as `called`."""
+def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
+    """Return a row per row of a table of items; messages name the run as `called`."""
+    read = _items_of(opened, of)
+    source, value, missing_values = read.frame, of.value, opened.reading.get("missing_values")
     if "item" not in source.columns:
         raise ValueError(f"a run {_needs_columns(source)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
@@ -157,13 +228,13 @@ def from_frame(
     table = pd.DataFrame({"item": items.columns[0], "labelled": True})
     table.attrs = source.attrs
     notes = items.notes("items")
-    read = {"item", named}
+    used = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
         votes, said = _votes_right(table["item"], source, called, missing_values)
         for column, cells in votes.items():
             table[column] = cells
         notes += said
-        read |= {"vote", "label"}
+        used |= {"vote", "label"}
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
         advice = to_choose("correct") if named is None else ""
@@ -189,9 +260,10 @@ def from_frame(
         table["cluster"] = clusters.columns[0]
         notes += [f"clusters are those of the column {grouped!r}"] if grouped != "cluster" else []
         notes += clusters.notes("clusters")
-    notes += unread_note(source, read | {grouped, "question"})
+    notes += unread_note(source, used | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
-    return RunTable(table, name, notes)
+    cells = [read.cells[named]] if named in read.cells else []
+    return RunTable(table, name, [*read.notes, *notes, *cells])
 
 
 _SCALE = 12
@@ -255,7 +327,7 @@ def _votes_right(
     spelt = _spelling(labels, cast_votes, called) if cast_votes else []
     kinds = _OF_VALUES if spelt else (*_OF_VALUES, "answers in several spellings")
     doubts = warnings_of(each for each in seen if each.kind in kinds)
-    return columns, [*doubts, *read.notes("votes", "labels"), *spelt]
+    return columns, [*doubts, *read.notes("votes", "labels", answers=True), *spelt]
 
 
 _OF_VALUES = ("votes that state an answer", "votes like missing values", "votes that are no label")

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
-from typing import Any, Literal, Unpack, get_type_hints
+from typing import Any, Unpack, get_type_hints
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import LARGEST, choice
+from d3stats._check import LARGEST
+from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.inputs.lines import place_of
-from d3stats.inputs.recorded import RecordedLog
 from d3stats.inputs.runs import Run
 from d3stats.inputs.told import Told
-from d3stats.note import MISSING_VALUES, warning
-from d3stats.plausibility import MUCH_MISSING, warnings_of
-from d3stats.sources.item_tables import TableFile, blank_clusters
+from d3stats.sources.item_tables import blank_clusters
 from d3stats.sources.opened import Opened, Reading, open, open_all
-from d3stats.sources.run_tables import (
-    RunTable,
-    fields_of,
-    from_frame,
-    from_trajectories,
-    items_of,
-    missing_as_wrong,
-)
-from d3stats.sources.strata import strata_or_none
+from d3stats.sources.run_tables import NO_ROUNDS, ONE_COLUMN, UNNAMED, RunOf, missing_as_wrong, run_table
+from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Missing
-from d3stats.values import canonical
 
-__all__ = ["UNNAMED", "as_run", "as_runs", "named_runs"]
+__all__ = ["RunOf", "as_run", "as_runs", "runs_of"]
 
 Floats = NDArray[np.float64]
-
-
-ItemIs = Literal["debate", "question"]
-
-
-UNNAMED = "run"
-"""Name of a run that has no name."""
 
 
 def as_run(
@@ -100,77 +83,22 @@ def as_run(
     >>> run.value.tolist(), run.binary
     ([1.0, 0.0], True)
     """
-    choice("missing", missing, ("exclude", "wrong"))
-    choice("by", by, ("question", "debate"))
-    return _run_of(open(source, **reading), name, value, by, round_number, missing)
+    of = RunOf(value, by, missing)
+    return _run_of(open(source, **reading), of, name, round_number)
 
 
-def _run_of(
-    opened: Opened,
-    name: str | None,
-    value: str | None,
-    by: ItemIs,
-    round_number: int | None,
-    missing: Missing,
-) -> Run:
+def _run_of(opened: Opened, of: RunOf, name: str | None, round_number: int | None) -> Run:
     """Return the run that an opened source holds, see :func:`as_run`."""
     given, stem = opened.value, opened.stem
-    values = opened.kind == "values" and isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1
-    one_column = values or isinstance(given, (Run, pd.Series))
-    of_items = not one_column and not opened.is_log(fields_of(value))
-    if round_number is not None and (one_column or of_items):
-        raise ValueError(
-            f"round_number must be left out where a run has no rounds; got {round_number} for a table"
-        )
-    if value is not None and isinstance(given, (Run, pd.Series)):
-        raise ValueError(f"value must be left out where a run has one column; got {value!r}")
     if isinstance(given, Run):
-        return _again(given, name, missing)
-    if one_column:
-        table = _from_series(pd.Series(given))
-    elif of_items:
-        words = opened.reading.get("missing_values")
-        table = _from_items(items_of(opened, value), value, name or stem or UNNAMED, words)
-    elif opened.kind != "values" or isinstance(given, (np.ndarray, Mapping)):
-        table = _from_log(opened.recorded(), value, by, round_number, missing, name or stem)
-    else:
-        kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
-        raise TypeError(f"a run must be {kinds}; got {type(given).__name__}")
+        if round_number is not None:
+            raise ValueError(NO_ROUNDS.format(round_number))
+        if of.value is not None:
+            raise ValueError(ONE_COLUMN.format(of.value))
+        return _again(given, name, of.missing)
+    table = run_table(opened, of, round_number, name or stem)
     called = next(n for n in (name, stem, table.name, UNNAMED) if n is not None)
-    doubts = _doubts(table.rows, missing) if one_column or of_items else []
-    return _reduced(table.rows, called, missing, [*doubts, *table.notes], table.told)
-
-
-def _from_series(values: pd.Series) -> RunTable:
-    """Return a row per value; the index names the items."""
-    (items,) = canonical(values.index.to_series(), missing_values=(), names=True).columns
-    rows = pd.DataFrame({"item": items, "value": values.to_numpy(), "labelled": True})
-    return RunTable(rows, None if values.name is None else str(values.name))
-
-
-def _from_items(
-    read: TableFile, value: str | None, called: str, missing_values: Iterable[str] | None
-) -> RunTable:
-    """Return a row per row of a table of items."""
-    table = from_frame(read.frame, value, called, missing_values)
-    cells = [read.cells[c] for c in ("correct", "score", value) if c in read.cells]
-    return replace(table, notes=[*read.notes, *table.notes, *cells])
-
-
-def _from_log(
-    recorded: RecordedLog,
-    value: str | None,
-    by: ItemIs,
-    round_number: int | None,
-    missing: Missing,
-    called: str | None,
-) -> RunTable:
-    """Return a row per debate of a log."""
-    log = recorded.trajectories
-    table = from_trajectories(log, value, by, round_number, missing, recorded, called)
-    # That no vote is a label is said in words of its own.
-    doubts = warnings_of(f for f in log.findings() if f.kind != "no vote is a label")
-    return replace(table, notes=[*doubts, *table.notes, *log.notes])
+    return _reduced(table.rows, called, of.missing, table.notes, table.told)
 
 
 def as_runs(
@@ -209,48 +137,34 @@ def as_runs(
     ]
 
 
-def named_runs(
-    sources: Sequence[Any],
+def runs_of(
+    sources: Sequence[Opened],
+    of: RunOf,
     *,
     names: Sequence[str] | None = None,
     round_number: int | Sequence[int | None] | None = None,
     strata: StrataOf = None,
-    value: str | None = None,
-    by: ItemIs = "question",
-    missing: Missing = "exclude",
-    **reading: Unpack[Reading],
-) -> tuple[list[Run], list[ItemStrata | NoSuchStrata]]:
-    """Return several runs under different names and, where `strata` are asked for, those of each run.
+) -> list[Run]:
+    """Return the runs that opened sources hold, under different names and with their strata where these are asked for.
 
-    Settings are those of :func:`as_run`; `round_number` is one for all or one per run.
+    `round_number` is one for all or one per run.
     """
-    choice("missing", missing, ("exclude", "wrong"))
-    choice("by", by, ("question", "debate"))
-    return _runs_of(open_all(sources, **reading), names, round_number, strata, value, by, missing)
-
-
-def _runs_of(
-    opened: Sequence[Opened],
-    names: Sequence[str] | None,
-    round_number: int | Sequence[int | None] | None,
-    strata: StrataOf,
-    value: str | None,
-    by: ItemIs,
-    missing: Missing,
-) -> tuple[list[Run], list[ItemStrata | NoSuchStrata]]:
-    """Return the runs that opened sources hold, and their strata."""
-    kinds = [] if strata is None else [strata_or_none(one, strata, fields_of(value)) for one in opened]
-    if kinds:
-        opened = [
-            one.aside(strata) if isinstance(found, ItemStrata) else one
-            for one, found in zip(opened, kinds, strict=True)
-        ]
-    runs = [
-        _run_of(one, None, value, by, number, missing)
-        for one, number in zip(opened, _rounds(round_number, len(opened)), strict=True)
-    ]
+    rounds = _rounds(round_number, len(sources))
+    kinds = [None if strata is None else _strata_of(one, strata, of) for one in sources]
+    runs = []
+    for one, kind, number in zip(sources, kinds, rounds, strict=True):
+        column = strata if kind is not None and not kind.absent else None
+        runs.append(replace(_run_of(one.aside(column), of, None, number), strata=kind))
     # A file is called what it is called, also "run".
-    return _named(runs, names, [one.stem is not None for one in opened]), kinds
+    return _named(runs, names, [one.stem is not None for one in sources])
+
+
+def _strata_of(opened: Opened, strata: StrataOf, of: RunOf) -> ItemStrata:
+    """Return the strata of a run, or why it has none: other runs may have the column."""
+    try:
+        return item_strata(opened, strata, of.fields)
+    except NoSuchStrata as error:
+        return ItemStrata(str(strata), {}, absent=str(error))
 
 
 def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None]:
@@ -278,22 +192,6 @@ def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) 
         else run
         for run, letter, file in zip(runs, letters, files, strict=True)
     ]
-
-
-def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
-    """Warn of values that can hardly be meant: all wrong, or many missing."""
-    values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)
-    values = values[rows["labelled"].to_numpy()]
-    n, known = len(values), values[~np.isnan(values)]
-    absent = n - len(known)
-    doubts: list[str] = []
-    if len(known) >= 8 and not known.any():
-        text = f"every one of {len(known)} values is 0; check that the column marks right answers with 1"
-        doubts.append(warning(text, "all wrong", n=len(known)))
-    if missing == "exclude" and n >= 8 and absent > MUCH_MISSING * n:
-        text = f"{absent} of {n} values are missing; the others may not be representative"
-        doubts.append(warning(text, MISSING_VALUES, n=absent))
-    return doubts
 
 
 def _again(run: Run, name: str | None, missing: Missing) -> Run:
@@ -354,6 +252,8 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
     column = table["value"]
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if (np.isnan(values) & column.notna().to_numpy()).any():
+            raise ValueError("nan")  # a text that no word for missing is
     except (TypeError, ValueError):
         read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
         row = int(np.argmax(read & column.notna().to_numpy()))

@@ -19,7 +19,6 @@ from d3stats.values import canonical, name_text
 
 __all__ = [
     "item_strata",
-    "strata_or_none",
 ]
 
 
@@ -201,11 +200,3 @@ def _field_of_log(opened: Opened, strata: str) -> str:
             "a mapping of question to stratum is possible too"
         )
     return plain(strata)
-
-
-def strata_or_none(source: Opened, strata: StrataOf, fields: Fields) -> ItemStrata | NoSuchStrata:
-    """Return the strata of a run, or why it has none; other runs may have the column."""
-    try:
-        return item_strata(source, strata, fields)
-    except NoSuchStrata as error:
-        return error

@@ -14,9 +14,12 @@ import pandas as pd
 import pytest
 
 import d3stats
+from d3stats.inputs.runs import pair
 from d3stats.log import sheets
 from d3stats.log.reader import read_log
 from d3stats.sources import open as open_source
+from d3stats.sources import open_all
+from d3stats.sources.runs import RunOf, runs_of
 
 
 def table(n: int = 4) -> pd.DataFrame:
@@ -283,3 +286,16 @@ def test_a_turn_made_by_a_model_without_a_price_is_refused() -> None:
     assert "priced as chosen, not as logged: small as large" in chosen.note
     unnamed = turns.drop(columns="model")
     assert price_turns(unnamed, log, only).dollars.tolist() == chosen.dollars.tolist()
+
+
+def test_a_run_bears_its_strata_or_why_it_has_none() -> None:
+    table = pd.DataFrame({"item": ["q1", "q2"], "correct": [1, 0], "task": ["math", "law"]})
+    without = table.drop(columns="task")
+    one, other = runs_of(open_all([table, without]), RunOf(), strata="task")
+    assert one.strata is not None
+    assert other.strata is not None
+    assert one.strata.texts(["q2", "q1"]) == ["law", "math"]
+    assert not one.strata.absent
+    assert "'task'" in other.strata.absent
+    assert [each.absent for each in pair([one, other]).strata] == ["", other.strata.absent]
+    assert all(run.strata is None for run in runs_of(open_all([table, without]), RunOf()))

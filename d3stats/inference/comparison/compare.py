@@ -23,11 +23,12 @@ from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels, strata_tables
-from d3stats.inputs.labels import ItemStrata, Labels, NoSuchStrata, StrataOf, strata_of_runs
-from d3stats.inputs.runs import PairedRuns, Run, pair
+from d3stats.inputs.items import ItemIs
+from d3stats.inputs.labels import Labels, Level, StrataOf, common_strata
+from d3stats.inputs.runs import PairedRuns, pair
 from d3stats.result import Gate, Result, json_value
-from d3stats.sources import Reading
-from d3stats.sources.runs import named_runs
+from d3stats.sources import Reading, open_all
+from d3stats.sources.runs import RunOf, runs_of
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
@@ -331,7 +332,7 @@ def compare(
     *more: Any,
     names: Sequence[str] | None = None,
     value: str | None = None,
-    by: Literal["question", "debate"] = "question",
+    by: ItemIs = "question",
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
     weights: Weights = "item",
@@ -422,20 +423,10 @@ def compare(
     [('coding', 0.0), ('ethics', 0.25), ('math', 0.25)]
     """
     asked = _Asked(level, kind, test, family, baseline, margin, weights, by, n_boot)
-    return _compared(
-        *named_runs(
-            (a, b, *more),
-            names=names,
-            round_number=round_number,
-            strata=strata,
-            value=value,
-            by=by,
-            missing=missing,
-            **reading,
-        ),
-        asked,
-        rng,
-    )
+    opened = open_all((a, b, *more), **reading)
+    of_logs = RunOf(value, by, missing)
+    runs = runs_of(opened, of_logs, names=names, round_number=round_number, strata=strata)
+    return _compared(pair(runs), asked, rng)
 
 
 @dataclass(frozen=True)
@@ -449,7 +440,7 @@ class _Asked:
     baseline: str | None
     margin: float | None
     weights: Weights
-    by: Literal["question", "debate"]
+    by: ItemIs
     n_boot: int
 
     def __post_init__(self) -> None:
@@ -475,12 +466,9 @@ class _Asked:
         return [(at, k) for k in range(len(names)) if k != at]
 
 
-def _compared(
-    runs: Sequence[Run], kinds: Sequence[ItemStrata | NoSuchStrata], asked: _Asked, rng: RngLike
-) -> Comparison:
-    """Compare runs, and by stratum where each run's strata are given."""
-    paired = pair(runs)
-    labels = _labels(kinds, paired, asked) if kinds else None
+def _compared(paired: PairedRuns, asked: _Asked, rng: RngLike) -> Comparison:
+    """Compare runs, and by stratum where the runs have strata."""
+    labels = _labels(paired, asked) if paired.strata else None
     if asked.weights == "question":
         paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
@@ -518,11 +506,12 @@ def _compared(
     )
 
 
-def _labels(kinds: Sequence[ItemStrata | NoSuchStrata], paired: PairedRuns, asked: _Asked) -> Labels:
+def _labels(paired: PairedRuns, asked: _Asked) -> Labels:
     """Return the stratum of every item, or of every question where these count once."""
     of_questions = asked.by == "question"
     unit = "question" if of_questions else "item"
-    labels = strata_of_runs(kinds, paired.items, level="cluster" if of_questions else "debate", unit=unit)
+    level: Level = "cluster" if of_questions else "debate"
+    labels = common_strata(paired.strata, paired.items, level=level, unit=unit)
     return _of_clusters(labels, paired) if asked.weights == "question" else labels
 
 
