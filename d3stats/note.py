@@ -7,11 +7,13 @@ from typing import Literal
 
 __all__ = [
     "FIRST_SHEET",
+    "INSPECT",
     "MISSING_VALUES",
     "SPELLINGS",
     "UNREAD_LABEL",
     "UNREAD_SCORES",
     "Note",
+    "Severity",
     "kind_of",
     "sentence_of",
     "severity_of",
@@ -165,6 +167,7 @@ def worst_first(notes: Iterable[str]) -> list[str]:
 
 
 FIRST_SHEET = "first sheet"
+INSPECT = "a log of Inspect"
 MISSING_VALUES = "missing values"
 SPELLINGS = "spellings"
 UNREAD = "unread columns"

@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import LARGEST
-from d3stats.note import MISSING_VALUES, SPELLINGS, Note
+from d3stats.note import MISSING_VALUES, SPELLINGS, Note, Severity
 
 __all__ = [
     "MISSING_WORDS",
@@ -92,6 +92,8 @@ class Canonical:
         How many such words each column has.
     merged : dict of str to tuple of str
         Canonical form to the different ways in which it was written, where there were several.
+    presumed : bool
+        Whether the words that mean missing are the usual ones, and not those that a user named.
 
     Examples
     --------
@@ -107,9 +109,13 @@ class Canonical:
     missing: dict[str, int] = field(default_factory=dict)
     missing_by_column: tuple[int, ...] = ()
     merged: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    presumed: bool = True
 
-    def notes(self, *what: str) -> list[str]:
-        """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural."""
+    def notes(self, *what: str, answers: bool = False) -> list[str]:
+        """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural.
+
+        Where `missing_values` named no words, missing answers are a warning, as they may be real.
+        """
         found: list[str] = []
         together = " and ".join(dict.fromkeys(what[:2]))
         if self.missing:
@@ -125,7 +131,12 @@ class Canonical:
                 "if such a word is a real answer, list the words that mean missing in missing_values= "
                 "(--missing-values)"
             )
-            found.append(Note(text, kind=MISSING_VALUES, n=sum(total.values()), examples=self.missing))
+            severity: Severity = "warning" if answers and self.presumed else "note"
+            found.append(
+                Note(
+                    text, kind=MISSING_VALUES, severity=severity, n=sum(total.values()), examples=self.missing
+                )
+            )
         if self.merged:
             name, ways = next(iter(self.merged.items()))
             more = f" and {len(self.merged) - 1:,} more" if len(self.merged) > 1 else ""
@@ -216,7 +227,8 @@ def canonical_texts(
     {'6.0': '6', '6': '6', 'n/a': None}
     """
     written = list(dict.fromkeys(chain.from_iterable(columns)))
-    forms = _forms(written, missing_words(missing_values), keep)
+    words = missing_words(missing_values)
+    forms = _forms(written, words, keep)
     _agree(forms, names)
     missing, by_column = Counter[str](), []
     absent: set[str] = set()
@@ -233,7 +245,7 @@ def canonical_texts(
             if form is not None:
                 ways.setdefault(form, []).append(text)
         merged = {form: tuple(each) for form, each in ways.items() if len(each) > 1}
-    return Canonical((), forms, dict(missing), tuple(by_column), merged)
+    return Canonical((), forms, dict(missing), tuple(by_column), merged, words is MISSING_WORDS)
 
 
 def _forms(texts: list[str], words: Collection[str], keep: Collection[str]) -> dict[str, str | None]:
@@ -283,7 +295,7 @@ def missing_words(missing_values: Iterable[str] | None) -> frozenset[str]:
     >>> sorted(missing_words(["Unreadable", "?"])), missing_words(None) == MISSING_WORDS
     (['', '?', 'unreadable'], True)
     """
-    if missing_values is None:
+    if missing_values is None or missing_values is MISSING_WORDS:
         return MISSING_WORDS
     if isinstance(missing_values, str):
         raise TypeError(f"missing_values must be a list of words; got the text {missing_values!r}")
@@ -382,13 +394,15 @@ def numbers_of(name: str, cells: pd.Series[Any]) -> NDArray[np.float64]:
     return np.asarray(values)
 
 
-def is_missing_word(text: str) -> bool:
+def is_missing_word(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
     """Say whether a text is empty or a word for a missing value.
 
     Parameters
     ----------
     text : str
         As written.
+    words : collection of str
+        The words for a missing value, in lower case.
 
     Returns
     -------
@@ -399,7 +413,7 @@ def is_missing_word(text: str) -> bool:
     >>> is_missing_word("N/A"), is_missing_word(" "), is_missing_word("no")
     (True, True, False)
     """
-    return _tidy(text).casefold() in MISSING_WORDS
+    return _tidy(text).casefold() in words
 
 
 def shared_spelling(answers: Iterable[str]) -> dict[str, str]:

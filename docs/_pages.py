@@ -156,11 +156,12 @@ def _said(parameter: Any) -> str:
 
 
 def studies(root: Path) -> dict[str, str]:
-    """Return the findings of every study as a page; links to files of the study name the file instead."""
+    """Return the findings of every study as a page, with its pictures; links to files name the file instead."""
     pages = {}
     for findings in sorted([*root.glob("simulations/*/findings.md"), *root.glob("analysis/*/findings.md")]):
         text = findings.read_text(encoding="utf-8")
-        text = re.sub(r"!?\[([^\]]*)\]\((?![a-z]+://)([^)#]+)\)", r"\1 (`\2`)", text)
+        # The page is in docs/made, two folders below the root, as the findings are.
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?![a-z]+://)([^)#]+)\)", r"\1 (`\2`)", text)
         folder = findings.parent.relative_to(root)
         note = f"\n\nThe script and the settings are in `{folder}`.\n"
         pages["_".join(folder.parts)] = text.rstrip() + note

@@ -39,7 +39,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def of_markdown(path: Path, text: str, first_line: int = 1) -> Iterator[Block]:
-    """Yield the headings, paragraphs, list items, cells and glossary entries of a page, but no code."""
+    """Yield the headings, paragraphs, list items and cells of a page, but no code."""
     above: str = ""
     line = first_line
     for token in PARSER.parse(COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)):
@@ -56,11 +56,6 @@ def of_markdown(path: Path, text: str, first_line: int = 1) -> Iterator[Block]:
             for part in re.split(r"\$\$.*?\$\$", token.content, flags=re.DOTALL):
                 if part.strip() and not re.match(r"\(?[\w-]+\)=$", part.strip()):
                     yield Block(path, line, kind, part.strip())
-        elif token.type == "fence" and token.info.startswith("{glossary}"):
-            for entry in re.split(r"\n\n+", token.content):
-                term, _, meaning = entry.strip("\n").partition("\n")
-                yield Block(path, line, "heading", term)
-                yield Block(path, line, "text", meaning)
         above = token.type
 
 

@@ -163,7 +163,7 @@ def test_the_methods_stand_in_six_groups_with_a_sentence_each() -> None:
     assert len(groups) == 6
     listed = [name for _, names in trees for name in names.split()]
     assert sorted(listed) == [page.stem for page in METHODS]
-    assert re.findall(r"^- \{doc\}`(\w+)`: .+\.$", text, re.MULTILINE) == listed
+    assert re.findall(r"^- \[.+?\]\((\w+)\.md\): .+\.$", text, re.MULTILINE) == listed
 
 
 def test_the_logs_on_the_page_of_the_format_are_read(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ PAGES = sorted(
 FENCE = re.compile(r"^(```+)(?!\{).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)>\s]+)>?(?: \"[^\"]*\")?\)")
 ATTRIBUTE = re.compile(r"(?:href|src)=\"([^\"]+)\"")
-ROLE = re.compile(r"\{(?:py:)?(doc|func|class|meth|mod|data|attr|exc|obj|term)\}`([^`]+)`")
+ROLE = re.compile(r"\{(?:py:)?(doc|func|class|meth|mod|data|attr|exc|obj)\}`([^`]+)`")
 
 
 def prose(text: str, name: str) -> str:
@@ -105,8 +105,6 @@ def test_the_references_of_a_page_name_something(page: Path) -> None:
     modules = {
         match for text in dict(_api.pages()).values() for match in re.findall(r"automodule:: (\S+)", text)
     }
-    terms = set(re.findall(r"^(\S.*)\n: ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE))
-    terms |= set(re.findall(r"^(\w.*)\n  ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE))
     for role, said in ROLE.findall(prose(page.read_text(encoding="utf-8"), page.name)):
         match = re.fullmatch(r".*<(.+)>", said, re.DOTALL)
         target = (match[1] if match else said).lstrip("~")
@@ -118,8 +116,6 @@ def test_the_references_of_a_page_name_something(page: Path) -> None:
             known = known or (there.parent.resolve() == DOCS / "made" and there.name in _pages.names())
         elif role == "mod":
             known = target in modules
-        elif role == "term":
-            known = target in terms
         else:
             known = _api.documented(target, None, "") is not None
         if not known:

@@ -143,6 +143,20 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
             assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
 
 
+@pytest.mark.parametrize(("page", "most"), [("README.md", 150), ("docs/quick_start.md", 400)])
+def test_a_reader_meets_a_question_a_command_and_an_answer_early(page: str, most: int) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    before, command, after = text.partition("$ d3stats plan slm7")
+    answer = after.split("\n", 1)[1].split("\n", 1)[0]
+    assert command
+    assert "?" in before
+    assert answer.startswith("Run ")
+    if page == "README.md":  # the picture too
+        before = text.split("](figures/slm7_plan.png)")[0]
+        assert text.count("| job |") == 1
+    assert len(before.split()) <= most
+
+
 def test_every_rule_says_what_it_looks_at_what_it_promises_and_where_it_is_from() -> None:
     for name, rule in rule_names().items():
         if inspect.isclass(rule) and issubclass(rule, StoppingRule):

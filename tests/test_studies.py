@@ -30,6 +30,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "persona_study",
         "advocates_hypotheses",
         "chateval_sweeps",
+        "pilot_size",
     ],
 )
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
@@ -38,6 +39,21 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
     fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
     assert fill(text, module["shown"](made)) == text
     assert text.count("<!-- end -->") == len(module["shown"](made))
+
+
+def test_the_page_on_pilots_holds_the_table_of_the_study_and_a_pilot_gives_its_row() -> None:
+    module, config, made = _study("pilot_size")
+    text = module["PAGE"].read_text(encoding="utf-8")
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    assert fill(text, module["for_page"](made)) == text
+    pd.testing.assert_frame_equal(
+        module["by_world"](made["pilots"], config["max_loss"]), made["pilot_size"], rtol=1e-4
+    )
+    row = module["one_pilot"](config, "votes improve", 50, 0)
+    there = made["pilots"].set_index(["world", "questions", "pilot"]).loc[("votes improve", 50, 0)]
+    assert row["rule"] == there["rule"]
+    for name in ("saved_width", "loss_width", "saved", "loss"):
+        assert row[name] == pytest.approx(there[name], abs=0.002), name
 
 
 def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:

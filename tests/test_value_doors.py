@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import d3stats
 from d3stats import Trajectories
 from d3stats.inference import cohen_kappa
 from d3stats.inference.bias import as_judgments
 from d3stats.log import count_log, read_log
+from d3stats.note import MISSING_VALUES, Note, kind_of
 from d3stats.sources.ratings import as_ratings
 from d3stats.sources.runs import as_run
 from d3stats.values import canonical
@@ -331,3 +333,58 @@ def test_a_huge_round_number_and_a_huge_panel_are_refused_without_a_huge_table()
     small = wide.assign(debate=np.arange(many), agent="a")
     with pytest.raises(ValueError, match="30,000 agents \\(in debate 'wide'\\)"):
         Trajectories.from_frame(pd.concat([wide, small]))
+
+
+# ------------------------------------------------------------------ words that were taken for missing are warned of
+
+
+def _with(word: object) -> pd.DataFrame:
+    votes = ["A", "B", word, "A", word, "B", "A", "A"]
+    rows = [("d1", 1, f"a{k}", vote, "A") for k, vote in enumerate(votes[:4])]
+    rows += [("d2", 1, f"a{k}", vote, "B") for k, vote in enumerate(votes[4:])]
+    return pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+
+
+def _items(word: object) -> pd.DataFrame:
+    return pd.DataFrame({"item": list("abcdef"), "score": ["0.5", word, "0.25", "1", word, "0"]}, dtype=object)
+
+
+def _notes_of(source: Any, kind: str, **reading: Any) -> list[Note]:
+    if kind == "runs":
+        notes = as_run(source, value="score", **reading).notes
+    elif kind == "ratings":
+        notes = as_ratings(source, **reading).notes
+    else:
+        notes = d3stats.open(source, **reading).trajectories().notes
+    return [note for note in notes if kind_of(note) == MISSING_VALUES and isinstance(note, Note)]
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "None", "null", "NA"])
+@pytest.mark.parametrize("form", ["frame", "csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["log", "ratings", "runs"])
+def test_a_word_that_nobody_named_is_missing_with_a_warning(
+    word: str, form: str, kind: str, tmp_path: Path
+) -> None:
+    def source(cell: object) -> Any:
+        table = _items(cell) if kind == "runs" else _with(cell)
+        if kind == "ratings":
+            table = table.rename(columns={"debate": "item", "agent": "rater"}).drop(columns="round")
+        if form == "frame":
+            return table
+        path = tmp_path / f"t.{form}"
+        if form == "csv":
+            table.to_csv(path, index=False)
+        else:
+            table.to_json(path, orient="records", lines=True)
+        return path
+
+    warned = _notes_of(source(word), kind)
+    assert [(note.severity, note.n, note.examples) for note in warned] == [("warning", 2, (word,))]
+    named = _notes_of(source(word), kind, missing_values=[word])
+    assert [(note.severity, note.n) for note in named] == [("note", 2)]
+    assert not _notes_of(source(None), kind)
+    if kind != "runs":
+        assert not _notes_of(source(word), kind, missing_values=[])
+    else:
+        with pytest.raises(TypeError, match="numbers"):
+            _notes_of(source(word), kind, missing_values=[])

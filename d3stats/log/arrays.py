@@ -476,7 +476,7 @@ def fields_from_arrays(
         read = canonical(array.ravel(), truth, missing_values=missing_values)
         factorized, texts = pd.factorize(np.concatenate(read.columns), sort=True)
         codes, label_codes = np.split(factorized.astype(np.int32), [array.size])
-        names, notes = tuple(map(str, texts)), read.notes("votes", "labels")
+        names, notes = tuple(map(str, texts)), read.notes("votes", "labels", answers=True)
     else:
         names = _named("answers", list(answers))
         codes = whole_numbers("votes", array.ravel(), minimum=_LEAST).astype(np.int32)

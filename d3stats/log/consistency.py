@@ -191,7 +191,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
                 Coded(own, values), None if name == "vote" else columns[part]["debate"].codes
             )
         )
-        notes.extend(read.notes(*_SAID))
+        notes.extend(read.notes(*_SAID, answers=True))
     write(where, read.forms, codes, values)
     if answers is not None and any(read.forms[text] != text for text in declared):
         # Two spellings of one answer are one answer.

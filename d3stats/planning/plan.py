@@ -633,7 +633,7 @@ class Plan(Result):
     >>> made.fan(points=2)[["rule", "debates", "unit"]].head(2).values.tolist()
     [['fixed:1', 1, 'tokens'], ['fixed:1', 1000, 'tokens']]
     >>> made.plot().get_xlabel()
-    'debates'
+    'tokens saved, % of those of unanimity'
     >>> "unanimity" in made.summary()
     True
     """
@@ -785,10 +785,17 @@ class Plan(Result):
         return super().to_frame(table)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the cost of the planned debates, as they are run, under this rule and under unanimity."""
-        from d3stats.plotting import plot_plan_fan
+        """Draw what each rule of the table saves and how its accuracy changes; a ring marks the recommended rule.
 
-        return plot_plan_fan(self.fan(), ax=ax)
+        Where the pilot has no change to count, because its debates ended early, draw the cost of the planned debates.
+        """
+        from d3stats.plotting import plot_plan_fan, plot_savings
+
+        counted = self._table[self._table[["saved", "change"]].notna().all(axis=1)]
+        if counted.empty:
+            return plot_plan_fan(self.fan(), ax=ax)
+        unit = str(counted["total_unit"].iloc[0])
+        return plot_savings(counted, max_loss=self.max_loss, unit=unit, kept=self.target, ax=ax)
 
     def fan(self, points: int = 40) -> pd.DataFrame:
         """Return how cost grows with the number of debates: ``rule, debates, level, unit, cost, low, high``.

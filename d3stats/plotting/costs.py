@@ -41,6 +41,7 @@ __all__ = [
     "plot_plan_fan",
     "plot_protocol_frontier",
     "plot_regret_map",
+    "plot_savings",
     "plot_threshold_path",
 ]
 
@@ -128,6 +129,104 @@ def plot_frontier(
     else:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return ax
+
+
+def plot_savings(
+    frame: pd.DataFrame,
+    *,
+    max_loss: float | None = None,
+    unit: str = "rounds",
+    kept: str = "accuracy",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the change in accuracy of stopping rules against the cost that they save, with intervals.
+
+    Up and right is better. The shaded region holds the rules that lose more than is allowed, and a ring marks the
+    recommended rule.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per rule with ``rule, saved, change`` (shares; both against the same baseline, ``change`` missing where
+        it cannot be counted) and, where there are intervals, ``saved_low, saved_high, change_low, change_high``.
+        Optionally ``role``: "recommended" draws the ring.
+    max_loss : float, optional
+        Largest accuracy that may be lost, a share; by default no region is shaded.
+    unit, kept : str
+        What the saving is counted in, and what may change: accuracy, or agreement with full depth.
+    ax : Axes, optional
+        Where to draw; by default a new figure of two columns.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value is not finite, or no rule has a change.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"rule": ["ladder:6-1", "full"], "saved": [0.21, -0.73], "change": [0.0, -0.006]})
+    >>> plot_savings(frame, max_loss=0.01).get_xlabel()
+    'rounds saved, % of those of unanimity'
+    """
+    ends = ("saved_low", "saved_high", "change_low", "change_high")
+    given = [name for name in ends if name in getattr(frame, "columns", [])]
+    roles = ["role"] if "role" in getattr(frame, "columns", []) else []
+    checked = check_frame(frame, ("rule", "saved", "change", *given, *roles), (), ("saved", "change", *given))
+    checked = checked.dropna(subset=["saved", "change"]).reset_index(drop=True)
+    if checked.empty:
+        raise ValueError("frame must have a rule with saved and change; got none")
+    for name in ends:
+        checked[name] = checked.get(name, np.nan)
+    ax = one_axes(ax, width=TWO_COLUMNS, height=3.0)
+    x, y = 100 * column(checked["saved"]), 100 * column(checked["change"])
+    low, high = (100 * column(checked[name]) for name in ends[2:])
+    left, right = (100 * column(checked[name]) for name in ends[:2])
+    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
+    draw_points(ax, x, y, low, high, along="y", color=BLUE, marker="o", zorder=2)
+    draw_points(ax, x, y, left, right, along="x", color=BLUE, marker="o", zorder=2)
+    best = checked["role"].eq("recommended").to_numpy() if roles else np.zeros(len(checked), dtype=bool)
+    ax.scatter(x[best], y[best], s=70, facecolors="none", edgecolors=VERMILLION, linewidths=1.4, zorder=3)
+    ax.margins(x=0.12)
+    reached = np.concatenate([y, low[np.isfinite(low)], high[np.isfinite(high)]])
+    limits = [reached.min(), reached.max()] + ([] if max_loss is None else [-200 * max_loss])
+    room = max(max(limits) - min(limits), 1.0)
+    ax.set_ylim(min(limits) - 0.1 * room, max(limits) + 0.24 * room)
+    if max_loss is not None:
+        ax.axhspan(ax.get_ylim()[0], -100 * max_loss, color=VERMILLION, alpha=0.1, linewidth=0, zorder=0)
+        points = f"{100 * max_loss:g} point{'' if max_loss == 0.01 else 's'}"
+        words: Look = {"fontsize": 7, "color": "0.35", "ha": "left", "va": "bottom"}
+        across: Any = ax.transAxes
+        ax.text(0.01, 0.02, f"loses more than {points}", transform=across, **words)
+    tops = np.where(np.isfinite(high), high, y)
+    _name_tops(ax, x, tops, [str(name) for name in checked["rule"]], best)
+    ax.set_xlabel(f"{unit} saved, % of those of unanimity")
+    ax.set_ylabel(f"change in {kept}, points")
+    return ax
+
+
+def _name_tops(ax: Axes, x: Floats, tops: Floats, names: list[str], best: NDArray[np.bool_]) -> None:
+    """Write each name above the top of its interval, higher where it would cover an earlier one."""
+    taken: list[tuple[float, float, float, float]] = []
+    inches = float(ax.figure.bbox.width / ax.figure.dpi)
+    across = 72 * 0.88 * inches / float(np.ptp(ax.get_xlim()))
+    up = 72 * 2.4 / float(np.ptp(ax.get_ylim()))
+    for i in np.argsort(-tops, kind="stable")[::-1]:
+        text = fill(names[i].replace(" | ", " |\n"), 26, replace_whitespace=False)
+        lines = text.split("\n")
+        half, tall = 2.1 * max(map(len, lines)), 9.0 * len(lines)
+        at, bottom = across * x[i], up * tops[i] + 3
+        while hit := [
+            b for a, h, b0, b in taken if abs(a - at) < h + half and b0 < bottom + tall and bottom < b
+        ]:
+            bottom = max(hit)
+        taken.append((at, half, bottom, bottom + tall))
+        look: Look = {"color": VERMILLION, "weight": "bold"} if best[i] else {"color": "0.15"}
+        place: Look = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": 7}
+        ax.annotate(text, (x[i], tops[i]), xytext=(0, bottom - up * tops[i]), **place, **look)
 
 
 def plot_threshold_path(

@@ -362,7 +362,8 @@ def draw_overview(
     Parameters
     ----------
     shares, ks : DataFrame
-        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them; an empty `ks` is not drawn.
+        As :func:`plot_counts_by_round` and :func:`plot_ks_series` take them; distances of counts are drawn, and an
+        empty `ks` is not.
     stops : DataFrame, optional
         As :func:`plot_stop_rounds` takes it; without it the distances have the lower row to themselves.
     threshold : float
@@ -384,6 +385,8 @@ def draw_overview(
     """
     from matplotlib.figure import Figure
 
+    # Bands of the latent mixture can reach from 0 to 1, and distances of counts would shrink beside them.
+    ks = ks[ks["scale"] == "pmf"] if len(ks) else ks
     rounds = list(dict.fromkeys(shares["round"]))
     per_row = min(len(rounds), 4)
     rows = -(-len(rounds) // per_row)
@@ -399,6 +402,8 @@ def draw_overview(
         below = parts[1].subplots(1, len(lower), width_ratios=lower, squeeze=False).ravel()
         if len(ks):
             plot_ks_series(ks, threshold=threshold, ax=below[0])
+            # The kind of the intervals is for the caption: three lines below one axis would squeeze the others.
+            below[0].set_xlabel(below[0].get_xlabel().split("\n")[0])
         if stops is not None:
             plot_stop_rounds(stops, ax=below[-1])
     return fig

@@ -29,8 +29,8 @@ from d3stats.log.column_names import (
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
 from d3stats.log.wide import is_wide_log
-from d3stats.note import Note, unread
-from d3stats.values import is_missing_word
+from d3stats.note import MISSING_VALUES, Note, Severity, unread
+from d3stats.values import MISSING_WORDS, is_missing_word
 
 __all__ = [
     "Fields",
@@ -48,6 +48,7 @@ __all__ = [
     "to_choose",
     "unread_note",
     "with_parts",
+    "without_words",
 ]
 
 _BOOLEANS = {"true": "1", "false": "0"}
@@ -117,6 +118,7 @@ def table_of_sheet(
     *,
     texts: Collection[str] | None = None,
     columns: Columns = None,
+    missing: Collection[str] = MISSING_WORDS,
 ) -> TableFile:
     """Return the rows of sheets with the same columns as one table of items.
 
@@ -129,6 +131,8 @@ def table_of_sheet(
         all. Others become numbers where all their cells are, and words for missing are missing.
     columns : mapping, optional
         Own names of columns by their standard names.
+    missing : collection of str
+        The words that mean missing.
 
     Raises
     ------
@@ -144,19 +148,41 @@ def table_of_sheet(
     frame, taken = fields.named(one_frame([_cells_of(sheet) for sheet in sheets]), columns)
     taken = [*taken, *(note for _, notes in read for note in notes)]
     frame.attrs["lines"] = _lines_of(sheets)
-    said = {}
+    frame = frame.astype(object)
+    table = TableFile(frame, [*taken, *(note for sheet in sheets for note in sheet.notes)])
+    if texts is None:
+        return table
+    table = without_words(table, texts, missing)
     for column in frame.columns:
-        cells = frame[column].astype(object)
-        if texts is not None and column not in texts:
-            words = cells.notna() & cells.map(lambda cell: cell is not None and is_missing_word(cell))
-            if words.any():
-                named = ", ".join(map(repr, sorted(set(cells[words]))))
-                said[column] = (
-                    f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
-                )
-            cells = _numbers(cells.mask(words, None))
-        frame[column] = cells
-    return TableFile(frame, [*taken, *(note for sheet in sheets for note in sheet.notes)], said)
+        if column not in texts:
+            table.frame[column] = _numbers(table.frame[column])
+    return table
+
+
+def without_words(table: TableFile, texts: Collection[str], missing: Collection[str]) -> TableFile:
+    """Read words for missing, in columns other than `texts`, as missing, and say so by column."""
+    frame, said = table.frame, dict(table.cells)
+    changed: dict[str, pd.Series] = {}
+    for column in frame.columns if frame.columns.is_unique else []:
+        cells = frame[column]
+        if column in texts or not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
+            continue
+        words = cells.map(lambda cell: isinstance(cell, str) and is_missing_word(cell, missing)).astype(bool)
+        if not words.any():
+            continue
+        changed[column] = cells.astype(object).mask(words, None)
+        named = sorted({cell for cell in cells[words] if cell.strip()})
+        if n := int(cells.isin(named).sum()):
+            listed = ", ".join(map(repr, named))
+            text = f"read as missing in column {column!r}: {counted(n, 'cell')} ({listed})"
+            # A word that nobody named may be a value.
+            severity: Severity = "warning" if missing is MISSING_WORDS else "note"
+            said[column] = Note(
+                text, kind=MISSING_VALUES, severity=severity, about=column, n=n, examples=named
+            )
+    made = frame.assign(**changed)
+    made.attrs = frame.attrs
+    return replace(table, frame=made, cells=said)
 
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -36,6 +36,7 @@ from d3stats.sources.item_tables import (
     one_frame,
     sound,
     table_of_sheet,
+    without_words,
 )
 from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
@@ -268,10 +269,13 @@ class Opened:
             frame, points = frame_with_points(self.frame)
             named, taken = fields.named(frame, self.columns)
             table = TableFile(named, [*taken, *points])
+            table = table if texts is None else without_words(table, texts, self.missing_words)
         elif self.kind == "table" or self._inspect:
             given = [_inspect_sheet(file, fields) for file in self.files] if self._inspect else self._sheets
             sheets = [sound(sheet) for sheet in given if sheet is not None]
-            table = table_of_sheet(sheets, fields, texts=texts, columns=self.columns)
+            table = table_of_sheet(
+                sheets, fields, texts=texts, columns=self.columns, missing=self.missing_words
+            )
             _refuse_first_sheet(self.name, table, fields)
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")

@@ -297,7 +297,9 @@ def _long_table(
     # The label stands on every row of its item: it is counted once.
     once = label[~pd.Series(names["item"]).duplicated()] if len(label) else label
     if read.missing or read.merged:
-        notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+        notes += canonical(table["vote"], once, missing_values=missing_values).notes(
+            "votes", "labels", answers=True
+        )
     result = pd.DataFrame(names | {"vote": vote} | ({"label": right} if len(label) else {}), dtype=object)
     result["cluster"] = pd.Series([None] * len(table), dtype=object)
     if "cluster" in table.columns:

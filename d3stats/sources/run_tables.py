@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,14 @@ from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
 from d3stats.plausibility import MUCH_MISSING, judged, odd_numbers, row_of_sums, warnings_of
-from d3stats.sources.item_tables import Fields, TableFile, question_clusters, unread_note, with_parts
+from d3stats.sources.item_tables import (
+    Fields,
+    TableFile,
+    question_clusters,
+    unread_note,
+    with_parts,
+    without_words,
+)
 from d3stats.sources.opened import Opened
 from d3stats.sources.recorded import told
 from d3stats.trajectories import MISSING, Missing, Trajectories
@@ -96,15 +103,17 @@ def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str |
         raise ValueError(NO_ROUNDS.format(round_number))
     if of.value is not None and isinstance(given, pd.Series):
         raise ValueError(ONE_COLUMN.format(of.value))
-    table = _of_column(pd.Series(given)) if one_column else _of_items(opened, of, called or UNNAMED)
+    words = opened.missing_words
+    table = _of_column(pd.Series(given), words) if one_column else _of_items(opened, of, called or UNNAMED)
     return replace(table, notes=[*_doubts(table.rows, of.missing), *table.notes])
 
 
-def _of_column(values: pd.Series) -> RunTable:
+def _of_column(values: pd.Series, missing: Collection[str]) -> RunTable:
     """Return a row per value; the index names the items."""
     (items,) = canonical(values.index.to_series(), missing_values=(), names=True).columns
     rows = pd.DataFrame({"item": items, "value": values.to_numpy(), "labelled": True})
-    return RunTable(rows, None if values.name is None else str(values.name))
+    read = without_words(TableFile(rows), ("item",), missing)
+    return RunTable(read.frame, None if values.name is None else str(values.name), list(read.cells.values()))
 
 
 def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
@@ -253,7 +262,7 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
         notes += clusters.notes("clusters")
     notes += unread_note(source, used | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
-    cells = [read.cells[c] for c in ("correct", "score", value) if c in read.cells]
+    cells = [read.cells[named]] if named in read.cells else []
     return RunTable(table, name, [*read.notes, *notes, *cells])
 
 
@@ -318,7 +327,7 @@ def _votes_right(
     spelt = _spelling(labels, cast_votes, called) if cast_votes else []
     kinds = _OF_VALUES if spelt else (*_OF_VALUES, "answers in several spellings")
     doubts = warnings_of(each for each in seen if each.kind in kinds)
-    return columns, [*doubts, *read.notes("votes", "labels"), *spelt]
+    return columns, [*doubts, *read.notes("votes", "labels", answers=True), *spelt]
 
 
 _OF_VALUES = ("votes that state an answer", "votes like missing values", "votes that are no label")

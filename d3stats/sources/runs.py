@@ -252,6 +252,8 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
     column = table["value"]
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if (np.isnan(values) & column.notna().to_numpy()).any():
+            raise ValueError("nan")  # a text that no word for missing is
     except (TypeError, ValueError):
         read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
         row = int(np.argmax(read & column.notna().to_numpy()))

@@ -275,7 +275,8 @@ def _canonical(
         plain = name == "persona" and {word.casefold() for word in read.missing} <= {
             "none"
         }  # it says so itself
-        said = [] if plain else read.notes(f"{name}s" if name in coded else f"values of {name}")
+        what = f"{name}s" if name in coded else f"values of {name}"
+        said = [] if plain else read.notes(what, answers=name in coded)
         notes += [note for note in said if name not in coded or kind_of(note) == MISSING_VALUES]
     answers = PAIR
     if personas and "vote" in table and not _of_pairs(forms):

@@ -92,7 +92,7 @@ def settle(gathered: Gathered, missing_values: Iterable[str] | None = None) -> N
             # Two spellings of one answer are one answer.
             forms = dict.fromkeys(read.forms[answer] for answer in part["answers"])
             part["answers"] = tuple(form for form in forms if form is not None)
-    gathered.notes += read.notes(*_SAID)
+    gathered.notes += read.notes(*_SAID, answers=True)
 
 
 _Cell = tuple[str, str | None]

@@ -20,6 +20,7 @@ from d3stats.plotting import (
     plot_frontier,
     plot_plan_fan,
     plot_regret_map,
+    plot_savings,
     use_style,
 )
 
@@ -197,6 +198,49 @@ def test_the_map_refuses_what_is_no_regret(change: dict[str, Any], message: str)
         frame.loc[0, name] = value
     with pytest.raises(ValueError, match=message):
         plot_regret_map(frame)
+
+
+# ---------------------------------------------------------------- savings
+
+
+def savings_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "rule": ["ladder:6-1", "unanimity", "fixed:1", "fixed:2"],
+            "role": ["recommended", "incumbent", "compared", "compared"],
+            "saved": [0.2, 0.0, 0.21, np.nan],
+            "saved_low": [0.15, np.nan, 0.16, np.nan],
+            "saved_high": [0.25, np.nan, 0.26, np.nan],
+            "change": [0.0, 0.0, -0.02, np.nan],
+            "change_low": [-0.035, np.nan, -0.05, np.nan],
+            "change_high": [0.035, np.nan, 0.01, np.nan],
+        }
+    )
+
+
+def test_savings_are_drawn_in_points_with_a_ring_at_the_recommended_rule() -> None:
+    ax = plot_savings(savings_frame(), max_loss=0.02)
+    drawn = {tuple(xy) for c in ax.containers for xy in np.round(c.lines[0].get_xydata(), 9)}
+    assert drawn == {(20.0, 0.0), (0.0, 0.0), (21.0, -2.0)}
+    np.testing.assert_allclose(ax.collections[-1].get_offsets(), [[20.0, 0.0]])
+    (region,) = ax.patches
+    assert region.get_y() + region.get_height() == pytest.approx(-2.0)
+    assert "loses more than 2 points" in {text.get_text() for text in ax.texts}
+
+
+def test_no_name_of_a_rule_covers_another() -> None:
+    """Two rules at nearly the same point get their names one above the other."""
+    frame = savings_frame().assign(change_high=[0.03, np.nan, 0.03, np.nan])
+    ax = plot_savings(frame, max_loss=0.02)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text() in set(frame["rule"])]
+    assert len(boxes) == 3
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_a_frame_without_any_change_is_refused() -> None:
+    with pytest.raises(ValueError, match="rule with saved and change; got none"):
+        plot_savings(savings_frame().assign(change=np.nan))
 
 
 # ---------------------------------------------------------------- plan fan

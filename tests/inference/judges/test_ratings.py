@@ -54,7 +54,7 @@ def test_words_for_missing_in_a_file_are_counted_and_names_are_kept(tmp_path: Pa
     assert ratings.raters == ("x", "NA")
     assert ratings.codes.tolist() == [[0, 0], [-1, 1], [1, -1]]
     assert ratings.notes[0] == "raters are x, NA"
-    assert ratings.notes[1].startswith("2 votes are read as missing: 'NA' (1), 'None' (1); if")
+    assert ratings.notes[1].startswith("WARNING: 2 votes are read as missing: 'NA' (1), 'None' (1); if")
     assert ratings.notes[2:] == (
         "1 item without a cluster, while others have one, forms a cluster of its own",
     )
