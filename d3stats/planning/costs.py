@@ -466,8 +466,8 @@ class RatioColumns:
 
         The first column of a `change` has the differences of right and wrong by debate; it has the paired t.
         A denominator that `may_vanish` can be near 0 where the numerator is not, so that the measure has no bound. The
-        limits are then those of the ratio turned upside down, turned back. A part that is `saved` of the second column has
-        limits on the log scale of what is left. Limits are cut at `bounds`.
+        limits are then those of the ratio turned upside down, turned back. A part that is `saved` of the second column
+        has limits on the log scale of what is left. Limits are cut at `bounds`.
         """
         self._saved.append(saved)
         self._bounds.append(bounds)
