@@ -37,13 +37,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = pd.DataFrame({"item": range(6), "question": "q", "correct": right})
         run.to_csv(folder / f"{name}.csv", index=False)
     pairs = [
-        (f"d{k}", number, "j0", float(rng.integers(1, 10)), float(rng.integers(1, 10)), "AB"[k % 2])
+        (
+            f"d{k}",
+            number,
+            f"j{agent}",
+            "AB"[k % 2 if rng.random() < 0.8 else 0],
+            float(rng.integers(1, 10)),
+            5.0,
+            "AB"[k % 2],
+        )
         for k in range(30)
         for number in (1, 2)
+        for agent in range(3)
     ]
-    scored = pd.DataFrame(pairs, columns=["debate", "round", "agent", "score_A", "score_B", "label"])
+    scored = pd.DataFrame(pairs, columns=["debate", "round", "agent", "vote", "score_A", "score_B", "label"])
     scored.to_csv(folder / "scored.csv", index=False)
-    scored["vote"] = np.where(scored["score_A"] > scored["score_B"], "A", "B")
     scored[scored["round"] == 1].to_csv(folder / "cheap.csv", index=False)
     (folder / "prices.toml").write_text('date = "2025-01-01"\n[models.m]\ninput = 1.0\noutput = 4.0\n')
     return folder
