@@ -1092,7 +1092,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     ),
     Estimator("agreement, bootstrap", "ratings", (INFERENCE + "fleiss_kappa",), _coefficients_bootstrap, 400),
     Estimator("agreement", "ratings", (INFERENCE + "agreement",), _agreement, 200),
-    Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 100),
+    Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",
