@@ -112,7 +112,7 @@ _CUTS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", 
 _NOTES = {"note", "remark", "warned", "finding"}
 """Variables that hold the text of a note; so do an attribute ``note`` and a subscript ``["note"]``."""
 ALLOWED: dict[tuple[str, str], str] = {
-    ("cli/compare.py", "d.difference.note in note"): "leaves out a reason that a longer note repeats",
+    ("cli/compare.py", "e.note in note"): "leaves out a reason that a longer note repeats",
     ("cli/power.py", "e.name == 'questions'"): "the one estimate of a plan that is a whole number",
     ("models/bayes/paired.py", "e.name != 'difference'"): "the parameter that is shown first",
     ("report/sections.py", "source.paid.note[1:]"): "begins a sentence with a capital",

@@ -24,7 +24,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
 from d3stats.note import worst_first
-from d3stats.planning.cells import amount, cells, change_cell, rule_cell, share_cell
+from d3stats.planning.cells import amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
     BootstrapSettings,
@@ -153,8 +153,8 @@ class Replay(Result):
         best = self.cheapest()
         kept = "accuracy" if self._labelled else "agreement with full depth"
         if best.empty:
-            if self._table[_SAVED].isna().all():
-                return "The cost of unanimity in these debates is unknown; a note has the reason."
+            if self._alone:
+                return self._each_alone()
             return f"No replayed rule saves rounds of unanimity and loses at most 1 point of {kept} here."
         row = best.to_dict("records")[0]
         saved = percent(row["saved"], row["saved_low"], row["saved_high"])
@@ -166,11 +166,31 @@ class Replay(Result):
         )
 
     @property
+    def _alone(self) -> bool:
+        """Whether the cost of unanimity is unknown, so that no rule can be held against it."""
+        return bool(self._table[_SAVED].isna().all())
+
+    def _each_alone(self) -> str:
+        known = self._table[self._table["rounds"].notna()].sort_values("rounds", kind="stable")
+        if known.empty:
+            return "No rule has a known cost in these debates; a note has the reason."
+        row = known.to_dict("records")[0]
+        parts = [f"{limits_of(row, 'rounds')[0]:z.2f} rounds"]
+        if self._labelled and row["accuracy"] == row["accuracy"]:
+            parts.append(f"{percent(*limits_of(row, 'accuracy'))} right")
+        if "tokens" in row and row["tokens"] == row["tokens"]:
+            parts.append(f"{row['tokens']:z,.0f} tokens")
+        rule = short_name(str(row["rule"]))
+        return f"{rule} takes {', '.join(parts)} a debate; the cost of unanimity is unknown here."
+
+    @property
     def _labelled(self) -> bool:
         return "accuracy" in self._table.columns
 
     def _title(self) -> str:
         kept = "accuracy" if self._labelled else "agreement with full depth"
+        if self._alone:
+            return f"{100 * self.settings.level:.6g} % intervals over questions, means of a debate."
         return (
             f"{100 * self.settings.level:.6g} % intervals over questions. Saved and change are against unanimity; "
             f"change: {kept} on the same debates, points. Flips differ from full depth."
@@ -196,6 +216,13 @@ class Replay(Result):
             "Rules": cells(
                 table,
                 {
+                    "rule": rule_cell,
+                    "rounds": amount("rounds", 2),
+                    **({"accuracy": share_cell("accuracy")} if self._labelled else {}),
+                    **({"tokens": amount("tokens", 0)} if "tokens" in table.columns else {}),
+                }
+                if self._alone
+                else {
                     "rule": rule_cell,
                     "rounds": amount("rounds", 2, limits=False),
                     "saved": share_cell(_SAVED, None),
