@@ -7,6 +7,7 @@ from typing import Literal
 
 __all__ = [
     "FIRST_SHEET",
+    "INSPECT",
     "MISSING_VALUES",
     "SPELLINGS",
     "UNREAD_LABEL",
@@ -166,6 +167,7 @@ def worst_first(notes: Iterable[str]) -> list[str]:
 
 
 FIRST_SHEET = "first sheet"
+INSPECT = "a log of Inspect"
 MISSING_VALUES = "missing values"
 SPELLINGS = "spellings"
 UNREAD = "unread columns"

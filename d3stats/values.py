@@ -93,7 +93,7 @@ class Canonical:
     merged : dict of str to tuple of str
         Canonical form to the different ways in which it was written, where there were several.
     presumed : bool
-        Whether the words that mean missing are the usual ones, which nobody named.
+        Whether the words that mean missing are the usual ones, and not those that a user named.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Canonical:
     def notes(self, *what: str, answers: bool = False) -> list[str]:
         """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural.
 
-        Answers that were taken as missing by a word that nobody named are a warning, as they may be real.
+        Where `missing_values` named no words, missing answers are a warning, as they may be real.
         """
         found: list[str] = []
         together = " and ".join(dict.fromkeys(what[:2]))

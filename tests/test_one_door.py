@@ -22,6 +22,7 @@ import d3stats
 from d3stats import Trajectories, as_trajectories, inference, planning, read_log
 from d3stats.inference import bias
 from d3stats.log import write_jsonl, write_parquet
+from d3stats.log.importers import import_log
 from d3stats.models.gaps.posterior import signed_gaps
 from d3stats.models.gaps.wins import vote_wins
 from d3stats.planning.prices import dollars_by_round, spending
@@ -653,3 +654,21 @@ def test_a_list_of_mixed_things_is_refused_by_its_type(strange: Callable[[Any], 
     ):
         with pytest.raises(TypeError, match="a list must hold paths, tables"):
             as_trajectories(source)
+
+
+def test_fit_of_a_log_of_inspect_with_several_scorers_names_them_and_the_way_to_read_one(
+    tmp_path: Path,
+) -> None:
+    graded = [{"value": "CI"[k % 2], "answer": "?Z"[k % 2]} for k in range(INSPECT_QUESTIONS * 2)]
+    path = inspect_log(tmp_path / "two.eval", {"match": graded, "model graded": graded}, 2)
+    with pytest.raises(
+        ValueError, match=r"2 scorers \(match, model graded\).*inspect LOG --scorer match -o FILE"
+    ):
+        d3stats.fit(path)
+    import_log("inspect", path, tmp_path / "one.jsonl", scorer="model graded")
+    alone = inspect_log(tmp_path / "one.eval", {"model graded": graded}, 2)
+    # Epochs are rounds of the one and seats of the other.
+    read, own = (as_trajectories(one) for one in (tmp_path / "one.jsonl", alone))
+    for t in (read, own):
+        right, cast = t.successes_trials("exclude")
+        assert (right.sum(), cast.sum()) == (INSPECT_QUESTIONS, 2 * INSPECT_QUESTIONS)

@@ -36,6 +36,12 @@ def import_(
             help="Reading of answers from texts: in any form, or only in the form that the prompt asked for.",
         ),
     ] = None,
+    scorer: Annotated[
+        str | None,
+        typer.Option(
+            "--scorer", metavar="NAME", help="The scorer that is read, in a log of Inspect with several."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Convert the debate log of another tool or paper to a log of d3stats.
@@ -57,8 +63,9 @@ def import_(
         absent = "SRC" if source is None else "--output"
         raise ValueError(f"{absent} must be given: d3stats import FORMAT SRC -o LOG")
     options: dict[str, object] = {"text": text}
-    if reading is not None:
-        options["reading"] = reading
+    options |= {
+        name: given for name, given in (("reading", reading), ("scorer", scorer)) if given is not None
+    }
     with working(f"importing {source}"):
         summary = import_log(format_name, source, output, overwrite=overwrite, **options)
     if as_json:

@@ -19,7 +19,7 @@ from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.note import MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of, worst_first
+from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of, worst_first
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.result import Result
@@ -390,7 +390,8 @@ def fit(
         )
     counts = trajectories.counts(missing)
     if not len(counts):
-        hint = next((sentence_of(note) for note in trajectories.notes if kind_of(note) == UNREAD_LABEL), None)
+        hints = (note for note in trajectories.notes if kind_of(note) in (UNREAD_LABEL, INSPECT))
+        hint = next(map(sentence_of, hints), None)
         advice = ". Stopping rules can be replayed and planned without right answers: see replay and plan"
         raise ValueError(
             "trajectories must hold a debate with a right answer (label) and a vote; got none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
 from d3stats.log.schema import Item, Turn, Verdict
-from d3stats.note import Note, warning
+from d3stats.note import INSPECT, Note, warning
 
 __all__ = [
     "GRADES",
@@ -477,9 +478,6 @@ def _one_value_each(scores: Mapping[str, _Score]) -> dict[str, _Score]:
 # ------------------------------------------------------------------------------------------------ records
 
 
-KIND = "a log of Inspect"
-"""The kind of the note on what was taken for what."""
-
 Epochs = Literal["votes", "debates"]
 ROLE, RATER = "panelist", "scorer"
 
@@ -656,7 +654,8 @@ def told(path: Path) -> Note:
         each = " in each epoch" if log.epochs > 1 else ""
         text = (
             f"a log of Inspect with {samples}: its {len(log.scorers)} scorers ({shown}) are the raters{each}, and "
-            "their votes are the values that they gave"
+            f"their votes are the values that they gave; for the votes and right answers of one scorer: d3stats import "
+            f"inspect LOG --scorer {shlex.quote(log.scorers[0])} -o FILE"
         )
         used = {name: set(map(_points_text, log.values(name))) - {None} for name in log.scorers}
         apart = [
@@ -665,13 +664,13 @@ def told(path: Path) -> Note:
             if used[one] and used[other] and not used[one] & used[other]
         ]
         if not apart:
-            return Note(text, kind=KIND)
+            return Note(text, kind=INSPECT, examples=log.scorers)
         one, other = apart[0]
         text += (
             f"; {one!r} and {other!r} have no value in common, so they may have different scales: choose scorers "
             "that rate alike (agreement --a NAME --b NAME)"
         )
-        return warning(text, KIND, about=one)
+        return warning(text, INSPECT, about=one, examples=log.scorers)
     vote = {
         "accepted": "the answer that the scorer read, or the target where it was accepted",
         "grade": "the scorer's grade",
@@ -683,7 +682,7 @@ def told(path: Path) -> Note:
         if log.epochs > 1
         else ""
     )
-    return Note(f"a log of Inspect with {samples}: {panel}a vote is {vote}{rounds}", kind=KIND)
+    return Note(f"a log of Inspect with {samples}: {panel}a vote is {vote}{rounds}", kind=INSPECT)
 
 
 def item_rows(path: Path, value: str | None) -> tuple[list[dict[str, Any]], list[Note]]:
