@@ -346,7 +346,9 @@ def _with(word: object) -> pd.DataFrame:
 
 
 def _items(word: object) -> pd.DataFrame:
-    return pd.DataFrame({"item": list("abcdef"), "score": ["0.5", word, "0.25", "1", word, "0"]}, dtype=object)
+    return pd.DataFrame(
+        {"item": list("abcdef"), "score": ["0.5", word, "0.25", "1", word, "0"]}, dtype=object
+    )
 
 
 def _notes_of(source: Any, kind: str, **reading: Any) -> list[Note]:

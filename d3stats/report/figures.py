@@ -19,7 +19,7 @@ def svg(draw: Callable[[], Any], title: str) -> str:
 
     from d3stats.plotting.style import use_style
 
-    plain = {"text.parse_math": False, "svg.hashsalt": "d3stats"}
+    plain: Any = {"text.parse_math": False, "svg.hashsalt": "d3stats"}
     with mpl.rc_context({"backend": "agg"}), use_style(), mpl.rc_context(plain):
         import matplotlib.pyplot as plt
 

@@ -70,7 +70,9 @@ def test_a_word_for_missing_is_missing_with_a_note_in_every_column_but_names(tmp
     run = as_run(path)
     np.testing.assert_array_equal(run.value, [1, np.nan, np.nan, np.nan])
     assert (run.unlabelled, run.cluster) == (("q3",), ("c", "c", "q3", "d"))
-    assert run.notes[0].startswith("WARNING: 2 votes and 1 label are read as missing: 'NA' (2), 'None' (1); if")
+    assert run.notes[0].startswith(
+        "WARNING: 2 votes and 1 label are read as missing: 'NA' (2), 'None' (1); if"
+    )
     assert "1 item without a cluster, while others have one, forms a cluster of its own" in run.notes
     path.write_text("item,score\nq1,0.5\nq2,NA\n")
     np.testing.assert_array_equal(as_run(path).value, [0.5, np.nan])
