@@ -275,6 +275,6 @@ def _methods() -> Iterable[str]:
         for pair in METHODS.items()
         for tag, text in zip(("dt", "dd"), pair, strict=True)
     ]
-    yield from _folded("How each number is computed", ["<dl>", *terms, "</dl>"])
+    yield from _folded("Method of each number", ["<dl>", *terms, "</dl>"])
     yield from _folded("References", _list(REFERENCES))
     yield "</section>"
