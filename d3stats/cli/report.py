@@ -13,6 +13,7 @@ from d3stats.cli import completion
 from d3stats.cli.options import (
     Columns,
     Encoding,
+    Everything,
     Json,
     Level,
     Missing,
@@ -29,7 +30,15 @@ from d3stats.cli.options import (
     read_as,
     reading,
 )
-from d3stats.cli.output import leave, print_json, print_notes, print_text, working
+from d3stats.cli.output import (
+    leave,
+    print_answer,
+    print_json,
+    print_notes,
+    print_some_notes,
+    print_text,
+    working,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,6 +116,7 @@ def report(
             help="For programs: exit code 0 if every record was read and the page has no warning, else 4.",
         ),
     ] = False,
+    everything: Everything = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
@@ -172,9 +182,10 @@ def report(
         if gated:
             leave(gate)
         return
-    print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}")
-    print_notes([*found.warnings, *found.notes])
-    print_text(f"Open {out} in a browser; it needs no network.")
+    print_answer(found._answer())
+    print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}; open it in a browser.")
+    print_notes(found.warnings)
+    print_some_notes(found.notes, everything=everything)
     if planned is not None:
         print_text(f"Next: {planned} names a rule for the next debates.")
     elif replayed:

@@ -82,7 +82,7 @@ class Shared:
     def left_out(self) -> str:
         """Count and name the items that not all inputs have, by input; "" where all have the same."""
         return ", ".join(
-            f"{len(items):,} of {name} {_named(items)}" for name, items in self.only.items() if items
+            f"{len(items):,} of {name} {_first_names(items)}" for name, items in self.only.items() if items
         )
 
     def refuse_few(self, unit: str, what: str, advice: str) -> None:
@@ -151,7 +151,7 @@ def mostly_left_out(kept: int, total: int, unit: str) -> list[str]:
     return [warning(text, "left out", n=total - kept)]
 
 
-def _named(items: Iterable[str]) -> str:
+def _first_names(items: Iterable[str]) -> str:
     """Name the first items in brackets."""
     each = list(items)
     more = f" and {len(each) - _SHOWN} more" if len(each) > _SHOWN else ""

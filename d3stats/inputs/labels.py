@@ -177,10 +177,10 @@ def common_strata(found: Sequence[ItemStrata], items: Sequence[str], *, level: L
     texts: list[str | None] = [None] * len(items)
     column = known[0].column
     for one in known:
-        told = one.texts(items, level, unit)
+        stated = one.texts(items, level, unit)
         changed = [
             (item, first, other)
-            for item, first, other in zip(items, texts, told, strict=True)
+            for item, first, other in zip(items, texts, stated, strict=True)
             if first and other and first != other
         ]
         if changed:
@@ -189,7 +189,7 @@ def common_strata(found: Sequence[ItemStrata], items: Sequence[str], *, level: L
                 f"{column} must be the same in all runs; got {first!r} and {other!r} in {item!r}, and it differs on "
                 f"{counted(len(changed), unit)}"
             )
-        texts = [first or other for first, other in zip(texts, told, strict=True)]
+        texts = [first or other for first, other in zip(texts, stated, strict=True)]
     if len(known) == 1:
         return known[0].labels(list(items), level, unit)
     return ItemStrata(column, {"item": _sets(items, texts)}).labels(list(items), unit=unit)

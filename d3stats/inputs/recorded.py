@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.inputs.told import Told
+from d3stats.inputs.questions import Questions
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["RecordedLog"]
@@ -24,14 +24,14 @@ class RecordedLog:
         What each debate's verdict record says; None where it has none, or says nothing.
     roles : tuple of str
         The roles that vote somewhere in the log.
-    told : Told or None
+    questions : Questions or None
         What the log says of its questions, to be held against other logs.
     """
 
     trajectories: Trajectories
     decision: NDArray[np.object_]
     roles: tuple[str, ...] = ()
-    told: Told | None = None
+    questions: Questions | None = None
 
     def __repr__(self) -> str:
         return f"RecordedLog({self.trajectories!r}, {int(self.known.sum())} decisions)"

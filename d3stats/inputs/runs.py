@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from d3stats._words import counted
 from d3stats.inputs.items import Shared, mostly_left_out, shared
 from d3stats.inputs.labels import ItemStrata
-from d3stats.inputs.told import Contradiction, Told, contradictions, refuse, renamed, warned
+from d3stats.inputs.questions import Contradiction, Questions, contradictions, refuse, renamed, warned
 from d3stats.note import warning, with_words
 
 __all__ = ["PairedRuns", "Run", "pair"]
@@ -46,7 +46,7 @@ class Run:
         Items without a label. Whether they are right is unknown, under any setting of `missing`.
     label : tuple of str or None
         The right answer that decided each item's value, None where unknown; empty where values came as such.
-    told : Told or None
+    questions : Questions or None
         What the source says of its questions, to be held against other runs; None where values came as such.
     strata : ItemStrata or None
         The strata of its items, where they were asked for.
@@ -71,7 +71,7 @@ class Run:
     notes: tuple[str, ...] = field(default=())
     unlabelled: tuple[str, ...] = field(default=())
     label: tuple[str | None, ...] = field(default=())
-    told: Told | None = field(default=None)
+    questions: Questions | None = field(default=None)
     strata: ItemStrata | None = field(default=None)
 
     def __repr__(self) -> str:
@@ -226,9 +226,9 @@ def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
 
     Runs that are matched by question may call their debates alike: that is no more than a warning.
     """
-    told = [(run, run.told) for run in runs if run.told is not None]
-    logs = renamed([each for _, each in told], [run.name for run, _ in told])
-    tables = any(run.label and not each.agents for run, each in told)
+    stated = [(run, run.questions) for run in runs if run.questions is not None]
+    logs = renamed([each for _, each in stated], [run.name for run, _ in stated])
+    tables = any(run.label and not each.agents for run, each in stated)
     found = contradictions(logs, **({"what": "run", "unit": "item"} if tables else {}))
     refuse(
         found,
@@ -236,7 +236,7 @@ def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
         advice="If labels may differ (answers in another order), give the column 'correct' instead of 'vote' and "
         "'label'.",
     )
-    if all(set(run.items) <= set(each.debate) for run, each in told):
+    if all(set(run.items) <= set(each.debate) for run, each in stated):
         refuse(found, ["questions"])
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.inputs.told import Told
+from d3stats.inputs.questions import Questions
 
 __all__ = ["SAID", "Texts"]
 
@@ -34,7 +34,7 @@ class Texts:
     asked : dict of str to tuple of str
         By debate: the question and the candidates, where the log holds them.
     notes : tuple of str
-    told : Told
+    questions : Questions
         What the log says of its questions, to be held against another log.
     """
 
@@ -43,7 +43,7 @@ class Texts:
     rationales: NDArray[np.int64]
     asked: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
-    told: Told
+    questions: Questions
 
     @property
     def table(self) -> pd.DataFrame:

@@ -478,11 +478,11 @@ def fields_from_arrays(
         codes, label_codes = np.split(factorized.astype(np.int32), [array.size])
         names, notes = tuple(map(str, texts)), read.notes("votes", "labels", answers=True)
     else:
-        names = _named("answers", list(answers))
+        names = _names("answers", list(answers))
         codes = whole_numbers("votes", array.ravel(), minimum=_LEAST).astype(np.int32)
         known = [MISSING if pd.isna(x) else x for x in truth]
         label_codes = whole_numbers("label", np.array(known), minimum=_LEAST).astype(np.int32)
-    of_debates = _named("debates", range(1, n + 1) if debates is None else debates, names=True)
+    of_debates = _names("debates", range(1, n + 1) if debates is None else debates, names=True)
     refuse_repeats("debates", of_debates)
     clusters: NDArray[np.object_] = np.full(n, None, dtype=object)
     if cluster is not None:
@@ -513,7 +513,7 @@ def fields_from_arrays(
     }
 
 
-def _named(what: str, given: Any, *, names: bool = False) -> tuple[str, ...]:
+def _names(what: str, given: Any, *, names: bool = False) -> tuple[str, ...]:
     (named,) = canonical(given, missing_values=(), names=names).columns
     if any(name is None for name in named):
         raise ValueError(f"{what} must have one name each; got {list(given)[:8]}")

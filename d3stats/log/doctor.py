@@ -28,7 +28,7 @@ from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
-from d3stats.note import severity_of, warning
+from d3stats.note import kind_of, severity_of, warning
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
 
@@ -43,6 +43,9 @@ __all__ = ["DoctorReport", "FixReport", "MissingVotes", "doctor", "fix_log"]
 
 SAID_FROM = 0.1
 """A larger share of missing votes is reported before all other findings."""
+
+MOST_NAMED = 3
+"""So many kinds of what is wrong are named in the first line."""
 
 MOST_TEMPERATURES = 5
 """So many temperatures are named."""
@@ -261,7 +264,9 @@ class DoctorReport:
     (1, 0.5, 2)
     >>> [cause.count for cause in report.causes], report.problems[0].kind
     ([1], 'duplicate turn')
-    >>> report.to_text().splitlines()[0]
+    >>> report.headline
+    'Not fit for analysis as it is: 1 debate, 2 turns; duplicate turn (1), agents without a vote.'
+    >>> report.to_text().splitlines()[1]
     '1 file, 3 records: 1 debate, 2 turns, 0 verdicts.'
     >>> json.loads(report.to_json())["exit_code"]
     2
@@ -305,14 +310,37 @@ class DoctorReport:
         """The causes of the problems, the first cause first; see :func:`d3stats.log.problems.causes_of`."""
         return causes_of(self.problems)
 
+    @property
+    def headline(self) -> str:
+        """Whether the log is fit for analysis, how much it holds, and what is wrong, the worst first."""
+        if self.error is not None:
+            return f"The log could not be read: {self.error}"
+        size = f"{counted(self.n_debates, 'debate')}, {counted(self.n_turns, 'turn')}"
+        wrong = [f"{cause.kind} ({cause.count:,})" for cause in self.causes]
+        wrong += [each.kind for each in self.findings]
+        if not wrong and not self.warned:
+            return f"Fit for analysis: {size}. Nothing is wrong."
+        if any(problem.left_out != "nothing" for problem in self.problems) or not self.n_turns:
+            fit = "Not fit for analysis as it is"
+        elif self.findings:
+            fit = "Probably not read as it was meant"
+        else:
+            fit = "Fit for analysis with care"
+        if not wrong:
+            lost = [f"{self.missing.total:,} of {self.missing.asked:,} votes are missing"]
+            wrong = lost if self.missing.said_first else []
+            wrong += [kind_of(note) or "a warning" for note in self.notes if severity_of(note) == "warning"]
+        more = f" and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
+        return f"{fit}: {size}; {', '.join(wrong[:MOST_NAMED])}{more}."
+
     def to_text(self, width: int | None = None) -> str:
         """Return the report for a reader, wrapped to `width` characters; by default a line for each statement."""
         return "\n".join(wrapped(self._lines(), width))
 
     def _lines(self) -> list[str]:
         if self.error is not None:
-            return [f"The log could not be read: {self.error}"]
-        lines = [*(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
+            return [self.headline]
+        lines = [self.headline, *(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
         lines += [
             f"{counted(self.n_files, 'file')}, {counted(self.n_records, 'record')}: "
             f"{counted(self.n_debates, 'debate')}, {counted(self.n_turns, 'turn')}, "
@@ -353,8 +381,6 @@ class DoctorReport:
             lines += [""] if causes else []
             lines.append(f"{counted(len(self.findings), 'finding')} of probable mistakes:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
-        if not causes and not self.findings:
-            lines.append("No other problem was found." if self.warned else "Nothing is wrong.")
         return lines
 
     def _temperatures(self) -> str:
@@ -375,6 +401,7 @@ class DoctorReport:
     def to_json(self) -> str:
         """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
         content: dict[str, Any] = {
+            "headline": self.headline,
             "warnings": self.missing.sentences() if self.missing.said_first else [],
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "missing": asdict(self.missing),
@@ -419,11 +446,11 @@ def doctor(
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
     >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,2,a,B,A\n")
     >>> print(doctor(path).to_text())
+    Fit for analysis: 1 debate, 2 turns. Nothing is wrong.
     1 file, 2 records: 1 debate, 2 turns, 0 verdicts.
     Rounds: 2 rounds in 1 debate.
     Panels: 1 agent in 1 debate.
     Missing votes: 0.0% of turns (missing, not wrong).
-    Nothing is wrong.
     """
     missing_values = None if missing_values is None else tuple(missing_values)
     try:

@@ -384,9 +384,9 @@ def read_lines(file: LogFile, *, columns: Columns = None, texts: bool = False) -
         builder.add(block, first)
     records = builder.records()
     if file.inspect:
-        from d3stats.log.importers.inspect_logs import told
+        from d3stats.log.importers.inspect_logs import note_on
 
-        records.notes.append(told(file.path))
+        records.notes.append(note_on(file.path))
     return records
 
 

@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from d3stats._check import choice, loss, number, probability
 from d3stats._words import counted, verb
 from d3stats.inputs.items import mostly_left_out, shared
+from d3stats.inputs.questions import contradictions, refuse, warned
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.inputs.told import contradictions, refuse, warned
 from d3stats.planning.costs import bill, change_limits, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
 from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open, open_all
-from d3stats.sources.recorded import told
+from d3stats.sources.recorded import questions_of
 from d3stats.stopping import FullDepth, WideGap
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -95,7 +95,9 @@ def join_protocols(first: LogSource, second: LogSource, **reading: Unpack[Readin
             "first and second must hold the same kind of votes; got "
             f"coding={logs[0].coding!r} and coding={logs[1].coding!r}"
         )
-    apart = contradictions([told(log, name) for log, name in zip(logs, ("first", "second"), strict=True)])
+    apart = contradictions(
+        [questions_of(log, name) for log, name in zip(logs, ("first", "second"), strict=True)]
+    )
     pairs = _matched(*logs)
     # Debates of one question may have any names; debates of one name must have one question.
     refuse(apart, ["labels"] if pairs.by == "question" else ["labels", "questions"])
@@ -351,7 +353,7 @@ class Escalation(Result):
             # The most accurate one; of equals, the lowest threshold.
             best = better.sort_values(["accuracy", "threshold"], ascending=[False, True]).iloc[0]
             said += (
-                f"; without the guarantee, {_named(str(best['policy']), best['threshold'])} was at least as accurate "
+                f"; without the guarantee, {_policy(str(best['policy']), best['threshold'])} was at least as accurate "
                 "in this pilot and no more expensive"
             )
         return said
@@ -637,7 +639,7 @@ def _recommended(plan: Escalation) -> Recommended:
     return found
 
 
-def _named(policy: str, threshold: float) -> str:
+def _policy(policy: str, threshold: float) -> str:
     return f"the {policy} protocol alone" if np.isnan(threshold) else f"a threshold of {threshold:g} points"
 
 
@@ -733,7 +735,7 @@ def _why_not(plan: Escalation) -> list[str]:
         )
     better = plan.better_than(plan.recommended)
     notes += [
-        f"{_named(str(row['policy']), row['threshold']).capitalize()} was at least as accurate in this pilot as the "
+        f"{_policy(str(row['policy']), row['threshold']).capitalize()} was at least as accurate in this pilot as the "
         "recommended policy and no more expensive, but does not have the guarantee."
         for row in better.to_dict("records")
     ]

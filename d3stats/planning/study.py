@@ -358,7 +358,7 @@ class Study:
     ) -> None:
         price = dollars_per_million_tokens
         checked = {
-            "worlds": MappingProxyType(_named(worlds)),
+            "worlds": MappingProxyType(_by_name(worlds)),
             "rules": _rules(rules),
             "n_rounds": integer("n_rounds", n_rounds, minimum=1),
             "debates": integer("debates", debates, minimum=1),
@@ -467,7 +467,7 @@ def _price(given: Any) -> Price | None:
     return number(name, given, minimum=0.0)
 
 
-def _named(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
+def _by_name(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
     if isinstance(worlds, Mapping):
         named = {str(name): world for name, world in worlds.items()}
     else:

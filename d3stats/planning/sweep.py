@@ -572,8 +572,10 @@ class Sweep(Result):
         picked: list[Any] = []
         reasons: list[str] = []
         for _, rows in table.groupby("world", sort=False):
-            usual = next(kind for kind in (Unanimity, FullDepth) if self._named(kind) in set(rows["rule"]))
-            baseline = rows.index[rows["rule"] == self._named(usual)][0]
+            usual = next(
+                kind for kind in (Unanimity, FullDepth) if self._text_of_rule(kind) in set(rows["rule"])
+            )
+            baseline = rows.index[rows["rule"] == self._text_of_rule(usual)][0]
             good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[baseline])]
             picked.append(cost[good].idxmin() if len(good) else baseline)
             than = "unanimity" if usual is Unanimity else "full depth"
@@ -586,7 +588,7 @@ class Sweep(Result):
             )
         return table.loc[picked].reset_index(drop=True).assign(reason=reasons)
 
-    def _named(self, kind: type[StoppingRule]) -> str:
+    def _text_of_rule(self, kind: type[StoppingRule]) -> str:
         return str(next(rule for rule in self.study.rules if isinstance(rule, kind)))
 
     def _tokens_of_rounds(self, tokens: NDArray[np.float64], played: NDArray[np.bool_]) -> pd.Series[float]:

@@ -332,7 +332,7 @@ def jury_decides(
     counts = Counter(vote for vote in votes if vote is not None)
     detail = {f"votes {answer}": float(counts[answer]) for answer in case.answers or ()}
     detail["votes missing"] = float(len(votes) - counts.total())
-    detail |= _named(points) | dict(more or {})
+    detail |= _points_of_sides(points) | dict(more or {})
     return Outcome(verdict(votes, points, case), round_, reason if counts else "no_votes", detail)
 
 
@@ -370,11 +370,11 @@ def judge_decides(
     >>> judge_decides(None, case, 1, "round_cap").reason
     'no_scores'
     """
-    detail = _named(points) | dict(more or {})
+    detail = _points_of_sides(points) | dict(more or {})
     return Outcome(preferred(points, case.answers), round_, reason if points else "no_scores", detail)
 
 
-def _named(points: Mapping[str, float] | None) -> dict[str, float]:
+def _points_of_sides(points: Mapping[str, float] | None) -> dict[str, float]:
     return {f"judge {side}": value for side, value in (points or {}).items()}
 
 

@@ -83,9 +83,22 @@ class Analysis(Result):
 
     @property
     def headline(self) -> str:
-        """The answer, what was read, and how many warnings there are."""
-        warned = counted(len(self.warnings), "warning")
-        return f"Report on {', '.join(self.logs)}: {counted(len(self._tables()), 'table')}, {warned}."
+        """The rule to run for each log, as :func:`d3stats.plan` recommends it, or why there is none."""
+        return self._answer()[0]
+
+    def _answer(self) -> Sequence[str]:
+        """Return the lines of the plan; with several logs the first line of each, then what the comparison shows."""
+        told = {
+            part.log or self.logs[0]: part.lead
+            if not part.absent
+            else (f"No rule is recommended: {part.absent}",)
+            for section in self.sections
+            if section.key == "rules"
+            for part in section.parts
+        }
+        if len(self.logs) == 1:
+            return next(iter(told.values()))
+        return tuple(f"{name}: {lines[0]}" for name, lines in told.items())
 
     def gate(self, *, at_least: float | None = None, at_most: float | None = None) -> Gate:
         """Say whether every record was read and the page has no warning.

@@ -50,21 +50,29 @@ class OtherTable:
         """0 when nothing is wrong, 2 when a warning was given or the table could not be read."""
         return 2 if self.error is not None or any(_warns(n) for n in self.notes) else 0
 
+    @property
+    def headline(self) -> str:
+        """The kind of table, its fitness for use, and how much it holds."""
+        kind = self.kind if self.kind != "a run" else "one run of an evaluation"
+        if self.error is not None:
+            return f"A table of {kind} that cannot be read: {self.error}"
+        warned = sum(map(_warns, self.notes))
+        ending = f"; {counted(warned, 'warning')}." if warned else ". Nothing is wrong."
+        return f"A table of {kind}, fit for use{' with care' * bool(warned)}: {self.size}{ending}"
+
     def to_text(self, width: int | None = None) -> str:
         """Return the report for a reader, wrapped to `width` characters."""
-        head = f"A table of {self.kind}" if self.kind != "a run" else "A table of one run of an evaluation"
-        top = [f"{head}: {self.size}.", f"The command that reads it: {self.command}"]
+        top = [*wrapped([self.headline], width), f"The command that reads it: {self.command}"]
         ordered = sorted(self.notes, key=lambda note: not _warns(note))
         lines = [f"{note}." if _warns(note) else f"Note: {note}." for note in ordered]
-        if self.error is not None:
-            lines.append(f"The table cannot be read: {self.error}")
-        elif self.exit_code == 0:
-            lines.append("Nothing is wrong.")
         return "\n".join([*top, *wrapped(lines, width)])
 
     def to_json(self) -> str:
         """Return the report for a program."""
-        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        content = {
+            "headline": self.headline,
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+        }
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 

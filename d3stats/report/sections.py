@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted, verb, visible
-from d3stats.inputs.told import contradictions, warned
+from d3stats.inputs.questions import contradictions, warned
 from d3stats.note import with_words
 from d3stats.report.figures import svg, with_short_names
 from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
@@ -159,7 +159,7 @@ def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Sectio
 
 def _contradictions(sources: Sequence[Source]) -> list[Part]:
     """Return what the logs say otherwise of the same questions, as warnings that stand before all numbers."""
-    found = contradictions([source.told() for source in sources])
+    found = contradictions([source.questions() for source in sources])
     warnings = plain_warnings(warned(found, besides=["agents"]))
     return [Part(warnings=warnings)] if warnings else []
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d3stats.inputs.told import Told
+from d3stats.inputs.questions import Questions
 from d3stats.sources import LogSource, Opened, applies, open
-from d3stats.sources.recorded import told
+from d3stats.sources.recorded import questions_of
 from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class Source:
     roles: tuple[str, ...] | None = None
     paid: RoundDollars | None = None
 
-    def told(self) -> Told:
+    def questions(self) -> Questions:
         """Return what the log says of its questions, to be held against other logs."""
-        return told(self.trajectories if self.log is None else self.log, self.name)
+        return questions_of(self.trajectories if self.log is None else self.log, self.name)
 
     def missing_votes(self) -> tuple[int, int]:
         """Return how many votes are missing, and how many were asked for."""

@@ -1108,13 +1108,13 @@ def _of_records(
     # Where each question is one item the log's own names stay; else the question is what its pairs share.
     own = len(set(named.values())) == len(named)
     kept = (
-        (where, _named(item, named[name]) if own else item, outcome)
+        (where, _about(item, named[name]) if own else item, outcome)
         for name, (where, item, outcome) in found.items()
     )
     return _with_ties(kept, ties)
 
 
-def _named(item: DebateItem, question: str) -> DebateItem:
+def _about(item: DebateItem, question: str) -> DebateItem:
     return replace(item, question=question, cluster=None if item.cluster == question else item.cluster)
 
 

@@ -200,7 +200,7 @@ def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]
 def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | None) -> tuple[str, ...]:
     seen = set(said.dropna()) | (set() if label is None else set(label.dropna()))
     if given is not None:
-        names = _named(given, seen)
+        names = _categories(given, seen)
         if not names:
             raise ValueError("categories must be at least one; got none")
         return names
@@ -210,7 +210,7 @@ def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | No
         return tuple(sorted(seen))
 
 
-def _named(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
+def _categories(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
     """Return given categories as those that occur are written."""
     forms = canonical(given, missing_values=()).columns[0]
     spelling = shared_spelling([*seen, *(form for form in forms if form)])
@@ -232,7 +232,7 @@ def _coded(name: str, table: pd.DataFrame, categories: tuple[str, ...]) -> Codes
 
 
 def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
-    names = _named(categories, set(source.categories))
+    names = _categories(categories, set(source.categories))
     used = set(np.unique(source.codes)) | (set() if source.label is None else set(np.unique(source.label)))
     gone = [source.categories[c] for c in sorted(used - {MISSING}) if source.categories[c] not in names]
     if gone:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from d3stats.inputs.questions import Questions
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.inputs.told import Told
 from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from d3stats.log.consistency import Checked
 
-__all__ = ["recorded_of", "told"]
+__all__ = ["questions_of", "recorded_of"]
 
 
 def recorded_of(checked: Checked, t: Trajectories) -> RecordedLog:
@@ -29,10 +29,10 @@ def recorded_of(checked: Checked, t: Trajectories) -> RecordedLog:
     answers = checked.coding == "answers"
     cast = checked.turns.coded("vote").codes >= 0 if answers else checked.turns.numbers("correct") >= 0
     voting = checked.turns.coded("role")[cast].occurring()
-    return RecordedLog(t, decision, tuple(sorted(voting)), told(checked))
+    return RecordedLog(t, decision, tuple(sorted(voting)), questions_of(checked))
 
 
-def told(source: Any, name: str = "") -> Told:
+def questions_of(source: Any, name: str = "") -> Questions:
     """Return what a log says of its debates.
 
     Parameters
@@ -43,22 +43,22 @@ def told(source: Any, name: str = "") -> Told:
 
     Returns
     -------
-    Told
+    Questions
 
     Examples
     --------
     >>> from d3stats import Trajectories
-    >>> told(Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"]), "one").of("label")
+    >>> questions_of(Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"]), "one").of("label")
     {'d': frozenset({'A'})}
     """
     if hasattr(source, "to_checked"):
         source = source.to_checked()
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
-        return _told_by_log(source, name)
+        return _questions_of_log(source, name)
     t: Any = source
     words = np.array([*t.answers, None], dtype=object)
     asked = t.questions or ("",) * len(t)
-    return Told(
+    return Questions(
         name,
         t.debates,
         tuple(question or debate for question, debate in zip(asked, t.debates, strict=True)),
@@ -67,12 +67,12 @@ def told(source: Any, name: str = "") -> Told:
     )
 
 
-def _told_by_log(checked: Checked, name: str) -> Told:
+def _questions_of_log(checked: Checked, name: str) -> Questions:
     items = checked.items
     debate, question, label, category = (
         items.coded(column).to_array() for column in ("debate", "question", "label", "category")
     )
-    return Told(
+    return Questions(
         name,
         tuple(debate),
         tuple(asked or own for asked, own in zip(question, debate, strict=True)),

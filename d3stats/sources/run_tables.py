@@ -15,8 +15,8 @@ from d3stats._check import choice, meant
 from d3stats._words import setting
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.lines import place_of
+from d3stats.inputs.questions import Questions
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.inputs.told import Told
 from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
@@ -30,7 +30,7 @@ from d3stats.sources.item_tables import (
     without_words,
 )
 from d3stats.sources.opened import Opened
-from d3stats.sources.recorded import told
+from d3stats.sources.recorded import questions_of
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word
 
@@ -52,13 +52,13 @@ class RunTable:
     """A row per try, what its values are called where that says something, and what a reader must know.
 
     Columns: ``item, value, labelled``, and where known ``cluster`` and ``label`` (the text that decides the value).
-    ``told`` is what a log says of its questions; without labels where these do not decide the values.
+    ``questions`` is what a log says of its questions; without labels where these do not decide the values.
     """
 
     rows: pd.DataFrame
     name: str | None = None
     notes: list[str] = field(default_factory=list)
-    told: Told | None = None
+    questions: Questions | None = None
 
 
 @dataclass(frozen=True)
@@ -210,10 +210,12 @@ def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: 
     if judged and of.by == "debate" and t.coding == "answers":
         # Where debates of a question have several labels, a finding of the log says so; of a debate the label is one.
         rows["label"] = pd.Series(np.array([*t.answers, None], dtype=object)[t.label], dtype=object)
-    said = told(t) if recorded.told is None else recorded.told
+    said = questions_of(t) if recorded.questions is None else recorded.questions
     # That no vote is a label is said in words of its own.
     doubts = warnings_of(f for f in t.findings() if f.kind != "no vote is a label")
-    return RunTable(rows, notes=[*doubts, *notes, *t.notes], told=said if judged else replace(said, label=()))
+    return RunTable(
+        rows, notes=[*doubts, *notes, *t.notes], questions=said if judged else replace(said, label=())
+    )
 
 
 def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:

@@ -16,8 +16,8 @@ from d3stats._check import LARGEST
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.inputs.lines import place_of
+from d3stats.inputs.questions import Questions
 from d3stats.inputs.runs import Run
-from d3stats.inputs.told import Told
 from d3stats.sources.item_tables import blank_clusters
 from d3stats.sources.opened import Opened, Reading, open, open_all
 from d3stats.sources.run_tables import NO_ROUNDS, ONE_COLUMN, UNNAMED, RunOf, missing_as_wrong, run_table
@@ -98,7 +98,7 @@ def _run_of(opened: Opened, of: RunOf, name: str | None, round_number: int | Non
         return _again(given, name, of.missing)
     table = run_table(opened, of, round_number, name or stem)
     called = next(n for n in (name, stem, table.name, UNNAMED) if n is not None)
-    return _reduced(table.rows, called, of.missing, table.notes, table.told)
+    return _reduced(table.rows, called, of.missing, table.notes, table.questions)
 
 
 def as_runs(
@@ -156,7 +156,7 @@ def runs_of(
         column = strata if kind is not None and not kind.absent else None
         runs.append(replace(_run_of(one.aside(column), of, None, number), strata=kind))
     # A file is called what it is called, also "run".
-    return _named(runs, names, [one.stem is not None for one in sources])
+    return _with_names(runs, names, [one.stem is not None for one in sources])
 
 
 def _strata_of(opened: Opened, strata: StrataOf, of: RunOf) -> ItemStrata:
@@ -176,7 +176,7 @@ def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None
     return rounds
 
 
-def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
+def _with_names(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
     """Name runs as asked; by default unnamed ones and those of one name get letters."""
     if names is not None:
         if len(names) != len(runs):
@@ -208,9 +208,9 @@ def _again(run: Run, name: str | None, missing: Missing) -> Run:
 
 
 def _reduced(
-    table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str], told: Told | None = None
+    table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str], questions: Questions | None = None
 ) -> Run:
-    """Turn a row per try into a value per item; without `told`, the items tell their own labels."""
+    """Turn a row per try into a value per item; without `questions`, the items tell their own labels."""
     if table.empty:
         raise ValueError(f"a run must have items; got none in {name!r}")
     if table["item"].isna().any():
@@ -232,8 +232,8 @@ def _reduced(
     unlabelled = tuple(map(str, names[without]))
     cluster, blank = _clusters(table, codes, names, name)
     label, items = _labels(table, codes, names, name), tuple(map(str, names))
-    if told is None and label:
-        told = Told(name, items, items, label)
+    if questions is None and label:
+        questions = Questions(name, items, items, label)
     return Run(
         name=name,
         items=items,
@@ -244,7 +244,7 @@ def _reduced(
         notes=(*notes, *_said(labelled, unlabelled, repeats), *filled, *blank),
         unlabelled=unlabelled,
         label=label,
-        told=told,
+        questions=questions,
     )
 
 

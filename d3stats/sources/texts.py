@@ -28,7 +28,7 @@ from d3stats.log.column_names import to_type
 from d3stats.log.files import LogFile, journal_path
 from d3stats.log.reader import DebateLog, in_order, seated
 from d3stats.sources.opened import Opened, Reading, open
-from d3stats.sources.recorded import told
+from d3stats.sources.recorded import questions_of
 
 __all__ = ["SPEAKING", "Order", "Speaking", "as_texts", "rationale_texts", "stages_of"]
 
@@ -228,7 +228,7 @@ def as_texts(
     table = table.iloc[used].reset_index(drop=True)
     panel, rationales = (np.searchsorted(used, rows) for rows in (at[np.isin(at, used)], kept))
     asked = _asked(log.items, set(table["debate"]))
-    return Texts(table, panel, rationales, asked, (*log.notes, *notes), told(log))
+    return Texts(table, panel, rationales, asked, (*log.notes, *notes), questions_of(log))
 
 
 def _log_with_texts(

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 from d3stats import Trajectories, as_trajectories, compare, read_log, replay, report
 from d3stats.cli import app
 from d3stats.inference import compare_rationales
-from d3stats.inputs.told import Told, contradictions, warned
+from d3stats.inputs.questions import Questions, contradictions, warned
 from d3stats.planning import escalate, join_protocols
-from d3stats.sources.recorded import told
+from d3stats.sources.recorded import questions_of
 
 N = 40
 """Questions, each with two debates."""
@@ -377,16 +377,17 @@ def test_a_report_counts_turns_without_tokens(
 
 def test_labels_that_overlap_are_no_contradiction_between_logs() -> None:
     """Debates of a question may show the answers in both orders in one log, and in one order in the other."""
-    one = Told("one", ("d1", "d2"), ("q", "q"), ("A", "B"))
-    assert contradictions([one, Told("two", ("e1",), ("q",), ("A",))]) == ()
-    (found,) = contradictions([one, Told("two", ("e1",), ("q",), ("C",))])
+    one = Questions("one", ("d1", "d2"), ("q", "q"), ("A", "B"))
+    assert contradictions([one, Questions("two", ("e1",), ("q",), ("A",))]) == ()
+    (found,) = contradictions([one, Questions("two", ("e1",), ("q",), ("C",))])
     assert found.kind == "labels"
     assert "'A' and 'B' (one) and 'C' (two) on 'q'" in found.message
 
 
 def test_three_logs_are_held_against_each_other() -> None:
     logs = [
-        Told(name, ("d",), ("q",), (label,)) for name, label in (("one", "A"), ("two", None), ("three", "B"))
+        Questions(name, ("d",), ("q",), (label,))
+        for name, label in (("one", "A"), ("two", None), ("three", "B"))
     ]
     found = {each.kind: each.message for each in contradictions(logs)}
     assert found["labels"].startswith(
@@ -403,4 +404,4 @@ def test_a_log_of_right_or_wrong_has_no_labels_to_compare() -> None:
         [[[1, 0]]], [1], answers=("wrong", "right"), debates=["d"], coding="correctness"
     )
     answers = Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d"])
-    assert contradictions([told(right, "one"), told(answers, "two")]) == ()
+    assert contradictions([questions_of(right, "one"), questions_of(answers, "two")]) == ()

@@ -109,4 +109,5 @@ def test_a_question_column_of_few_values_may_be_a_kind(tmp_path: Path, kinds: in
         said = " ".join(d3stats.log.doctor(path, **how).to_text().split())
         advice = "they are kinds of questions, choose columns={'category': 'task'} (--columns category=task)"
         assert (advice in notes) == (f"WARNING: {kinds} different values" in said) == warned
-        assert said.endswith("No other problem was found." if warned else "Nothing is wrong.")
+        assert said.startswith("Fit for analysis with care: " if warned else "Fit for analysis: 40 debates")
+        assert ("Nothing is wrong." in said) == (not warned)

@@ -41,7 +41,11 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
     assert report.exit_code == 2
     whole = doctor(write_lines(tmp_path / "whole.jsonl", [item("d1"), *panel("d1")]))
     assert whole.exit_code == 0
-    assert whole.to_text().endswith("Nothing is wrong.")
+    assert (
+        whole.headline
+        == whole.to_text().splitlines()[0]
+        == "Fit for analysis: 1 debate, 6 turns. Nothing is wrong."
+    )
 
 
 def test_a_log_of_scores_alone_has_no_missing_votes(tmp_path: Path) -> None:
@@ -129,16 +133,19 @@ def test_many_missing_votes_are_said_first_with_their_reasons_and_the_servers_la
     write_lines(path, [*records, *closed])
     report = doctor(path)
     assert report.exit_code >= code, report.to_text()
-    first, *rest = report.to_text().splitlines()
+    headline, first, *rest = report.to_text().splitlines()
+    assert headline == report.headline
     if lost / 20 > 0.1:
         assert first == f"{lost} of 20 votes are missing ({5 * lost}.0 %): {lost} context_full."
         assert words in rest[0]
         assert "larger context window" in rest[0]
-        assert "Nothing is wrong." not in rest
-        assert next(iter(json.loads(report.to_json()))) == "warnings"
+        assert "Nothing is wrong" not in headline
+        assert next(iter(json.loads(report.to_json()))) == "headline"
     else:
         assert "are missing" not in report.to_text()
-        assert "No other problem was found." not in rest
+        assert headline.startswith(
+            "Probably not read as it was meant: 20 debates, 20 turns; debates without a vote"
+        )
 
 
 def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tell(tmp_path: Path) -> None:

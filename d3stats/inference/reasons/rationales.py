@@ -48,8 +48,8 @@ from d3stats.inference.reasons.evidence import (
 )
 from d3stats.inference.reasons.similarity import Cosines, Embed, across, cosines, tfidf, unit_rows, vectors_of
 from d3stats.inputs.items import mostly_left_out, shared
+from d3stats.inputs.questions import contradictions, renamed, warned
 from d3stats.inputs.texts import Texts
-from d3stats.inputs.told import contradictions, renamed, warned
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -535,7 +535,7 @@ def compare_rationales(
     opened = open_all((first, second), **reading)
     both = [as_texts(log, role, round_number, order) for log in opened]
     called = _names(names, *opened)
-    apart = warned(contradictions(renamed([each.told for each in both], called)))
+    apart = warned(contradictions(renamed([each.questions for each in both], called)))
     generator = as_rng(rng)
     if embed is not None and not callable(embed):
         given = embed if isinstance(embed, (tuple, list)) else ()

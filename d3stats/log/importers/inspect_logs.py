@@ -645,7 +645,7 @@ def _ratings(log: InspectLog, cluster: str | None) -> Iterator[Item | Turn | Ver
             )
 
 
-def told(path: Path) -> Note:
+def note_on(path: Path) -> Note:
     """Say in a sentence what of a log was taken for what by :func:`records` with all epochs in one round."""
     log = load_inspect(path)
     samples = counted(len({str(sample.id) for sample in log.samples}), "sample")

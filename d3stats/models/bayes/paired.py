@@ -517,7 +517,7 @@ def _chances(discordant: Any, direction: Any, right: Any) -> list[Any]:
     return [*differ, same * right, same * (1 - right)]
 
 
-def _named(chance: Floats) -> dict[str, Floats]:
+def _quantities(chance: Floats) -> dict[str, Floats]:
     """Name the quantities that follow from the chances of ``KINDS``, shape (..., 4)."""
     only_a, only_b, both, _ = np.moveaxis(chance, -1, 0)
     return {
@@ -557,7 +557,7 @@ class TableLaw:
 
     def quantities(self, x: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
         """Return what a fit reports of points, and the model's variables."""
-        return _named(x), {"kinds": x}
+        return _quantities(x), {"kinds": x}
 
     def cells(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the log-likelihood of one observation of each cell, and the cells' weights (None: one each)."""
@@ -622,7 +622,7 @@ class TablePosterior:
         discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
         spreads = np.abs(x[..., 3:])
         correlation = spreads**2 / (1 + spreads**2)
-        named = _named(np.stack(_chances(discordant, direction, right), axis=-1)) | {
+        named = _quantities(np.stack(_chances(discordant, direction, right), axis=-1)) | {
             "correlation": correlation[..., 0],
             "correlation_when_same": correlation[..., 1],
         }

@@ -349,8 +349,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     counts = as_counts(k)
     one, two = laws_with_means(first, second)
     if one.is_discrete and two.is_discrete:
-        return _named(counts, summed(one, two, counts), "sum")
-    found = _named(counts, integrated(one, two, counts), "quadrature")
+        return _separation(counts, summed(one, two, counts), "sum")
+    found = _separation(counts, integrated(one, two, counts), "quadrature")
     require_digits(found.error, found.expected_gap, counts, one, two)
     require_digits(found.prob_error, np.ones(counts.size), counts, one, two)
     return found
@@ -385,14 +385,14 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
 def rank_chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats]:
     """Return P(M1 > M2), P(M1 = M2) and a bound on their error, for laws that need not have a mean."""
     if one.is_discrete and two.is_discrete:
-        found = _named(k, summed(one, two, k), "sum")
+        found = _separation(k, summed(one, two, k), "sum")
         return found.prob_first, found.prob_tie, found.prob_error
     more, tie, _, error = integrated(one, two, k, chances_only=True)
     require_digits(error, np.ones(k.size), k, one, two)
     return more, tie, error
 
 
-def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
+def _separation(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
     gap, mean_gap, first, second, more, tie, less, error, prob_error = numbers
     return Separation(k, gap, mean_gap, first, second, more, tie, less, error, prob_error, method)
 

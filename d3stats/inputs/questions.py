@@ -14,13 +14,13 @@ from typing import Literal
 from d3stats._words import counted
 from d3stats.note import Note, warning
 
-__all__ = ["Contradiction", "Told", "contradictions", "refuse", "renamed", "warned"]
+__all__ = ["Contradiction", "Questions", "contradictions", "refuse", "renamed", "warned"]
 
 _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Questions:
     """Questions, labels, categories and agents of one log; tuples have an entry per debate, None where it is unknown.
 
     Attributes
@@ -37,7 +37,7 @@ class Told:
 
     Examples
     --------
-    >>> Told("one", ("d1",), ("q1",), ("A",)).of("label")
+    >>> Questions("one", ("d1",), ("q1",), ("A",)).of("label")
     {'q1': frozenset({'A'})}
     """
 
@@ -81,7 +81,7 @@ class Contradiction:
 
 
 def contradictions(
-    logs: Sequence[Told], *, what: str = "log", unit: str = "question"
+    logs: Sequence[Questions], *, what: str = "log", unit: str = "question"
 ) -> tuple[Contradiction, ...]:
     """Return what logs say otherwise of the debates and questions that they share.
 
@@ -90,7 +90,7 @@ def contradictions(
 
     Parameters
     ----------
-    logs : sequence of Told
+    logs : sequence of Questions
         Two or more, with different names.
     what, unit : str
         What a log and an item are called in messages.
@@ -102,7 +102,7 @@ def contradictions(
 
     Examples
     --------
-    >>> one, two = Told("one", ("d",), ("q",), ("A",)), Told("two", ("e",), ("q",), ("B",))
+    >>> one, two = Questions("one", ("d",), ("q",), ("A",)), Questions("two", ("e",), ("q",), ("B",))
     >>> print(contradictions([one, two])[0].message)
     label must be the same in both logs; got 'A' (one) and 'B' (two) on 'q'; labels differ on 1 of 1 question ('q')
     """
@@ -152,7 +152,7 @@ def _differ(
     )
 
 
-def _absent(logs: Sequence[Told], unit: str) -> str:
+def _absent(logs: Sequence[Questions], unit: str) -> str:
     """Say which logs lack labels of items that another log labels."""
     said = [(log.name, log.of("label")) for log in logs if log.label]
     known = {name for _, labels in said for name, words in labels.items() if words}
@@ -171,7 +171,7 @@ def _absent(logs: Sequence[Told], unit: str) -> str:
     )
 
 
-def _agents(logs: Sequence[Told]) -> str:
+def _agents(logs: Sequence[Questions]) -> str:
     """Say that logs share some agents and not all: other panels have other names, but a lost agent has not."""
     named = [log for log in logs if log.agents]
     parts = []
@@ -216,7 +216,7 @@ def warned(found: Iterable[Contradiction], besides: Collection[str] = ()) -> lis
     ----------
     found : iterable of Contradiction
     besides : collection of str
-        Kinds that are told elsewhere.
+        Kinds that are reported elsewhere.
 
     Returns
     -------
@@ -255,12 +255,12 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, listed[:_SHOWN])) + more
 
 
-def renamed(logs: Iterable[Told], names: Iterable[str]) -> list[Told]:
+def renamed(logs: Iterable[Questions], names: Iterable[str]) -> list[Questions]:
     """Return what logs tell under other names.
 
     Examples
     --------
-    >>> [each.name for each in renamed([Told("a", (), ())], ["b"])]
+    >>> [each.name for each in renamed([Questions("a", (), ())], ["b"])]
     ['b']
     """
     return [replace(log, name=name) for log, name in zip(logs, names, strict=True)]
