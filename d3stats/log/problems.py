@@ -202,6 +202,9 @@ def _advised(text: str, wrong: str, step: str) -> Advised:
     return made
 
 
+_GOT = "; got "
+
+
 @dataclass(frozen=True)
 class Problem:
     """One defect of a log and where it is.
@@ -257,6 +260,16 @@ class Problem:
     def wrong(self) -> str:
         """The message without what to do."""
         return self.message.wrong if isinstance(self.message, Advised) else self.message
+
+    @property
+    def requirement(self) -> str:
+        """The message up to what was got."""
+        return self.wrong.partition(_GOT)[0]
+
+    @property
+    def got(self) -> str:
+        """What was got, without what to do; "" where the message is no requirement."""
+        return self.wrong[len(self.requirement) + len(_GOT) :]
 
     @property
     def step(self) -> str:
@@ -412,7 +425,7 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
         detail = (
             (problem.file,)
             if problem.kind in ("mixed coding", "unknown column")
-            else (problem.field or "", _pattern(problem.wrong))
+            else (problem.field or "", _pattern(problem.requirement))
         )
         groups[problem.kind, *detail].append(problem)
     follows = _following(groups)
@@ -425,9 +438,8 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
 _Key = tuple[str, ...]
 
 
-def _pattern(message: str) -> str:
-    """Return the requirement without names and numbers."""
-    requirement = message.partition("; got ")[0]
+def _pattern(requirement: str) -> str:
+    """Return a requirement without names and numbers."""
     return re.sub(r"'(?:[^'\\]|\\.)*'|\d+", "*", requirement)
 
 
@@ -494,16 +506,13 @@ def _whole_file(problem: Problem) -> bool:
 def _cause(group: list[Problem], more: list[Problem]) -> Cause:
     first = group[0]
     known = KINDS[first.kind]
-    said = [p.wrong.partition("; got ") for p in group]
-    requirement = said[0][0]
-    if any(each[0] != requirement for each in said):
+    requirement = first.requirement
+    if any(each.requirement != requirement for each in group):
         # The requirement names its debate or its numbers, so it stands with each place.
         requirement = known.meaning.rstrip(".")
         places = [f"{p.place}: {p.message}" for p in group[:PLACES]]
     else:
-        places = [
-            f"{p.place}{got and f': got {got}'}" for p, (_, _, got) in zip(group[:PLACES], said, strict=False)
-        ]
+        places = [f"{p.place}{p.got and f': got {p.got}'}" for p in group[:PLACES]]
     refused = _whole_file(first) and first.kind in ("unknown column", "wrong field")
     return Cause(
         kind=first.kind,
