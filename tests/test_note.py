@@ -75,7 +75,7 @@ def _told() -> Iterator[tuple[str, object]]:
     last = turns[turns["round"] == 2].rename(columns={"debate": "item", "agent": "rater"})
     runs = [pd.DataFrame({"item": range(40), "correct": [k % 2 * odd for k in range(40)]}) for odd in (0, 1)]
     yield "fit", d3stats.fit(turns, n_boot=10).notes
-    yield "replay", d3stats.replay(turns, "unanimity", n_boot=20).notes
+    yield "replay", d3stats.replay(turns, "unanimity").notes
     yield "agreement", d3stats.agreement(last[["item", "rater", "vote"]]).notes
     yield (
         "named",
@@ -112,7 +112,7 @@ _CUTS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", 
 _NOTES = {"note", "remark", "warned", "finding"}
 """Variables that hold the text of a note; so do an attribute ``note`` and a subscript ``["note"]``."""
 ALLOWED: dict[tuple[str, str], str] = {
-    ("cli/compare.py", "d.difference.note in note"): "leaves out a reason that a longer note repeats",
+    ("cli/compare.py", "e.note in note"): "leaves out a reason that a longer note repeats",
     ("cli/power.py", "e.name == 'questions'"): "the one estimate of a plan that is a whole number",
     ("models/bayes/paired.py", "e.name != 'difference'"): "the parameter that is shown first",
     ("report/sections.py", "source.paid.note[1:]"): "begins a sentence with a capital",

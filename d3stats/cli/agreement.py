@@ -20,7 +20,7 @@ from d3stats.cli.options import (
 )
 from d3stats.cli.output import (
     leave,
-    print_json,
+    print_document,
     print_latex,
     print_tables,
     save_figure,
@@ -119,7 +119,8 @@ def agreement(
         save_figure(found.plot, figure)
     gate = None if at_least is None else found.gate(at_least=at_least)
     if as_json:
-        print_json(found.to_dict() | ({} if gate is None else {"gate": gate.to_dict()}))
+        more = {} if gate is None else {"gate": gate.to_dict()}
+        print_document(found.to_dict(), _notes(found), **more)
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata) if isinstance(found, AgreementTable) else [])
@@ -142,7 +143,7 @@ def _limits(value: float, low: float | None, high: float | None, sign: str = "")
 
 
 def _show_jury(found: JuryCurve, gate: Gate | None, everything: bool) -> None:
-    from d3stats.estimate import interval_kind, named_notes
+    from d3stats.estimate import interval_kind
 
     rows = [
         (
@@ -164,8 +165,21 @@ def _show_jury(found: JuryCurve, gate: Gate | None, everything: bool) -> None:
             for e in found.estimates
         ],
     )
-    reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
-    print_tables(_answer(found, gate), [curve, worth], [*found.notes, *reasons], everything=everything)
+    print_tables(_answer(found, gate), [curve, worth], _notes(found), everything=everything)
+
+
+def _notes(found: Result) -> list[str]:
+    """Return the notes of an agreement of raters, of a panel, or log by log."""
+    from d3stats.estimate import named_notes
+    from d3stats.inference import AgreementTable, JuryCurve
+
+    notes = list(found.notes)
+    if isinstance(found, AgreementTable):
+        notes += [f"{name}: {why}" for name, why in found.refused.items()]
+        notes += strata_notes(found.strata)
+    elif isinstance(found, JuryCurve):
+        notes += named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
+    return notes
 
 
 def _answer(found: Result, gate: Gate | None) -> list[str]:
@@ -198,11 +212,6 @@ def _show(found: AgreementTable, gate: Gate | None, every_pair: bool, everything
     panel, pairs = (rows, []) if few else (rows[: len(found.panel)], rows[len(found.panel) :])
     tables = [(title, head, panel), *([("Pairs of agents", head, pairs)] if pairs else [])]
     asked = [*(tables[1:] if every_pair and not everything else []), *strata_of(found.strata)]
-    notes = [
-        *found.notes,
-        *(f"{name}: {why}" for name, why in found.refused.items()),
-        *strata_notes(found.strata),
-    ]
     answer = _answer(found, gate)
     if pairs and not (every_pair or everything):
         answer = [
@@ -210,4 +219,4 @@ def _show(found: AgreementTable, gate: Gate | None, every_pair: bool, everything
             for line in answer
         ]
     tables = tables[:1] if pairs and not everything else tables
-    print_tables(answer, tables, notes, everything=everything, asked=asked)
+    print_tables(answer, tables, _notes(found), everything=everything, asked=asked)

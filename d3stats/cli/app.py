@@ -34,6 +34,10 @@ READ_AS = "d3stats.read_as"
 """Where a context holds the options with which files are read."""
 
 
+ONE_LOG = "d3stats.one_log"
+"""Where a context holds the files that are read as one log."""
+
+
 class _Program(TyperGroup):
     """Group the commands in the help, and turn what a user can mend into one clear line and exit code 1.
 
@@ -66,7 +70,14 @@ class _Program(TyperGroup):
         except (ValueError, TypeError, KeyError, OSError) as error:
             name = ctx.invoked_subcommand
             typer.echo(
-                f"d3stats: {_refusal(error, name, self.commands.get(name), ctx.meta.get(READ_AS, ()))}",
+                "d3stats: "
+                + _refusal(
+                    error,
+                    name,
+                    self.commands.get(name),
+                    ctx.meta.get(READ_AS, ()),
+                    ctx.meta.get(ONE_LOG, ()),
+                ),
                 err=True,
             )
             raise typer.Exit(1) from None
@@ -117,8 +128,10 @@ def _shown(parameter: Any) -> str:
     return max(parameter.opts, key=len) if option else str(parameter.name).upper()
 
 
-def _refusal(error: Exception, name: str | None, command: Any, read_as: Sequence[str]) -> str:
-    """Say in one line what is wrong, by the names of options, and what to do next."""
+def _refusal(
+    error: Exception, name: str | None, command: Any, read_as: Sequence[str], together: Sequence[str]
+) -> str:
+    """Say in one line what is wrong, by the names of options, and what to do next; one log is in files `together`."""
     from d3stats._words import by_option, has_next_step
     from d3stats.log.problems import KINDS, LogError
 
@@ -135,7 +148,10 @@ def _refusal(error: Exception, name: str | None, command: Any, read_as: Sequence
             more = (
                 ", and --lenient leaves such records out" if lenient and problem.left_out == "record" else ""
             )
-            return f"{message}; {shlex.join(['d3stats', 'doctor', problem.file, *read_as])} lists all problems{more}"
+            files = together if problem.file in together else (problem.file,)
+            return (
+                f"{message}; {shlex.join(['d3stats', 'doctor', *files, *read_as])} lists all problems{more}"
+            )
     return message if has_next_step(message) else f"{message} (see d3stats {name} --help)"
 
 
@@ -183,6 +199,8 @@ class _Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and keep how its files are read for the advice of a refusal."""
         ctx.meta[READ_AS] = read_as(ctx)
+        several = next((ctx.params[name] for name in ("logs", "pilot", "like") if ctx.params.get(name)), ())
+        ctx.meta[ONE_LOG] = () if self.name == "report" else tuple(map(str, several))
         return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

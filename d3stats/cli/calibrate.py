@@ -11,7 +11,7 @@ from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_tables,
     records,
@@ -71,25 +71,22 @@ def calibrate(
         out.write_text(fit.to_toml(), encoding="utf-8")
     if figure is not None:
         save_figure(fit.plot, figure)
+    notes = [*log.remarks(), *fit.untold, *omitted_notes(passed_over)]
     if as_json:
-        print_json(
-            {
-                "world": fit.world.name,
-                "method": fit.method,
-                "converged": fit.converged,
-                "llf": fit.llf,
-                "parameters": records(fit.to_frame(level=level)),
-                "checks": records(fit.checks),
-                "notes": list(fit.untold),
-                "left_out": passed_over,
-            }
-        )
+        found = {
+            "world": fit.world.name,
+            "method": fit.method,
+            "converged": fit.converged,
+            "llf": fit.llf,
+            "parameters": records(fit.to_frame(level=level)),
+            "checks": records(fit.checks),
+        }
+        print_document(found, notes, left_out=passed_over)
         return
     tables = calibration_tables(fit, level)
     if as_latex:
         print_latex(tables)
         return
-    notes = [*log.remarks(), *fit.untold, *omitted_notes(passed_over)]
     print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
         typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")

@@ -11,7 +11,7 @@ from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of, refuse_replicates
 from d3stats.cli.output import (
     leave,
-    print_json,
+    print_document,
     print_latex,
     print_tables,
     save_figure,
@@ -71,7 +71,7 @@ def compare(
         save_figure(found.plot, figure)
     gate = None if found.margin is None else found.gate()
     if as_json:
-        print_json(found.to_dict())
+        print_document(found.to_dict(), _notes(found))
     elif as_latex:
         typer.echo(found.to_latex())
         print_latex(strata_of(found.strata))
@@ -95,17 +95,25 @@ def _whole(word: str) -> int:
 
 
 def _show(found: Comparison, everything: bool) -> None:
-    equal = [] if found.margin is None else [result.conclusion for result in found.equivalent(found.margin)]
-    notes = [*_without_limits(found), *equal, *found.notes, *strata_notes(found.strata)]
     print_tables(
-        found._answer(), comparison_tables(found), notes, everything=everything, asked=strata_of(found.strata)
+        found._answer(),
+        comparison_tables(found),
+        _notes(found),
+        everything=everything,
+        asked=strata_of(found.strata),
     )
+
+
+def _notes(found: Comparison) -> list[str]:
+    equal = [] if found.margin is None else [result.conclusion for result in found.equivalent(found.margin)]
+    return [*_without_limits(found), *equal, *found.notes, *strata_notes(found.strata)]
 
 
 def _without_limits(found: Comparison) -> list[str]:
     """Say why a run or a difference has no interval, where no note of a pair does."""
     from d3stats.estimate import named_notes
 
-    bare = [d.difference for d in found.differences if not any(d.difference.note in note for note in d.notes)]
-    reasons = [(e.name, [f"no interval: {e.note}"]) for e in (*bare, *found.runs) if e.low is None and e.note]
+    told = [note for pair in found.differences for note in pair.notes]
+    bare = [e for e in (*(d.difference for d in found.differences), *found.runs) if e.low is None and e.note]
+    reasons = [(e.name, [f"no interval: {e.note}"]) for e in bare if not any(e.note in note for note in told)]
     return named_notes(reasons, "runs and differences")

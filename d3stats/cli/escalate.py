@@ -10,7 +10,7 @@ from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Figure, Json, Latex, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_notes,
     print_table,
@@ -57,9 +57,9 @@ def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figur
         found = given(*((cheap, dear) if roles else opened))
     if figure is not None:
         save_figure(found.plot, figure)
+    notes = [*cheap.remarks(), *dear.remarks(), *decided, *omitted_notes(passed_over)]
     if as_json:
-        notes = [*decided, *found.notes]
-        print_json(found.to_dict() | {"notes": notes, "left_out": passed_over})
+        print_document(found.to_dict(), notes, left_out=passed_over)
         return
     table = escalation_table(found)
     if as_latex:
@@ -71,9 +71,7 @@ def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figur
         print_text(line, "  ", "    ")
     typer.echo("")
     print_table(*table)
-    notes = [*cheap.remarks(), *dear.remarks(), *decided, *found.notes]
-    notes += omitted_notes(passed_over)
-    print_notes(list(dict.fromkeys(notes)))
+    print_notes(list(dict.fromkeys([*notes, *found.notes])))
 
 
 def _why(found: Escalation) -> str:

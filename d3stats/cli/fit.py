@@ -11,6 +11,7 @@ from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out,
 from d3stats.cli.output import (
     is_warning,
     print_answer,
+    print_document,
     print_json,
     print_latex,
     print_notes,
@@ -57,7 +58,7 @@ def fit(
     if figure is not None:
         save_figure(lambda: report.plot(rng=given.settings["rng"]), figure)
     if as_json:
-        print_json(report.to_dict() | {"left_out": passed_over})
+        print_document(report.to_dict(), omitted, left_out=passed_over)
     elif as_latex:
         print_latex(tables_of(report))
     else:

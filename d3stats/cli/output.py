@@ -43,6 +43,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
+def print_document(found: Mapping[str, Any], notes: Sequence[str] = (), **more: Any) -> None:
+    """Write a result as JSON, with what else the terminal notes; each note once, the warnings first."""
+    every = worst_first(dict.fromkeys([*found.get("notes", ()), *notes]))
+    print_json({**found, "notes": every, **more})
+
+
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table as JSON-ready rows, NaN and NA as None."""
     rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", double_precision=15))

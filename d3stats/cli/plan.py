@@ -23,7 +23,7 @@ from d3stats.cli.options import (
     one_format,
 )
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_result,
     save_figure,
@@ -79,8 +79,7 @@ def plan(
         save_figure(made.plot, figure)
     notes = [*([] if paid is None else [paid.note]), *omitted_notes(omitted)]
     if as_json:
-        more = {"left_out": omitted, "prices": None if paid is None else paid.note}
-        print_json(made.to_dict() | more)
+        print_document(made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note)
     elif as_latex:
         print_latex(tables_of(made))
     else:

@@ -10,7 +10,7 @@ import typer
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_tables,
     save_figure,
@@ -113,7 +113,7 @@ def rationales(
     if figure is not None:
         save_figure(found.plot, figure)
     if as_json:
-        print_json(found.to_dict())
+        print_document(found.to_dict(), _notes(found))
     elif as_latex:
         print_latex(_tables(found))
     else:
@@ -125,6 +125,10 @@ def _tables(found: Any) -> list[Any]:
 
 
 def _show(found: Any, everything: bool) -> None:
+    print_tables(found._answer(), _tables(found), _notes(found), everything=everything)
+
+
+def _notes(found: Any) -> list[str]:
     from d3stats.estimate import named_notes
 
     notes = list(found.notes)
@@ -136,7 +140,7 @@ def _show(found: Any, everything: bool) -> None:
         if e.low is None and e.note:
             bare.setdefault(e.note, []).append(e.name)
     said = [f"no interval for {'; '.join(names)}: {note}" for note, names in bare.items()]
-    print_tables(found._answer(), _tables(found), [*notes, *said], everything=everything)
+    return [*notes, *said]
 
 
 def _patterns(option: str, path: Path | None) -> dict[str, Any] | None:

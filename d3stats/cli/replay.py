@@ -12,7 +12,7 @@ from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_result,
     records,
@@ -57,17 +57,15 @@ def replay(
     if decided := log.note():
         # What the verdicts are comes before what limits them.
         result = replace(result, notes=tuple(dict.fromkeys((decided, *result.notes))))
+    notes = [*strata_notes(result.strata), *omitted_notes(passed_over)]
     if as_json:
-        document = result.to_dict() | {"left_out": passed_over}
-        if paired:
-            document["paired"] = records(result.paired())
-        print_json(document)
+        more = {"paired": records(result.paired())} if paired else {}
+        print_document(result.to_dict(), notes, left_out=passed_over, **more)
         return
     further = [*([_paired_table(result)] if paired else []), *strata_of(result.strata)]
     if as_latex:
         print_latex([*tables_of(result), *further])
         return
-    notes = [*strata_notes(result.strata), *omitted_notes(passed_over)]
     print_result(result, everything=everything, notes=notes, tables=further)
 
 

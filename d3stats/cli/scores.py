@@ -10,7 +10,7 @@ import typer
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
 from d3stats.cli.output import (
-    print_json,
+    print_document,
     print_latex,
     print_tables,
     save_figure,
@@ -49,7 +49,7 @@ def scores(
         save_figure(found.plot, figure)
     omitted = omitted_notes(left_out(opened.checked().problems))
     if as_json:
-        print_json(found.to_dict() | {"left_out": omitted})
+        print_document(found.to_dict(), omitted, left_out=omitted)
         return
     tables = score_tables(found)
     if as_latex:

@@ -28,7 +28,7 @@ from d3stats.cli.options import (
     reading,
     refuse_unused,
 )
-from d3stats.cli.output import print_json, print_latex, print_result, records, working
+from d3stats.cli.output import print_document, print_latex, print_result, records, working
 from d3stats.report.tables import table_of
 
 
@@ -176,11 +176,8 @@ def simulate(
         table.to_csv(csv, index=False)
     if as_json:
         stops = done.stops(by)  # type: ignore[arg-type]  # checked above
-        print_json(
-            done.to_dict()
-            | {"rules": records(table), "stops": records(stops)}
-            | {"accuracy_assumed": assumed, "notes": [*notes, *done.notes]}
-        )
+        found = done.to_dict() | {"rules": records(table), "stops": records(stops)}
+        print_document(found, notes, accuracy_assumed=assumed)
         return
     shown = done._shown(by)  # type: ignore[arg-type]  # checked above
     if as_latex:

@@ -268,7 +268,7 @@ class Problem:
 
     @property
     def got(self) -> str:
-        """The value that was got, without the advice; "" where the message is no requirement."""
+        """The value that was got, without what to do; "" where the message is no requirement."""
         return self.wrong[len(self.requirement) + len(_GOT) :]
 
     @property

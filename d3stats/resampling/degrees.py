@@ -24,6 +24,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats.resampling.clusters import ONE_CLUSTER
+
 __all__ = [
     "LEAST_EFFECTIVE",
     "degrees_of_freedom",
@@ -123,7 +125,7 @@ def too_unequal(weights: ArrayLike, times: ArrayLike | None = None, *, what: str
     each = np.ones(len(size)) if times is None else np.asarray(times, dtype=np.float64)
     held = int(each[size > 0].sum())
     if held < 2:
-        return "a single cluster, so the variation between clusters is unknown"
+        return ONE_CLUSTER
     return (
         f"one cluster has {size.max():.6g} of {each @ size:.6g} {what}, so all {held} count as {effective:.1f} "
         f"{UNEQUAL}"

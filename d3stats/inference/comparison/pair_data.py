@@ -26,7 +26,7 @@ from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.note import Note
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
 from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
-from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, ratios
+from d3stats.resampling.clusters import FEW_CLUSTERS, ONE_CLUSTER, cluster_totals, ratios
 from d3stats.resampling.degrees import (
     degrees_of_freedom,
     effective_clusters,
@@ -284,7 +284,7 @@ class PairData:
         if self.agree:
             return SAME
         if self.n_clusters < 2:
-            return "all items belong to one cluster, so the variation between clusters is unknown"
+            return ONE_CLUSTER
         found = next(iter(self._found.values()), None) or self.t(0.95)
         assert found is not None
         if self.too_unequal:
@@ -516,10 +516,7 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
     elif data.n_items == 1:
         notes.append("there is only one item, so there is no interval and no test")
     elif n_clusters == 1:
-        notes.append(
-            "all items belong to one cluster, so there is no interval and no test; add items of other "
-            "questions"
-        )
+        notes.append(f"{ONE_CLUSTER}: no interval and no test; add items of other questions")
     elif n_clusters < FEW_CLUSTERS and not data.too_unequal:
         flips = max(changed, 1)
         changed_too = "" if flips == n_clusters else f", of which {flips} changed"
