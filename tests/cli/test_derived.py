@@ -144,7 +144,7 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
         {"progress": "the terminal shows its own", "out": "a short name is --output in a terminal"},
     ),
 }
-"""Commands whose options are written out, the function that each calls, and parameters of another form, with reasons."""
+"""Commands whose options are written out: the function that each calls, and parameters of another form."""
 
 
 @pytest.mark.parametrize("name", BESIDE)
