@@ -100,7 +100,7 @@ def report(
     level: Level = 0.95,
     n_boot: Annotated[
         int | None,
-        typer.Option("--n-boot", help="Bootstrap draws; default: 500 for rounds, 2000 for rules."),
+        typer.Option("--n-boot", help="Bootstrap draws; default: 500; they are for rounds."),
     ] = None,
     roles: Roles = None,
     missing_values: MissingValues = None,

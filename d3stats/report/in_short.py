@@ -11,7 +11,6 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.note import sentence_of, severity_of
-from d3stats.planning.costs import few_questions
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
 from d3stats.resampling.proportions import share
@@ -194,7 +193,6 @@ def _doctor(source: Source) -> _Known:
 
 def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     """Return what warns; agreement and bias look for the signs again that the whole log was searched for."""
-    few = few_questions(source.trajectories)
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
     none = "No debate has a vote, so nothing on this page says how well or how much the agents agree."
     silent = not (source.trajectories.votes != MISSING).any()
@@ -202,7 +200,6 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
         *([none] if silent else []),
         *(warning for part in parts.values() for warning in part.warnings),
         *plain_warnings(note for part in others for note in part.notes),
-        *([few] if few else []),
     )
 
 

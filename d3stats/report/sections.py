@@ -440,7 +440,6 @@ def _rules(source: Source, settings: Settings) -> Part:
         return _absent(source, "The log has no votes, so a stopped debate would have no verdict to replay.")
     if t.n_rounds < 2:
         return _absent(source, "The log has one round, so there is nothing to stop earlier.")
-    n_boot = settings.draws(2000, t)
     kinds, doubts = _categories(source)
     advice, why = _advice(source, settings)
     rules = list(settings.rules if settings.rules is not None else _usual_rules(t))
@@ -450,8 +449,6 @@ def _rules(source: Source, settings: Settings) -> Part:
             rules if advice is None else list(dict.fromkeys([str(advice.rule), *rules])),
             missing=settings.missing,
             level=settings.level,
-            n_boot=n_boot,
-            rng=settings.seed,
             strata=kinds,
         )
     except ValueError as error:
@@ -481,7 +478,6 @@ def _rules(source: Source, settings: Settings) -> Part:
         notes=(
             *dict.fromkeys((*_own(found.notes, t), *_own(() if advice is None else advice.notes, t))),
             *strata_notes(by_category),
-            f"{n_boot:,} bootstrap draws.",
         ),
     )
 

@@ -147,7 +147,7 @@ def test_the_scores_of_the_page_are_those_of_the_command(tmp_path: Path) -> None
 
 
 def test_what_the_page_shows_is_what_the_functions_say(slm7: Page) -> None:
-    found = d3stats.replay("slm7", ["fixed:1"], n_boot=40, rng=0).to_frame().set_index("rule")
+    found = d3stats.replay("slm7", ["fixed:1"]).to_frame().set_index("rule")
     assert f"{100 * found.loc['fixed:1', 'saved_rounds_vs_unanimity']:.0f} %" in slm7.sections["rules"]
     assert f"{100 * found.loc['fixed:1', 'accuracy']:.1f} %" in slm7.sections["rules"]
     assert f"Run {d3stats.plan('slm7').rule}" in slm7.sections["rules"]
@@ -275,7 +275,7 @@ def test_logs_in_memory_and_of_correctness_have_a_page() -> None:
 def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     said = slm7.sections["short"]
     rules = ["fixed:1", "fixed:2", "supermajority:0.8", "ks:0.05,patience=1"]
-    found = d3stats.replay("slm7", rules, n_boot=40, rng=0)
+    found = d3stats.replay("slm7", rules)
     table = found.to_frame().set_index("rule")
     full = table.loc["full"]
     assert f"{full['accuracy']:.1%}" in said
