@@ -187,7 +187,7 @@ class Replay(Result):
     def _title(self) -> str:
         kept = "accuracy" if self._labelled else "agreement with full depth"
         if self._alone:
-            return f"{100 * self.settings.level:.6g} % intervals over questions, means of a debate."
+            return f"{100 * self.level:.6g} % intervals over questions, means of a debate."
         return (
             f"{100 * self.level:.6g} % intervals over questions. Saved and change are against unanimity; "
             f"change: {kept} on the same debates, points. Flips differ from full depth."
