@@ -235,7 +235,7 @@ import d3stats
 from d3stats.plotting import use_style
 
 debates = d3stats.Trajectories.from_log(log)
-played = d3stats.replay(debates, [protocol.rule(), "supermajority:0.8", "fixed:1"], n_boot=500, rng=1)
+played = d3stats.replay(debates, [protocol.rule(), "supermajority:0.8", "fixed:1"])
 columns = ["rule", "rounds", "tokens", "accuracy", "accuracy_low", "accuracy_high", "flips"]
 show(played.to_frame()[[*columns, "saved_tokens_vs_unanimity"]])
 

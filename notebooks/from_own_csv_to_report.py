@@ -165,7 +165,7 @@ for note in described.fit.notes:
 # Three rules, against stopping at unanimity and against playing all three rounds.
 
 # %%
-result = d3stats.replay(debates, ["fixed:1", "unanimity", "ks:0.05"], n_boot=500, rng=1)
+result = d3stats.replay(debates, ["fixed:1", "unanimity", "ks:0.05"])
 found = result.to_frame()
 columns = ["rule", "rounds", "accuracy", "accuracy_low", "accuracy_high", "flips"]
 show(found[[*columns, "saved_rounds_vs_unanimity", "saved_rounds_vs_full"]])

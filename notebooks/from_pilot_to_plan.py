@@ -72,7 +72,7 @@ show(rounds[["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "
 # full depth alone flatter a rule. A *flip* is a debate whose decision differs from that of full depth.
 
 # %%
-played = d3stats.replay(pilot, ["fixed:1", "supermajority:0.85", "supermajority:0.7"], n_boot=500, rng=1)
+played = d3stats.replay(pilot, ["fixed:1", "supermajority:0.85", "supermajority:0.7"])
 columns = ["rule", "rounds", "accuracy", "accuracy_low", "accuracy_high", "flips"]
 show(played.to_frame()[[*columns, "saved_tokens_vs_unanimity"]])
 
@@ -162,7 +162,7 @@ with use_style():
 def happened(plan_made, fresh):
     """Set a plan's intervals beside fresh debates, by the measure that the plan was made for."""
     rule = plan_made.rule
-    replayed = d3stats.replay(fresh, rule, n_boot=10, rng=2).to_frame().set_index("rule")
+    replayed = d3stats.replay(fresh, rule).to_frame().set_index("rule")
     mine, theirs = replayed.loc[str(rule)], replayed.loc["unanimity"]
     planned = plan_made.to_frame().iloc[0]
     kept = "agreement" if plan_made.target == "agreement" else "accuracy"

@@ -219,7 +219,7 @@ def test_a_missing_extra_is_one_line_with_the_commands_that_install_it(extra: st
 PLAIN = [
     ["example", "debates.csv"],
     ["fit", "slm7", "--round", "1"],
-    ["replay", "slm7", "--n-boot", "200"],
+    ["replay", "slm7"],
     ["compare", "slm7", "slm7"],
     ["theorems", "d3-theorem-2"],
     ["plan", "debates.csv"],

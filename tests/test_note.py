@@ -75,7 +75,7 @@ def _told() -> Iterator[tuple[str, object]]:
     last = turns[turns["round"] == 2].rename(columns={"debate": "item", "agent": "rater"})
     runs = [pd.DataFrame({"item": range(40), "correct": [k % 2 * odd for k in range(40)]}) for odd in (0, 1)]
     yield "fit", d3stats.fit(turns, n_boot=10).notes
-    yield "replay", d3stats.replay(turns, "unanimity", n_boot=20).notes
+    yield "replay", d3stats.replay(turns, "unanimity").notes
     yield "agreement", d3stats.agreement(last[["item", "rater", "vote"]]).notes
     yield (
         "named",

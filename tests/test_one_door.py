@@ -54,7 +54,7 @@ def debates_table() -> pd.DataFrame:
 RULES = ["fixed:1", "unanimity", "ks:0.3,patience=1"]
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "d3stats.replay": lambda log: d3stats.replay(log, RULES, n_boot=50, rng=1).to_frame(),
+    "d3stats.replay": lambda log: d3stats.replay(log, RULES).to_frame(),
     "d3stats.scan": lambda log: d3stats.scan(log, RULES),
     "d3stats.plan": lambda log: d3stats.plan(log, max_loss=0.2, confidence=0.5, limit=False, n_draws=20, rng=1)
     .to_frame(),

@@ -30,7 +30,7 @@ def main() -> None:
         ]
         print(f"\n== reading: {reading}")
         print(rounds[columns].to_string(index=False, float_format=lambda v: f"{v:.3f}", na_rep=""))
-        played = replay(log, RULES, rng=SEED)
+        played = replay(log, RULES)
         print(played.summary())
         paired = played.paired("full")
         accuracy = paired[paired["measure"] == "accuracy"]

@@ -153,9 +153,7 @@ def by_round(label: str, t: Trajectories, config: Mapping[str, Any]) -> pd.DataF
 
 def saved(label: str, t: Trajectories, config: Mapping[str, Any]) -> pd.DataFrame:
     """Return what each rule saves against full depth and unanimity, in rounds and in tokens."""
-    made = replay(
-        t, config["rules"], n_boot=config["n_boot"], level=config["level"], rng=config["seed"]
-    ).to_frame()
+    made = replay(t, config["rules"], level=config["level"]).to_frame()
     names = [f"saved_{cost}_vs_{word}" for word in ("full", "unanimity") for cost in ("rounds", "tokens")]
     kept = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     table = made[["rule", *kept]].assign(log=label)

@@ -34,7 +34,7 @@ def demo(
     print_result(report)
     typer.echo("")
     with working("replaying stopping rules"):
-        played = replay(t, list(RULES), rng=seed)
+        played = replay(t, list(RULES))
     print_result(played)
     out.mkdir(parents=True, exist_ok=True)
     typer.echo("")

@@ -100,7 +100,7 @@ def report(
     level: Level = 0.95,
     n_boot: Annotated[
         int | None,
-        typer.Option("--n-boot", help="Bootstrap draws; default: 500 for rounds, 2000 for rules."),
+        typer.Option("--n-boot", help="Bootstrap draws; default: 500; they are for rounds."),
     ] = None,
     roles: Roles = None,
     missing_values: MissingValues = None,
@@ -147,7 +147,8 @@ def report(
         )
         found.to_html(out)
     size = out.stat().st_size / 1e6
-    sections = counted(len(found.sections), "section")
+    filled = [each for each in found.sections if not all(part.absent for part in each.parts)]
+    sections = counted(len(filled), "section")
     replayed = [
         part.frames["rules"]
         for section in found.sections

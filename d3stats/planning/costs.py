@@ -1,22 +1,18 @@
-"""Costs of stopping rules: one table of measures, each a ratio of two sums over debates, with a choice of
-interval.
+"""Costs of stopping rules: one table of measures, each a ratio of two sums over debates.
 
-Replays put bootstrap limits around the measures, plans Student limits, scans and sweeps standard errors.
+Replays and plans put Student's limits around them, scans and sweeps standard errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import OpenProbability, integer
-from d3stats._named import Value
 from d3stats._words import counted, setting
 from d3stats.inference.comparison.pair_data import PairData
 from d3stats.polling import reads_votes
@@ -24,10 +20,7 @@ from d3stats.resampling import (
     cluster_t,
     cluster_totals,
     ratios,
-    resampled_totals,
-    too_unequal,
 )
-from d3stats.resampling.bootstrap import bca_ends, percentile_ends, too_few, widened_level
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
@@ -47,8 +40,6 @@ __all__ = [
     "MEASURES",
     "PER_POINT",
     "SHARES",
-    "BootstrapSettings",
-    "Interval",
     "Limits",
     "Measured",
     "Outcomes",
@@ -418,34 +409,11 @@ def as_rules(
     return tuple(once.values()), [f"Named more than once and used once: {named}."] if repeated else []
 
 
-Interval = Literal["percentile", "bca"]
-
-
-@dataclass(frozen=True)
-class BootstrapSettings(Value):
-    """The method of the intervals.
-
-    Attributes
-    ----------
-    level : float
-        Coverage aimed at, in (0, 1); equal-tailed.
-    interval : {"percentile", "bca"}
-        Efron (1981) percentile limits, or bias-corrected and accelerated ones (Efron 1987) with the
-        acceleration from leaving out one cluster at a time.
-    n_boot : int
-        Replicates.
-    """
-
-    level: OpenProbability
-    interval: Interval
-    n_boot: Annotated[int, partial(integer, minimum=2)]
-
-
 @dataclass(frozen=True, eq=False)
 class Limits:
     """Estimates and limits, one per ratio; NaN where the denominator is 0 in the data themselves.
 
-    Limits are NaN too where every replicate gives the same value, as the rounds of a rule that always stops in one.
+    Limits are NaN too where every question gives the same value, as the rounds of a rule that always stops in one.
 
     Attributes
     ----------
@@ -471,6 +439,8 @@ class RatioColumns:
         self._shares: list[bool] = []
         self._changes: list[bool] = []
         self._upside_down: list[bool] = []
+        self._bounds: list[tuple[float, float]] = []
+        self._saved: list[bool] = []
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
         """Add a column under a key and return the key; a key that is there already is kept as it is."""
@@ -489,13 +459,18 @@ class RatioColumns:
         share: bool = False,
         change: bool = False,
         may_vanish: bool = False,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        saved: bool = False,
     ) -> None:
         """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it.
 
         The first column of a `change` has the differences of right and wrong by debate; it has the paired t.
-        A denominator that `may_vanish` can be 0 in a replicate in which the numerator is not, so that the measure has
-        no bound there. The limits are then those of the ratio turned upside down, turned back.
+        A denominator that `may_vanish` can be near 0 where the numerator is not, so that the measure has no bound. The
+        limits are then those of the ratio turned upside down, turned back. A part that is `saved` of the second column
+        has limits on the log scale of what is left. Limits are cut at `bounds`.
         """
+        self._saved.append(saved)
+        self._bounds.append(bounds)
         self._shares.append(share)
         self._changes.append(change)
         self._upside_down.append(may_vanish)
@@ -503,50 +478,40 @@ class RatioColumns:
         pair = (self._index[above], self._index[below])
         self._ratios.append(pair[::-1] if may_vanish else pair)
 
-    def limits(
-        self, cluster: NDArray[np.int64], settings: BootstrapSettings, rng: np.random.Generator
-    ) -> Limits:
-        """Resample clusters, all measures on the same draws, and return every measure with its limits.
-
-        A replicate that leaves a measure's denominator at 0 (no scored debate was drawn) says nothing about
-        that measure and is left out of its quantiles.
-        """
+    def limits(self, cluster: NDArray[np.int64], level: float) -> Limits:
+        """Return every measure with its limits over questions: a share's, those of a change, else Student's."""
         totals = cluster_totals(np.column_stack(self._columns), cluster)
-        measures = ratios(*self._ratios)
         whole = totals.sum(axis=0)
-        drawn = measures(resampled_totals(totals, settings.n_boot, rng))
-        left_out = measures(whole - totals) if settings.interval == "bca" else None
-        once = np.ones(len(totals), dtype=np.int64)
         estimate, low, high, sizes = np.full((4, len(self._ratios)), np.nan)
         for i, (above, below) in enumerate(self._ratios):
             sizes[i] = whole[below]
-            replicates = drawn[:, i]
-            replicates = replicates[~np.isnan(replicates)]
-            if whole[below] <= 0 or len(replicates) == 0:
+            if whole[below] <= 0:
                 continue
             estimate[i] = whole[above] / whole[below]
             if self._shares[i]:
-                found = share_limits(totals[:, above], totals[:, below], settings.level)
+                found = share_limits(totals[:, above], totals[:, below], level)
                 low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
-                continue
-            if self._changes[i]:
+            elif self._changes[i]:
                 change, counted = (self._columns[at] for at in (above, below))
-                low[i], high[i] = change_limits(change[counted > 0], cluster[counted > 0], settings.level)
-                continue
-            if too_unequal(totals[:, below]):
-                continue
-            reach = widened_level(settings.level, totals[:, below])
-            if left_out is not None:
-                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, reach)
+                low[i], high[i] = change_limits(change[counted > 0], cluster[counted > 0], level)
             else:
-                ends = percentile_ends(replicates, reach)
-            if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
-                low[i], high[i] = ends.low, ends.high
+                measured = (
+                    _less(
+                        _ratio_of(
+                            np.column_stack([totals[:, below] - totals[:, above], totals[:, below]]), level
+                        )
+                    )
+                    if self._saved[i]
+                    else _ratio_of(totals[:, [above, below]], level)
+                )
+                if measured.high > measured.low:
+                    least, most = self._bounds[i]
+                    low[i], high[i] = max(measured.low, least), min(measured.high, most)
         for i, turned in enumerate(self._upside_down):
             if not turned:
                 continue
             estimate[i], low[i], high[i] = (_turned(x) for x in (estimate[i], high[i], low[i]))
-            if np.isnan(low[i] + high[i]):  # a replicate without any right verdict is within the limits
+            if np.isnan(low[i] + high[i]):  # no right verdict at all is within the limits
                 low[i] = high[i] = np.nan
         return Limits(estimate, low, high, sizes)
 
@@ -554,7 +519,7 @@ class RatioColumns:
 def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
     """Return the paired t limits of a mean change of right and wrong by debate, NaN where there are none.
 
-    Resampled questions miss where few debates changed: 95 % limits covered .81 with 10 debates.
+    Student's limits of the mean would miss where few debates changed.
     """
     codes = np.unique(cluster, return_inverse=True)[1]
     data = PairData(("", ""), np.maximum(-change, 0.0), np.maximum(change, 0.0), codes, 2, (0,))
@@ -601,7 +566,10 @@ def ratio(
     above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float, *, symmetric: bool = False
 ) -> Measured:
     """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
-    totals = _totals(above, below, cluster)
+    return _ratio_of(_totals(above, below, cluster), level, symmetric=symmetric)
+
+
+def _ratio_of(totals: FloatArray, level: float, *, symmetric: bool = False) -> Measured:
     totals = totals[totals[:, 1] > 0]
     value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
     if len(totals) < 2:
@@ -626,7 +594,11 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    found = ratio(above, below, cluster, level)
+    return _less(ratio(above, below, cluster, level))
+
+
+def _less(found: Measured) -> Measured:
+    """Return one minus a ratio, its limits those of the ratio's logarithm."""
     if not found.value > 0:
         return Measured(1 - found.value)
     more, less = (float(np.exp((end - found.value) / found.value)) for end in (found.high, found.low))
@@ -671,6 +643,8 @@ def measure_columns(
         return columns.add(name if common else f"{name} {rule}", results[rule].column(name))
 
     costs = ["rounds", *(cost for cost in ("tokens", "dollars") if cost in first.spent)]
+    deepest = float(max(result.rounds.max() for result in results.values()))
+    bounds = {"rounds": (1.0, deepest), "tokens": (0.0, np.inf), "dollars": (0.0, np.inf)}
     told = [*costs, *(m for m in SHARES if labelled or m not in LABELLED)]
     told += [PER_POINT] if labelled and "tokens" in costs else []
     for rule in results:
@@ -685,6 +659,7 @@ def measure_columns(
                 below,
                 share=known and measure in SHARES,
                 may_vanish=known and measure == PER_POINT,
+                bounds=bounds.get(measure, (-np.inf, np.inf)),
             )
     for rule, result in results.items():
         for word, reference in references.items():
@@ -698,20 +673,18 @@ def measure_columns(
                 ):
                     less = results[reference].column(cost) - result.column(cost)
                     saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
-                columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)
+                columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of, saved=True)
     return columns
 
 
-def measure_table(
-    about: pd.DataFrame, columns: RatioColumns, limits: Limits, settings: BootstrapSettings
-) -> pd.DataFrame:
-    """Put the measures and their limits beside what is known `about` each rule, then the settings."""
+def measure_table(about: pd.DataFrame, columns: RatioColumns, limits: Limits, level: float) -> pd.DataFrame:
+    """Put the measures and their limits beside what is known `about` each rule, then the level."""
     rows: dict[str, dict[str, float]] = {}
     for i, (name, measure) in enumerate(columns.measures):
         found = {"": limits.estimate[i], "_low": limits.low[i], "_high": limits.high[i]}
         rows.setdefault(name, {}).update({measure + end: float(x) for end, x in found.items()})
     measured = pd.DataFrame([rows[name] for name in about["rule"]])
-    return _with_settings(pd.concat([about, measured], axis=1), settings)
+    return pd.concat([about, measured], axis=1).assign(level=level)
 
 
 def point_notes(
@@ -745,8 +718,8 @@ def point_notes(
     ]
     if bare:
         notes.append(
-            f"{named} have no interval where resamples without a right verdict leave no upper limit, or all resamples "
-            f"give one value: {'; '.join(bare)}."
+            f"{named} have no interval where so few right verdicts leave no upper limit, or all questions give one "
+            f"value: {'; '.join(bare)}."
         )
     other = {}
     for row in rows:
@@ -769,13 +742,12 @@ def paired_table(
     pairs: Sequence[tuple[str, str]],
     results: Mapping[str, Outcomes],
     cluster: IntArray,
-    settings: BootstrapSettings,
-    rng: np.random.Generator,
+    level: float,
 ) -> pd.DataFrame:
     """Return the difference of every pair of rules in every measure that both have."""
     if not pairs:
         names = ["rule", "against", "measure", "difference", "low", "high", "n_debates"]
-        return _with_settings(pd.DataFrame(columns=names), settings)
+        return pd.DataFrame(columns=names).assign(level=level)
     columns = RatioColumns()
     by_key = {f"{first} / {second}": (first, second) for first, second in pairs}
     for key, (first, second) in by_key.items():
@@ -787,7 +759,7 @@ def paired_table(
                 of = columns.add(f"{measure} counts {key}", both)
                 above = columns.add(f"{measure} {key}", (mine - theirs) * both)
                 columns.measure(key, measure, above, of, change=measure == "accuracy")
-    limits = columns.limits(cluster, settings, rng)
+    limits = columns.limits(cluster, level)
     frame = pd.DataFrame(
         [(*by_key[key], measure) for key, measure in columns.measures],
         columns=["rule", "against", "measure"],
@@ -795,11 +767,7 @@ def paired_table(
     frame = frame.assign(
         difference=limits.estimate, low=limits.low, high=limits.high, n_debates=limits.sizes.astype(np.int64)
     )
-    return _with_settings(frame, settings)
-
-
-def _with_settings(frame: pd.DataFrame, settings: BootstrapSettings) -> pd.DataFrame:
-    return frame.assign(level=settings.level, interval=settings.interval, n_boot=settings.n_boot)
+    return frame.assign(level=level)
 
 
 def absent_note(without: int, trajectories: Trajectories) -> list[str]:
@@ -958,13 +926,6 @@ def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) ->
     return notes
 
 
-def few_questions(trajectories: Trajectories) -> str:
-    """Say that bootstrap intervals over the questions of these debates are too short, "" where they are not."""
-    sizes = np.unique(trajectories.cluster, return_counts=True)[1]
-    few = too_few(sizes, kind="percentile", unit="questions")
-    return f"{few[0].upper()}{few[1:]}." if few else ""
-
-
 def notes_on(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
@@ -983,8 +944,6 @@ def notes_on(
     n = trajectories.n_debates
     decided = [name for name in names if name not in undecided]
     notes = [*trajectories.notes]
-    if few := few_questions(trajectories):
-        notes.append(few)
     if trajectories.coding == "correctness":
         notes.append(
             'Votes are coded right or wrong (coding="correctness"), so two wrong votes look equal, and wrong '

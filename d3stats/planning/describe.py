@@ -21,7 +21,7 @@ from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_te
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
 from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of, worst_first
 from d3stats.planning.cells import Write, amount, cells, share_cell
-from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
+from d3stats.planning.costs import RatioColumns, absent_note, with_turns
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import MISSING, Missing, Trajectories
@@ -409,8 +409,7 @@ def fit(
         n_boot=n_boot,
         rng=generator,
     )
-    settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
-    accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
+    accuracy = _accuracy_by_round(trajectories, missing, level)
     return RoundsReport(
         trajectories=trajectories,
         fit=drift.fit,
@@ -442,9 +441,7 @@ _KIND_DRAWS = 499
 """Simulated data sets of the test of a second kind; they are the same in every call."""
 
 
-def _accuracy_by_round(
-    t: Trajectories, missing: Missing, settings: BootstrapSettings, rng: np.random.Generator
-) -> pd.DataFrame:
+def _accuracy_by_round(t: Trajectories, missing: Missing, level: float) -> pd.DataFrame:
     """Score the majority verdict of every round over the labelled debates that played it."""
     columns = RatioColumns()
     verdicts = t.verdicts()
@@ -456,9 +453,7 @@ def _accuracy_by_round(
         below = columns.add(f"scored {r}", scored[:, at])
         hits = columns.add(f"correct {r}", correct[:, at])
         columns.measure(f"round {r}", "accuracy", hits, below, share=True)
-    # The draws are those of a replay of the same debates with this generator.
-    seed = int(rng.integers(2**63))
-    found = columns.limits(t.cluster, settings, np.random.default_rng([seed, 0]))
+    found = columns.limits(t.cluster, level)
     return pd.DataFrame(
         {
             "scored": scored.sum(axis=0),

@@ -552,7 +552,7 @@ def escalate(
     probability("level", level, open_interval=True)
     rules = [WideGap(float(t)) for t in tried]
     # Of the replay, only numbers without draws are used.
-    played = replay(pilot, [*rules, "fixed:1"], level=level, n_boot=2, rng=0)
+    played = replay(pilot, [*rules, "fixed:1"], level=level)
     risk = risk_controlled(pilot, rules, max_loss_vs_full=max_loss, delta=1 - confidence, target="accuracy")
     # What the two logs show is said of them, and not of their join.
     remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}

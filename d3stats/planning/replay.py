@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats._check import choice, probability
 from d3stats._words import percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
@@ -27,8 +27,6 @@ from d3stats.note import worst_first
 from d3stats.planning.cells import amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
-    BootstrapSettings,
-    Interval,
     Measured,
     Outcomes,
     as_rules,
@@ -104,8 +102,8 @@ class Replay(Result):
         cast only at the end of a debate.
     missing : {"exclude", "wrong"}
         What a debate without a verdict counts as.
-    settings : BootstrapSettings
-        Level, kind and replicates of the intervals.
+    level : float
+        Level of the intervals.
     notes : tuple of str
         What limits the table: debates that ended early or have no turns, coding, ties, missing votes, few
         questions, batch rules.
@@ -118,7 +116,7 @@ class Replay(Result):
     >>> t = Trajectories.from_arrays(
     ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["B", "B"]], [["B", "A"], ["A", "A"]]], ["A", "B", "A"]
     ... )
-    >>> found = replay(t, "fixed:1", n_boot=200, rng=1)
+    >>> found = replay(t, "fixed:1")
     >>> found.names, found.to_frame()["rounds"].round(2).tolist()
     (('fixed:1', 'unanimity', 'full'), [1.0, 1.67, 2.0])
     >>> found.stops()[["rule", "round", "share"]].round(2).values.tolist()[:3]
@@ -140,11 +138,10 @@ class Replay(Result):
     undecided: dict[str, int]
     baseline: str | None
     missing: Missing
-    settings: BootstrapSettings
+    level: float
     notes: tuple[str, ...]
     _outcomes: dict[str, Outcomes] = field(repr=False)
     _table: pd.DataFrame = field(repr=False)
-    _seed: int = field(repr=False)
     strata: tuple[Strata, ...] = ()
 
     @property
@@ -190,9 +187,9 @@ class Replay(Result):
     def _title(self) -> str:
         kept = "accuracy" if self._labelled else "agreement with full depth"
         if self._alone:
-            return f"{100 * self.settings.level:.6g} % intervals over questions, means of a debate."
+            return f"{100 * self.level:.6g} % intervals over questions, means of a debate."
         return (
-            f"{100 * self.settings.level:.6g} % intervals over questions. Saved and change are against unanimity; "
+            f"{100 * self.level:.6g} % intervals over questions. Saved and change are against unanimity; "
             f"change: {kept} on the same debates, points. Flips differ from full depth."
         )
 
@@ -296,7 +293,7 @@ class Replay(Result):
               with paired t limits: right ones, or without labels those of full depth. Rules are compared by this, since
               two accuracies can be of different debates.
 
-            Then ``level, interval, n_boot, missing``.
+            Then ``level, missing``.
         """
         return super().to_frame(table)
 
@@ -312,17 +309,11 @@ class Replay(Result):
         Returns
         -------
         DataFrame
-            ``rule, against, measure, difference, low, high, n_debates, level, interval, n_boot``. Measures
+            ``rule, against, measure, difference, low, high, n_debates, level``. Measures
             are ``accuracy`` (over the debates that are scored under both rules, with the limits of the paired t of
             :func:`~d3stats.inference.paired_difference`), ``rounds`` and ``tokens``.
         """
-        return paired_table(
-            self._pairs(against),
-            self._outcomes,
-            self.trajectories.cluster,
-            self.settings,
-            np.random.default_rng([self._seed, 1]),
-        )
+        return paired_table(self._pairs(against), self._outcomes, self.trajectories.cluster, self.level)
 
     def cheapest(self, max_loss: float = 0.01) -> pd.DataFrame:
         """Choose the rule that saves most rounds against unanimity among those that lose few verdicts.
@@ -349,7 +340,7 @@ class Replay(Result):
         >>> t = Trajectories.from_arrays(
         ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["A", "A"]], [["B", "A"], ["B", "B"]]], ["A", "A", "B"]
         ... )
-        >>> replay(t, "fixed:1", n_boot=200, rng=1).cheapest()[["rule", "saved", "loss"]].round(2).values.tolist()
+        >>> replay(t, "fixed:1").cheapest()[["rule", "saved", "loss"]].round(2).values.tolist()
         [['fixed:1', 0.4, 0.0]]
         """
         max_loss = probability("max_loss", max_loss)
@@ -472,9 +463,6 @@ def replay(
     *,
     missing: Missing = "exclude",
     level: float = 0.95,
-    interval: Interval = "percentile",
-    n_boot: int = 2000,
-    rng: RngLike = None,
     strata: StrataOf = None,
     **reading: Unpack[Reading],
 ) -> Replay:
@@ -493,13 +481,8 @@ def replay(
         A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
         count it as not correct and as differing from any verdict.
     level : float
-        Level of the equal-tailed intervals, in (0, 1).
-    interval : {"percentile", "bca"}
-        Kind of bootstrap interval; questions are resampled.
-    n_boot : int
-        Bootstrap replicates.
-    rng : Generator, int or None
-        Source of the random draws; one seed gives one result.
+        Level of the intervals over questions, in (0, 1): cluster Wilson of shares, the paired t of changes, else
+        Student's t over clusters, of savings on the log scale.
     strata : str, mapping or Series, optional
         The column that says a debate's kind (category, task, difficulty), or the kind of each debate by its name. The
         accuracy of every rule and the rounds that it saves against unanimity are then also estimated by stratum, with
@@ -522,7 +505,7 @@ def replay(
     >>> t = Trajectories.from_arrays(
     ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["B", "B"]], [["B", "A"], ["A", "A"]]], ["A", "B", "A"]
     ... )
-    >>> frame = replay(t, "fixed:1", n_boot=200, rng=1).to_frame()
+    >>> frame = replay(t, "fixed:1").to_frame()
     >>> frame[["rule", "rounds", "accuracy", "saved_rounds_vs_unanimity"]].round(2)
             rule  rounds  accuracy  saved_rounds_vs_unanimity
     0    fixed:1    1.00      0.33                        0.4
@@ -530,7 +513,7 @@ def replay(
     2       full    2.00      1.00                       -0.2
     """
     choice("missing", missing, ("exclude", "wrong"))
-    settings = BootstrapSettings(level, interval, n_boot)
+    level = probability("level", level, open_interval=True)
     opened = open(trajectories, **reading)
     kinds = None if strata is None else item_strata(opened, strata)
     recorded = opened.aside(strata).recorded()
@@ -539,7 +522,7 @@ def replay(
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(
-            f"trajectories must hold at least 2 questions, because intervals resample questions; "
+            f"trajectories must hold at least 2 questions, because intervals are over questions; "
             f"got {n_clusters}"
         )
     given, repeated = as_rules(rules, baselines=True)
@@ -568,7 +551,6 @@ def replay(
         results |= {name: uncounted(results[name]) for name in shortened}
     unpolled = baseline is not None and at_the_end
     unusable = (baseline,) if baseline is not None and unpolled else ()
-    seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         results,
         {"unanimity": baseline, "full": full},
@@ -576,7 +558,7 @@ def replay(
         undecided=ended,
         unusable=unusable,
     )
-    limits = columns.limits(trajectories.cluster, settings, np.random.default_rng([seed, 0]))
+    limits = columns.limits(trajectories.cluster, level)
     about = pd.DataFrame(
         {
             "rule": names,
@@ -586,7 +568,7 @@ def replay(
             "undecided": [ended.get(name, 0) for name in names],
         }
     )
-    table = measure_table(about, columns, limits, settings).assign(missing=missing)
+    table = measure_table(about, columns, limits, level).assign(missing=missing)
     usable = baseline is not None and baseline not in ended and not unpolled
     labelled = "accuracy" in table.columns
     changes = [
@@ -615,7 +597,7 @@ def replay(
         played = {name: result for name, result in results.items() if name not in ended}
         against = None if baseline is None or unpolled else played.get(baseline)
         names_of = trajectories.cluster_names
-        measure = _measured(played, against, trajectories.cluster, settings.level)
+        measure = _measured(played, against, trajectories.cluster, level)
         parts = by_stratum(labels, trajectories.cluster, measure, bounds=_bounds(played), names=names_of)
     return Replay(
         strata=parts,
@@ -626,7 +608,7 @@ def replay(
         undecided=ended,
         baseline=baseline,
         missing=missing,
-        settings=settings,
+        level=level,
         # What was said when the log was read comes first, and once.
         notes=tuple(
             dict.fromkeys(
@@ -643,14 +625,13 @@ def replay(
                         * unpolled
                     ),
                     *repeated,
-                    *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
+                    *notes_on(trajectories, every, names, results, missing, shortened, level, ended),
                     *point_notes(table, results, {*ended, *uncosted}),
                 )
             )
         ),
         _outcomes=results,
         _table=table,
-        _seed=seed,
     )
 
 

@@ -188,7 +188,7 @@ def report(
     level : float
         Level of all intervals.
     n_boot : int, optional
-        Bootstrap draws; by default 500 for rounds and 2,000 for rules, and 200 from 20,000 debates on.
+        Bootstrap draws for rounds; by default 500, and 200 from 20,000 debates on.
     transcripts : int
         How many of the most disputed debates are shown; 0 for none.
     rng : int

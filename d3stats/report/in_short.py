@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from d3stats._words import counted
+from d3stats._words import counted, percent
 from d3stats.note import sentence_of, severity_of
-from d3stats.planning.costs import few_questions
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
 from d3stats.resampling.proportions import share
@@ -141,12 +140,10 @@ def _saved(rules: Part) -> _Known:
         reason = f"{row['reason'][0].upper()}{row['reason'][1:]}."
         return _Known(KeyFigure(label, "nothing", f"Run unanimity. {reason}"))
     value, low, high = row["saved"], row["saved_low"], row["saved_high"]
+    said = f"{row['words']} The probability is one under the model that d3stats plan fits."
     if value != value:
-        words = f"The rule {row['words']}. Its savings are unknown, because debates ended early."
-        return _Known(KeyFigure(f"Run {row['rule']}", "unknown", words))
-    limits = "" if low != low else f"; {100 * row['level']:.6g} % interval {_percents(low, high)}"
-    words = f"of unanimity's {row['unit']}{limits}. The rule {row['words']} under the model that d3stats plan fits."
-    return _Known(KeyFigure(f"Saved by {row['rule']}", f"{value:z.1%}", words), value, low, high)
+        return _Known(KeyFigure("The plan's rule saves", "unknown", said))
+    return _Known(KeyFigure("The plan's rule saves", percent(value, low, high), said), value, low, high)
 
 
 def _absent(source: Source) -> _Known:
@@ -194,7 +191,6 @@ def _doctor(source: Source) -> _Known:
 
 def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     """Return what warns; agreement and bias look for the signs again that the whole log was searched for."""
-    few = few_questions(source.trajectories)
     others = [part for key, part in parts.items() if key not in ("agreement", "bias")]
     none = "No debate has a vote, so nothing on this page says how well or how much the agents agree."
     silent = not (source.trajectories.votes != MISSING).any()
@@ -202,7 +198,6 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
         *([none] if silent else []),
         *(warning for part in parts.values() for warning in part.warnings),
         *plain_warnings(note for part in others for note in part.notes),
-        *([few] if few else []),
     )
 
 

@@ -444,7 +444,7 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
     --------
     >>> import d3stats
     >>> log = d3stats.open("slm7")
-    >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.replay(log, "fixed:1", n_boot=20, rng=1).baseline
+    >>> d3stats.agreement(log, measures=["alpha"]).n_items, d3stats.replay(log, "fixed:1").baseline
     (160, 'unanimity')
     """
     what, apply = _taken(source)

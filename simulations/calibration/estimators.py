@@ -741,7 +741,7 @@ def _trajectories(d: Data) -> d3stats.Trajectories:
 
 
 def _replay(d: Data, rng: Generator) -> Outcomes:
-    found = planning.replay(_trajectories(d), ["unanimity", "fixed:1"], n_boot=N_BOOT, rng=rng)
+    found = planning.replay(_trajectories(d), ["unanimity", "fixed:1"])
     true = d.truth
     out = {}
     rows = {row["rule"]: row for row in found.to_frame().to_dict("records")}

@@ -72,7 +72,7 @@ def replayed(
             refused[str(rule)] = str(error)
         else:
             fit.append(rule)
-    result = replay(t, fit, level=config["level"], n_boot=config["n_boot"], rng=config["seed"])
+    result = replay(t, fit, level=config["level"])
     table = result.to_frame()
     columns = ["rule", "n_debates", "n_questions"]
     columns += [c for m in MEASURES for c in (m, f"{m}_low", f"{m}_high") if c in table]

@@ -91,7 +91,7 @@ CASES: dict[str, tuple[list[str], int]] = {
     "example": (["example", "my example.csv"], 4),
     "example, JSON lines": (["example", "example.jsonl"], 4),
     "plan": (["plan", "my court.csv", *HOW], 0),
-    "replay": (["replay", "my court.csv", *HOW, "--n-boot", "50"], 0),
+    "replay": (["replay", "my court.csv", *HOW], 0),
     "fit": (["fit", "my court.csv", *HOW], 0),
     "agreement": (["agreement", "my court.csv", *HOW], 0),
     "compare": (["compare", "my court.csv", "my court.csv", *HOW], 0),

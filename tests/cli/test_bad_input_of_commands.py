@@ -93,7 +93,7 @@ COMMANDS: dict[str, list[str]] = {
     "doctor": ["doctor", "LOG"],
     "fix": ["doctor", "LOG", "--fix", "clean.csv"],
     "fit": ["fit", "LOG", "--n-boot", "10"],
-    "replay": ["replay", "LOG", "--n-boot", "10"],
+    "replay": ["replay", "LOG"],
     "plan": ["plan", "LOG", "--no-limit"],
     "compare": ["compare", "good.csv", "LOG", "--seed", "1"],
     "agreement": ["agreement", "LOG"],
@@ -188,7 +188,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "doctor": doctor,
     "from_log": Trajectories.from_log,
     "count_log": count_log,
-    "replay": lambda path: replay(Trajectories.from_log(path, strict=False), ["fixed:1"], n_boot=10, rng=1),
+    "replay": lambda path: replay(Trajectories.from_log(path, strict=False), ["fixed:1"]),
 }
 
 
@@ -310,7 +310,7 @@ WRONG: list[list[str]] = [
     )),
     *(["replay", "good.csv", *more] for more in (
         ["-r", "unanimty"], ["-r", "zzz"], ["-r", "ks:x"], ["-r", "ks:0.05,patence=1"], ["--strata", "nope"],
-        ["--interval", "zzz"],
+        ["--missing", "zzz"],
     )),
     ["report", "good.csv", "-r", "zzz"], ["report", "good.csv", "-o", "exists.html"],
     ["report", "good.csv", "-o", "good"],
@@ -369,7 +369,7 @@ def test_a_wrong_word_is_one_line_with_a_next_step(words: list[str], folder: Pat
         (["calibrate", "good.csv", "-o", "no folder/w.toml"], "no folder/w.toml"),
         (["doctor", "good.csv", "--fix", "no folder/c.csv"], "no folder/c.csv"),
         (["example", "no folder/x.csv"], "no folder/x.csv"),
-        (["replay", "good.csv", "--n-boot", "10", "--figure", "no folder/x.pdf"], "no folder/x.pdf"),
+        (["replay", "good.csv", "--figure", "no folder/x.pdf"], "no folder/x.pdf"),
     ],
 )
 def test_an_output_in_a_missing_folder_is_written_or_refused_in_one_line(

@@ -85,7 +85,7 @@ def test_replay_shows_tokens_per_accuracy_point_where_the_log_has_tokens(tmp_pat
             rows += [f"{d},{d // 2},{r},{agent},{vote},A,{50 + d}" for agent in "xyz"]
     path = tmp_path / "priced.csv"
     path.write_text("\n".join(rows) + "\n")
-    done = run("replay", str(path), "-r", "fixed:1", "--n-boot", "50", "--all")
+    done = run("replay", str(path), "-r", "fixed:1", "--all")
     assert done.exit_code == 0, done.output
     below = done.output.split("Tokens of each rule")[1]
     assert "tokens per accuracy point" in below
@@ -95,15 +95,15 @@ def test_replay_shows_tokens_per_accuracy_point_where_the_log_has_tokens(tmp_pat
     assert "not defined" in table["fixed:1"]  # nobody is right in round 1
     assert "3.15 [" in table["full"]  # 315 tokens and 100 points
     assert "fixed:1; unanimity" in " ".join(below.split())
-    document = json.loads(run("replay", str(path), "-r", "fixed:1", "--n-boot", "50", "--json").stdout)
+    document = json.loads(run("replay", str(path), "-r", "fixed:1", "--json").stdout)
     told = {row["rule"]: row["tokens_per_point"] for row in document["rules"]}
     assert told == {"fixed:1": None, "unanimity": None, "full": pytest.approx(3.15)}
-    without = run("replay", "slm7", "-r", "fixed:1", "--n-boot", "50", "--all").output
+    without = run("replay", "slm7", "-r", "fixed:1", "--all").output
     assert "Tokens of each rule" not in without
 
 
 def test_replay_writes_its_figure(tmp_path: Path) -> None:
-    done = run("replay", "slm7", "-r", "fixed:2", "--n-boot", "50", "--figure", str(tmp_path / "stops"))
+    done = run("replay", "slm7", "-r", "fixed:2", "--figure", str(tmp_path / "stops"))
     assert done.exit_code == 0, done.output
     assert (tmp_path / "stops.pdf").stat().st_size > 1000
     assert (tmp_path / "stops.png").stat().st_size > 1000
@@ -131,7 +131,7 @@ def test_doctor_exits_0_when_clean_2_when_it_found_something_and_1_when_it_could
         (("fit", "slm7", "--level", "95"), "between 0 and 1"),
         (("fit", "slm7", "--round", "9", "--n-boot", "5"), "round must be one of [1, 2, 3]"),
         (("fit", "slm7", "-k", "0"), "n_components must be >= 1"),
-        (("replay", "slm7", "--interval", "magic"), "magic"),
+        (("replay", "slm7", "--missing", "magic"), "magic"),
         (("import", "slm-multiagent"), "SRC must be given"),
         (("import", "bogus", "x", "-o", "y"), "bogus"),
     ],
@@ -209,7 +209,7 @@ def test_what_goes_into_a_pipe_is_utf8_whatever_the_code_page(tmp_path: Path) ->
     env["PYTHONPATH"] = str(Path(d3stats.__file__).parents[1])
     for words, stream, said in (
         (["show", "log.csv"], "stdout", "東"),
-        (["replay", "slm7", "--n-boot", "50"], "stdout", "───"),
+        (["replay", "slm7"], "stdout", "───"),
         (["show", "log.csv", "西"], "stderr", "西"),
     ):
         command = [sys.executable, "-c", code.format(stream, words)]

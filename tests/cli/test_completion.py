@@ -159,7 +159,7 @@ def test_a_line_that_is_not_finished_is_no_error() -> None:
     """An option that takes one value and stands twice is refused when the command runs, not while it is typed."""
     env = {
         "_D3STATS_COMPLETE": "complete_bash",
-        "COMP_WORDS": "d3stats replay --seed 1 --seed 2 -r hu",
+        "COMP_WORDS": "d3stats replay --level 0.9 --level 0.8 -r hu",
         "COMP_CWORD": "7",
     }
     done = CliRunner().invoke(app, [], env=env, prog_name="d3stats")

@@ -89,7 +89,7 @@ BETWEEN: dict[str, tuple[Change, str]] = {
 
 ONE_LOG = {
     "doctor": "doctor {one}",
-    "replay": "replay {one} --n-boot 20",
+    "replay": "replay {one}",
     "plan": "plan {one} --max-loss 0.2",
     "fit": "fit {one} --n-boot 5",
     "agreement": "agreement {one}",
@@ -278,7 +278,7 @@ def test_a_list_of_logs_is_one_log(files: Path, tmp_path: Path) -> None:
     paths = [files / "one.csv", tmp_path / "other.csv"]
     views = [as_trajectories(path) for path in paths]
     for source in (paths, views, Trajectories.concat(*views)):
-        found = replay(source, "fixed:1", n_boot=20, rng=1)
+        found = replay(source, "fixed:1")
         assert any(
             "1 question of 40 has several labels ('q00' has 'A' and 'B')" in note for note in found.notes
         )
@@ -286,13 +286,13 @@ def test_a_list_of_logs_is_one_log(files: Path, tmp_path: Path) -> None:
 
 def test_debates_of_one_name_in_several_files_are_said(files: Path, tmp_path: Path) -> None:
     log(2).assign(agent="other " + log(2)["agent"]).to_csv(tmp_path / "panel.csv", index=False)
-    code, text = said("replay {one} {two} --n-boot 20", one=files / "one.csv", two=tmp_path / "panel.csv")
+    code, text = said("replay {one} {two}", one=files / "one.csv", two=tmp_path / "panel.csv")
     assert code == 0
     assert "WARNING: 80 debates have turns in several files" in text
     assert "the agents of these files form one panel" in text
     log(1)[lambda t: t["round"] == 1].to_csv(tmp_path / "r1.csv", index=False)
     log(1)[lambda t: t["round"] == 2].to_csv(tmp_path / "r2.csv", index=False)
-    _, text = said("replay {one} {two} --n-boot 20", one=tmp_path / "r1.csv", two=tmp_path / "r2.csv")
+    _, text = said("replay {one} {two}", one=tmp_path / "r1.csv", two=tmp_path / "r2.csv")
     assert "80 debates have turns in several files" in text
     assert "WARNING" not in text
 
@@ -300,7 +300,7 @@ def test_debates_of_one_name_in_several_files_are_said(files: Path, tmp_path: Pa
 STRATA = {
     "compare": "compare {one} {two} --strata category",
     "compare --by debate": "compare {one} {two} --strata category --by debate",
-    "replay": "replay {one} --n-boot 20 --strata category",
+    "replay": "replay {one} --strata category",
     "agreement": "agreement {one} --strata category",
     "bias": "bias {one} --strata category",
     "report": "report {one} -o {page} --n-boot 20 --transcripts 0",
@@ -333,7 +333,7 @@ def test_a_category_that_differs_between_debates_of_a_question(
 def test_a_run_may_differ_between_debates_of_a_question(files: Path, tmp_path: Path) -> None:
     runs = log(1).assign(log=lambda t: "run " + t["debate"].str[-1])
     runs.to_csv(tmp_path / "runs.csv", index=False)
-    code, text = said("replay {one} --n-boot 20 --strata log", one=tmp_path / "runs.csv")
+    code, text = said("replay {one} --strata log", one=tmp_path / "runs.csv")
     assert code == 0, text
     assert "with rows in several strata" in text
 
@@ -343,9 +343,9 @@ def test_a_replay_counts_missing_votes(files: Path, tmp_path: Path) -> None:
     gone.loc[gone.index[::20], "vote"] = None
     gone.to_csv(tmp_path / "gone.csv", index=False)
     sentence = "24 of 480 votes are missing (5.0%). Unanimity and pluralities take the votes cast"
-    assert sentence in said("replay {one} --n-boot 20", one=tmp_path / "gone.csv")[1]
-    assert "votes are missing" not in said("replay {one} --n-boot 20", one=files / "one.csv")[1]
-    done = CliRunner().invoke(app, ["replay", str(tmp_path / "gone.csv"), "--n-boot", "20", "--json"])
+    assert sentence in said("replay {one}", one=tmp_path / "gone.csv")[1]
+    assert "votes are missing" not in said("replay {one}", one=files / "one.csv")[1]
+    done = CliRunner().invoke(app, ["replay", str(tmp_path / "gone.csv"), "--json"])
     assert any(sentence in note for note in json.loads(done.stdout)["notes"])
 
 

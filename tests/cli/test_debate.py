@@ -39,7 +39,7 @@ def test_a_world_is_debated_and_the_log_goes_through_the_other_commands(world: s
     assert "debates closed 12 of 12" in shown
     assert "Next: d3stats doctor" in shown
     assert CliRunner().invoke(app, ["doctor", log]).exit_code == 0
-    assert CliRunner().invoke(app, ["replay", log, "-r", "fixed:1", "--n-boot", "50"]).exit_code == 0
+    assert CliRunner().invoke(app, ["replay", log, "-r", "fixed:1"]).exit_code == 0
 
 
 def test_the_same_command_again_plays_nothing_again(world: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from d3stats.cli import app
 COMMANDS = {
     "fit": ("fit", "slm7", "--n-boot", "20"),
     "fit of a round": ("fit", "slm7", "--n-boot", "20", "--round", "2"),
-    "replay": ("replay", "slm7", "--n-boot", "20"),
+    "replay": ("replay", "slm7"),
     "plan": ("plan", "slm7", "--no-limit"),
     "agreement": ("agreement", "slm7", "--measure", "fleiss"),
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
@@ -108,7 +108,7 @@ def test_a_log_without_right_answers_is_sent_to_replay_and_plan(tmp_path: Path) 
     done = run("fit", str(path))
     assert done.exit_code == 1
     assert "see replay and plan" in " ".join(done.output.split())
-    assert run("replay", str(path), "--n-boot", "20").exit_code == 0
+    assert run("replay", str(path)).exit_code == 0
 
 
 def test_one_protocol_is_drawn_and_shown_with_its_values(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("fit turns.csv --n-boot 5", ("missing votes", "verdicts right")),
         ("fit turns.csv --n-boot 5 --round 2", ("functional", "spread")),
-        ("replay turns.csv --n-boot 20 --paired", ("\\% stopped in round 1/2/3", "against")),
+        ("replay turns.csv --paired", ("\\% stopped in round 1/2/3", "against")),
         ("plan turns.csv --no-limit", ("unanimity", "P(loss\\textless{}=1)")),
         ("simulate study.toml", ("fixed:2", "saved")),
     ],

@@ -21,7 +21,7 @@ GROUP = get_command(app)
 REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
 MODES: dict[str, list[str]] = {
     "fit": ["fit log.csv --n-boot 20", "fit log.csv --n-boot 20 --round 2"],
-    "replay": ["replay log.csv --n-boot 20", "replay log.csv --n-boot 20 --paired --strata kind"],
+    "replay": ["replay log.csv", "replay log.csv --paired --strata kind"],
     "plan": ["plan log.csv", "plan log.csv --prices prices.toml --model mine"],
     "compare": [
         "compare log.csv other.csv",
@@ -62,11 +62,9 @@ CHANGES: dict[str, list[str]] = {
             "--rule unanimity|fixed:2",
             "--missing wrong",
             "--level 0.5",
-            "--interval bca",
-            "--n-boot 30",
             "--paired",
+            "--strata kind",
         ),
-        *("--strata kind", "--seed 7"),
     ],
     "plan": [
         *(

@@ -82,21 +82,21 @@ def test_replay_says_where_votes_and_decisions_part(tmp_path: Path) -> None:
     ]
     log = tmp_path / "moderated.csv"
     log.write_text("\n".join(["debate,round,agent,role,vote,label,closed,decision", *rows, ""]))
-    shown = said("replay", str(log), "--n-boot", "50")
+    shown = said("replay", str(log))
     assert (
         "The recorded decision is not the plurality of the last votes in" not in shown
     )  # ties: the lowest seat
     log.write_text(log.read_text().replace("affirmative,affirmative,A", "affirmative,affirmative,B"))
-    shown = said("replay", str(log), "--n-boot", "50")
+    shown = said("replay", str(log))
     assert "The recorded decision is not the plurality of the last votes in 5 of 5 debates" in shown
     assert "role (here: affirmative, helper, moderator, negative)" in shown
-    assert "recorded decision" not in said("replay", str(log), "--role", "moderator", "--n-boot", "50")
+    assert "recorded decision" not in said("replay", str(log), "--role", "moderator")
 
 
 def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]) -> None:
-    shown = said("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
+    shown = said("replay", logs["eot"], "--role", "synthesizer")
     assert "The recorded decision" not in shown
-    document = found("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
+    document = found("replay", logs["eot"], "--role", "synthesizer")
     full = next(row for row in document["rules"] if row["rule"] == "full")
     alone = Trajectories.from_log(logs["eot"], roles=["synthesizer"])
     # Consensus ended each debate before the protocol's last round, also those of the log's last.
@@ -108,14 +108,14 @@ def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]
 
 
 def test_replay_keeps_silent_where_both_are_the_same(logs: dict[str, str]) -> None:
-    document = found("replay", logs["samre"], "--n-boot", "50")
+    document = found("replay", logs["samre"])
     assert not any("recorded decision" in note for note in document["notes"])
 
 
 def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, str]) -> None:
     rules = ("budgeted:3", "sign_agreement", "ks:0.05")
     words = [word for rule in rules for word in ("-r", rule)]
-    document = found("replay", logs["samre"], *words, "--n-boot", "50")
+    document = found("replay", logs["samre"], *words)
     names = [row["rule"] for row in document["rules"]]
     # The jury is asked once, so no rule on votes can be run.
     assert [name.split(":")[0] for name in names] == ["budgeted", "sign_agreement", "full"]
@@ -128,17 +128,17 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert full["undecided"] == (depth < depth.max()).sum() > 0
     # Signs may go on where a debate ended; before the jury has voted there is no verdict, and a note says so.
     assert document["rules"][1]["rounds"] is None
-    document = found("replay", logs["samre"], "-r", "fixed:1", "--n-boot", "50")
+    document = found("replay", logs["samre"], "-r", "fixed:1")
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
 
 
 def test_a_log_whose_jury_votes_once_is_replayed_with_the_rule_of_its_protocol(logs: dict[str, str]) -> None:
-    own = found("replay", logs["samre"], "--n-boot", "50")["rules"][0]
+    own = found("replay", logs["samre"])["rules"][0]
     assert own["rule"].startswith("budgeted")
     assert own["rounds"] == pytest.approx(Trajectories.from_log(logs["samre"]).depth.mean())
     assert own["accuracy"] == pytest.approx(right(logs["samre"]))
     assert own["tokens"] > 0
-    names = [row["rule"] for row in found("replay", logs["eot"], "--n-boot", "50")["rules"]]
+    names = [row["rule"] for row in found("replay", logs["eot"])["rules"]]
     assert not any(name.startswith("budgeted") for name in names)
 
 
@@ -163,7 +163,7 @@ def test_a_rule_that_fires_in_the_last_round_that_a_run_allows_cuts_nothing_off(
     log.write_text("\n".join([head, *rows, ""]))
     t = Trajectories.from_log(log)
     assert t.ended_early().sum() == cut
-    assert found("replay", str(log), "--n-boot", "50")["rules"][-1]["undecided"] == cut
+    assert found("replay", str(log))["rules"][-1]["undecided"] == cut
 
 
 def test_position_consistency_of_a_protocol_in_one_command(logs: dict[str, str]) -> None:

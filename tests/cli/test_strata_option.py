@@ -47,7 +47,7 @@ def invoke(*words: str) -> str:
         (("compare", "{0}", "{1}"), "run2 - run1"),
         (("agreement", "{0}", "--measure", "fleiss"), "Fleiss' kappa"),
         (("bias", "{0}"), "first-slot excess"),
-        (("replay", "{0}", "-r", "fixed:1", "--n-boot", "20"), "accuracy, fixed:1"),
+        (("replay", "{0}", "-r", "fixed:1"), "accuracy, fixed:1"),
     ],
 )
 def test_every_command_has_a_table_by_stratum(
@@ -120,7 +120,7 @@ def _strata_in(axes: list[plt.Axes]) -> set[str]:
         ("compare {0} {1}", ["run2 - run1", "mean of the run"]),
         ("agreement {0} --measure fleiss --measure alpha", ["Fleiss' kappa", "Krippendorff's alpha"]),
         ("bias {0}", ["first-slot excess"]),
-        ("replay {0} -r fixed:1 --n-boot 20", ["accuracy", "share of debates"]),
+        ("replay {0} -r fixed:1", ["accuracy", "share of debates"]),
     ],
 )
 def test_a_figure_with_strata_draws_every_quantity_by_stratum(
@@ -138,7 +138,7 @@ def test_a_figure_with_strata_draws_every_quantity_by_stratum(
 
 def test_too_many_rules_for_one_figure_are_refused(logs: list[str], tmp_path: Path) -> None:
     rules = [word for k in range(7) for word in ("-r", f"supermajority:0.{60 + k}")]
-    words = ["replay", logs[0], *rules, "--n-boot", "20", "--strata", "category"]
+    words = ["replay", logs[0], *rules, "--strata", "category"]
     refused = RUN.invoke(app, [*words, "--figure", str(tmp_path / "strata")])
     assert "must have at most 7 quantities of one kind" in str(refused.exception) + refused.output
     assert RUN.invoke(app, words).exit_code == 0

@@ -61,8 +61,8 @@ CASES: dict[str, list[str]] = {
         "report log.jsonl turns.csv --n-boot 20 --overwrite",
     ],
     "replay": [
-        "replay turns.csv -r fixed:1 -r unanimity|supermajority:0.7 --paired --n-boot 50",
-        "replay ragged.csv --n-boot 50",
+        "replay turns.csv -r fixed:1 -r unanimity|supermajority:0.7 --paired",
+        "replay ragged.csv",
     ],
     "rules": ["rules", "rules ks"],
     "scores": [

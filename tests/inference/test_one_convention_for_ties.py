@@ -65,7 +65,7 @@ def test_one_log_with_ties_has_one_accuracy(
     assert len(known) < 60 or answers != ("A", "B")
     for missing, accuracy in (("exclude", np.mean(known)), ("wrong", sum(known) / 60)):
         found: Any = missing
-        table = replay(path, "full", missing=found, n_boot=10, rng=1).to_frame().set_index("rule")
+        table = replay(path, "full", missing=found).to_frame().set_index("rule")
         rounds = fit(path, n_components=1, n_boot=10, missing=found, rng=1)
         run = as_run(path, by="debate", missing=found)
         figure = _right(read_sources([path])[0], 0.95, found)
@@ -85,7 +85,7 @@ def test_one_log_with_ties_has_one_accuracy(
 def test_the_number_of_undecided_ties_is_said(tmp_path: Path) -> None:
     path, right = log_of(tmp_path / "log.jsonl", ("A", "B"), ("A", "B"), verdicts=False)
     undecided = right.count(None)
-    notes = " ".join(replay(path, "full", n_boot=10, rng=1).notes)
+    notes = " ".join(replay(path, "full").notes)
     assert f"{undecided} of 60" in notes
     assert f"{undecided} debates without a decision" in " ".join(
         agreement(path, a="label", b="decision").notes

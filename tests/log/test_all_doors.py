@@ -290,7 +290,7 @@ def plain(t: Trajectories) -> dict[str, Any]:
 def replayed(t: Trajectories) -> Any:
     if not (t.votes >= 0).any() or len(t.cluster_names) < 2:
         return None  # nothing to replay, or nothing to resample
-    frame = replay(t, ["fixed:1", "unanimity"], n_boot=9, rng=0).to_frame() if t.n_rounds else None
+    frame = replay(t, ["fixed:1", "unanimity"]).to_frame() if t.n_rounds else None
     return None if frame is None else frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 

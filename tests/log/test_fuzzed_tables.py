@@ -210,7 +210,7 @@ def fuzzed(seed: int, folder: Path) -> str:
         large = accuracy[total[total > 0] > 20]
         assert t.findings() or not np.isin(large, (0.0, 1.0)).any(), (seed, accuracy, t.notes)
         if seed % 8 == 0 and trials.any() and len(t.cluster_names) > 1:
-            table = replay(t, ["fixed:1"], n_boot=9, rng=0).to_frame()
+            table = replay(t, ["fixed:1"]).to_frame()
             numbers = table.select_dtypes("number").to_numpy(dtype=float)
             assert not np.isinf(numbers).any(), seed
             assert math.isfinite(float(table["rounds"].iloc[0])) or t.findings() or t.notes, seed

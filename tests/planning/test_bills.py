@@ -228,7 +228,7 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
     """Compare a replay with a run with each rule: stop, tokens and decision of every debate."""
     whole = played(setting, world, None, n)
     rules = SETTINGS[setting].rules
-    found = replay(whole.log, rules, n_boot=2, rng=1)
+    found = replay(whole.log, rules)
     table = found.per_debate().set_index(["rule", "debate"])
     scanned = scan(whole.log, rules).set_index("rule")
     for rule in map(str, map(from_text, rules)):
@@ -340,7 +340,7 @@ def test_a_jury_asked_once_runs_no_rule_on_votes_and_tells_their_price() -> None
 
 def test_a_log_with_votes_at_the_end_replays_no_rule_on_votes_and_prices_no_other_stop() -> None:
     run = played("samre", 0, "full", 40)
-    found = replay(run.log, ["d3_paper", "fixed:2", "supermajority:0.8"], n_boot=20, rng=1)
+    found = replay(run.log, ["d3_paper", "fixed:2", "supermajority:0.8"])
     d3 = str(from_text("d3_paper"))
     assert found.names == (d3, "fixed:2", "full")
     assert found.baseline is None
@@ -361,9 +361,7 @@ def test_a_simulated_log_is_charged_as_the_simulation_is() -> None:
     for world in (Courtroom(), COURTS[0]):
         study = Study(worlds=[world], rules=["d3_paper"], n_rounds=4, debates=300)
         table = run_sweep(study).to_frame().set_index("rule")
-        frame = (
-            replay(simulate(world, 300, 4, rng=0), "d3_paper", n_boot=2, rng=1).to_frame().set_index("rule")
-        )
+        frame = replay(simulate(world, 300, 4, rng=0), "d3_paper").to_frame().set_index("rule")
         assert list(frame.index) == list(table.index)
         np.testing.assert_allclose(frame["tokens"], table["tokens"], atol=0.5)
 
@@ -371,7 +369,7 @@ def test_a_simulated_log_is_charged_as_the_simulation_is() -> None:
 @pytest.mark.parametrize("setting", ["samre", "samre as it is by default"])
 def test_the_saving_of_d3_is_that_of_two_runs(setting: str) -> None:
     d3, full = (played(setting, 0, rule, 40).tokens.mean() for rule in ("d3_paper", "full"))
-    table = replay(played(setting, 0, None, 40).log, "d3_paper", n_boot=2, rng=1).to_frame().set_index("rule")
+    table = replay(played(setting, 0, None, 40).log, "d3_paper").to_frame().set_index("rule")
     assert table.loc[str(from_text("d3_paper")), "saved_tokens_vs_full"] == pytest.approx(1 - d3 / full)
 
 
@@ -381,12 +379,10 @@ def test_logs_of_several_protocols_in_one_are_charged_as_each_alone() -> None:
     both = Trajectories.concat(court.log, panel_log)
     for rule in ("fixed:1", "fixed:2"):
         alone = [
-            replay(log, rule, n_boot=2, rng=1).per_debate().query("rule == @rule")["tokens"].to_numpy(float)
+            replay(log, rule).per_debate().query("rule == @rule")["tokens"].to_numpy(float)
             for log in (court.log, panel_log)
         ]
-        joined = (
-            replay(both, rule, n_boot=2, rng=1).per_debate().query("rule == @rule")["tokens"].to_numpy(float)
-        )
+        joined = replay(both, rule).per_debate().query("rule == @rule")["tokens"].to_numpy(float)
         np.testing.assert_allclose(joined, np.concatenate(alone))
 
 
@@ -444,13 +440,13 @@ def test_a_debate_that_its_protocol_ended_is_whole() -> None:
     run = played("multi-persona", 0, None, 40)
     assert (run.log.depth < run.log.n_rounds).any()
     assert not run.log.ended_early().any()
-    found = replay(run.log, ["fixed:1", "fixed:3"], n_boot=2, rng=1)
+    found = replay(run.log, ["fixed:1", "fixed:3"])
     assert found.undecided == {}
     assert not any("full depth is unknown" in note for note in found.notes)
     assert found.to_frame()["agreement"].notna().all()
     # Another protocol that a rule of this name ended might have gone on.
     cut = replace(run.log, ended_itself=None)
-    assert replay(cut, ["fixed:3"], n_boot=2, rng=1).undecided
+    assert replay(cut, ["fixed:3"]).undecided
 
 
 @pytest.mark.parametrize("setting", ["more", "peer rank"])

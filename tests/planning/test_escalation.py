@@ -277,7 +277,7 @@ def test_the_join_is_the_two_logs_side_by_side_whatever_their_order() -> None:
 def test_the_rule_of_the_join_is_the_choice() -> None:
     both = join_protocols(*pilot(500, np.random.default_rng(6)))
     plan = escalate(both, thresholds=[20])
-    frame = replay(both, ["wide_gap:20"], n_boot=10, rng=1).to_frame().set_index("rule")
+    frame = replay(both, ["wide_gap:20"]).to_frame().set_index("rule")
     assert plan.table["accuracy"][0] == frame.loc["wide_gap:20.0", "accuracy"]
     assert plan.table["escalated"][0] == frame.loc["wide_gap:20.0", "rounds"] - 1
 
@@ -427,7 +427,7 @@ def test_each_protocol_alone_is_what_its_own_log_says() -> None:
     first, second = pilot(300, np.random.default_rng(9))
     alone = escalate(first, second).alone.set_index("protocol")
     for name, log, tokens in (("first", first, CHEAP), ("second", second, DEAR)):
-        own = replay(log, "fixed:1", n_boot=10, rng=1).to_frame().set_index("rule").loc["fixed:1"]
+        own = replay(log, "fixed:1").to_frame().set_index("rule").loc["fixed:1"]
         for end in ("", "_low", "_high"):
             assert alone.loc[name, f"accuracy{end}"] == own[f"accuracy{end}"]
         assert alone.loc[name, "tokens"] == tokens
@@ -604,7 +604,7 @@ def test_a_replay_of_a_file_or_a_table_says_where_decisions_are_not_the_pluralit
     table = _decided(_tables(40, shared_names=0, shared_questions=40)[0], ["A"] * 40)
     table.to_csv(tmp_path / "log.csv", index=False)
     for source in (table, tmp_path / "log.csv"):
-        notes = replay(source, "fixed:1", n_boot=5, rng=1).notes
+        notes = replay(source, "fixed:1").notes
         assert any("not the plurality of the last votes in 8 of 40 debates" in note for note in notes)
     same = table.assign(decision=table["vote"])
-    assert not any("recorded decision" in note for note in replay(same, "fixed:1", n_boot=5, rng=1).notes)
+    assert not any("recorded decision" in note for note in replay(same, "fixed:1").notes)

@@ -13,7 +13,7 @@ def test_no_interval_of_a_replay_has_no_width() -> None:
     for n, share in ((3, 0.9), (8, 1.0), (20, 0.6)):
         votes = np.where(rng.random((n, 3, 3)) < share, "A", "B")
         log = Trajectories.from_arrays(votes, ["A"] * n)
-        table = replay(log, ["fixed:1", "fixed:2", "unanimity"], n_boot=100, rng=1).to_frame()
+        table = replay(log, ["fixed:1", "fixed:2", "unanimity"]).to_frame()
         for column in [c for c in table if c.endswith("_low")]:
             low, high = table[column], table[column.replace("_low", "_high")]
             known = low.notna() & high.notna()

@@ -152,7 +152,7 @@ def test_plan_and_replay_compare_rules_on_the_debates_that_count_under_both(pilo
     votes[:3, -1] = MISSING  # no decision after all rounds
     holed = replace(pilot, votes=votes)
     planned = plan(holed, limit=False, n_draws=20, rng=1).to_frame().set_index("rule")
-    played = replay(holed, ["fixed:1", "fixed:2"], n_boot=20, rng=1)
+    played = replay(holed, ["fixed:1", "fixed:2"])
     replayed = played.to_frame().set_index("rule")
     names = ["change", "change_low", "change_high"]
     for rule in ("fixed:1", "fixed:2", "full", "unanimity"):

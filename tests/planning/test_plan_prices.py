@@ -150,7 +150,7 @@ def check(made: Plan, log: Trajectories, paid: np.ndarray, polls: np.ndarray | f
     once = paid - polls
     table = made.to_frame().set_index("rule")
     names = [n for n in table.index if table.loc[n, "role"] != "limit"]
-    stops = replay(log, [n for n in names if n not in ("unanimity", "full")], n_boot=2, rng=1).per_debate()
+    stops = replay(log, [n for n in names if n not in ("unanimity", "full")]).per_debate()
     amounts = {
         name: np.array(
             [

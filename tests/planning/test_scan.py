@@ -46,7 +46,7 @@ def test_a_scan_equals_a_replay_to_the_bit(
     if (t.label == -1).all():
         extra = []
     rules = list({str(rule): rule for rule in [*RULES, *extra]}.values())
-    whole = replay(t, rules, missing=missing, n_boot=2, rng=1).to_frame()  # type: ignore[arg-type]
+    whole = replay(t, rules, missing=missing).to_frame()  # type: ignore[arg-type]
     compared(scan(t, rules, missing=missing, threads=threads), whole)  # type: ignore[arg-type]
 
 
@@ -87,7 +87,7 @@ def test_unlabelled_debates_are_scanned_for_agreement_alone() -> None:
     )
     table = scan(t, FAMILY)
     assert not {"accuracy", "gained", "lost", "premature", "tokens"} & set(table.columns)
-    compared(table, replay(t, FAMILY, n_boot=2, rng=1).to_frame())
+    compared(table, replay(t, FAMILY).to_frame())
 
 
 def test_the_table_depends_on_neither_threads_nor_company() -> None:
@@ -164,7 +164,7 @@ def test_a_batch_rule_is_scanned_too() -> None:
     rules = [*BATCH_RULES[:2], Unanimity() | BATCH_RULES[0]]
     table = scan(t, rules)
     assert set(table["decides"]) == {"batch"}
-    compared(table, replay(t, rules, n_boot=2, rng=1).to_frame())
+    compared(table, replay(t, rules).to_frame())
 
 
 def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
@@ -180,7 +180,7 @@ def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
         cluster=rng.integers(0, 40, 400),
         cluster_names=tuple(map(str, range(40))),
     )
-    frame = replay(t, "fixed:2", n_boot=2, rng=1)
+    frame = replay(t, "fixed:2")
     each = frame.per_debate()
     base = each[each["rule"] == "unanimity"].reset_index(drop=True)
     each = each[each["rule"] == "fixed:2"].reset_index(drop=True)
@@ -209,7 +209,7 @@ def test_errors_agree_with_the_bootstrap_over_questions() -> None:
     t = simulate(Voter(), 2000, 6, 5)
     t = replace(t, cluster=rng.integers(0, 300, 2000), cluster_names=tuple(map(str, range(300))))
     table = scan(t, ["fixed:2", "unanimity"])
-    boot = replay(t, ["fixed:2", "unanimity"], n_boot=2000, level=0.6827, rng=6).to_frame().loc[table.index]
+    boot = replay(t, ["fixed:2", "unanimity"], level=0.6827).to_frame().loc[table.index]
     for measure in ("rounds", "accuracy", "agreement", "gained", "lost", "premature"):
         half = (boot[f"{measure}_high"] - boot[f"{measure}_low"]) / 2
         for error, width in zip(table[f"{measure}_se"], half, strict=True):

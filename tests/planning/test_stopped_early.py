@@ -105,7 +105,7 @@ def test_every_number_of_a_replay_and_a_scan_is_that_of_the_whole_log_or_absent(
     if len({int(full.cluster[i]) for i in played}) < 2:
         return
     assert full.tokens is not None
-    result = replay(log, TEXTS, n_boot=2, rng=1)
+    result = replay(log, TEXTS)
     tables = {
         "replay": result.to_frame().set_index("rule"),
         "scan": scan(log, TEXTS, threads=1).set_index("rule"),
@@ -222,7 +222,7 @@ def test_debates_without_turns_count_nowhere() -> None:
     alone = Trajectories.from_arrays(six, ["A"] * 6, tokens=[[5, 5]] * 6)
     rules = ["fixed:1", "fixed:2"]
     for missing in ("exclude", "wrong"):
-        result, only = (replay(t, rules, missing=missing, n_boot=50, rng=1) for t in (log, alone))  # type: ignore[arg-type]
+        result, only = (replay(t, rules, missing=missing) for t in (log, alone))  # type: ignore[arg-type]
         assert result.to_frame().equals(only.to_frame())
         assert "4 of 10 debates have no turns and are left out." in result.notes
     assert scan(log, rules).equals(scan(alone, rules))
@@ -261,7 +261,7 @@ def test_risk_against_an_unknown_full_depth_is_refused(stopped: Trajectories) ->
 
 
 def test_a_rule_without_numbers_is_nothing_to_compare_with(stopped: Trajectories) -> None:
-    result = replay(stopped, ["fixed:1", "fixed:2"], n_boot=20, rng=1)
+    result = replay(stopped, ["fixed:1", "fixed:2"])
     assert {tuple(pair) for pair in result.paired()[["rule", "against"]].to_numpy()} == {
         ("fixed:1", "unanimity")
     }
@@ -398,9 +398,9 @@ def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
     both = Trajectories.concat(log, other)
     assert both.ended_early().tolist() == [True] * 30 + [False] * 10
     rules = ["fixed:1", "fixed:2", "fixed:5", "unanimity", "ks:0.05", "unanimity | fixed:2"]
-    truth = replay(full, rules, n_boot=20, rng=1).to_frame().set_index("rule")
+    truth = replay(full, rules).to_frame().set_index("rule")
     for t in (log, both):
-        made = replay(t, rules, n_boot=20, rng=1)
+        made = replay(t, rules)
         found = made.to_frame().set_index("rule")
         assert (found["undecided"] > 0).to_dict() == {
             "fixed:1": False,
@@ -414,7 +414,7 @@ def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
         assert found[[c for c in found if c.startswith("saved_")]].isna().all(axis=None)
         assert found[["agreement", "flips", "gained", "lost", "premature"]].isna().all(axis=None)
         assert any("A stopping rule ended 30 of" in note for note in made.notes)
-    alone = replay(log, rules, n_boot=20, rng=1).to_frame().set_index("rule")
+    alone = replay(log, rules).to_frame().set_index("rule")
     for rule in ("fixed:1", "fixed:2", "unanimity | fixed:2"):
         for measure in ("rounds", "tokens", "accuracy"):
             assert alone.loc[rule, measure] == pytest.approx(truth.loc[rule, measure])
@@ -498,9 +498,7 @@ def test_fit_shows_every_round_by_the_debates_that_played_it(run_log: Path) -> N
 def test_replay_leaves_out_what_longer_rules_would_have_cost(run_log: Path) -> None:
     _, votes = recount(run_log)
     depth = {d: max(r for r in votes if d in votes[r]) for d in votes[1]}
-    found = asked(
-        "replay", str(run_log), "-r", "fixed:1", "-r", "fixed:2", "-r", "fixed:99", "--n-boot", "25"
-    )
+    found = asked("replay", str(run_log), "-r", "fixed:1", "-r", "fixed:2", "-r", "fixed:99")
     rows = {row["rule"]: row for row in found["rules"]}
     assert rows["unanimity"]["rounds"] == pytest.approx(np.mean(list(depth.values())))
     assert rows["fixed:1"]["rounds"] == 1
@@ -511,7 +509,7 @@ def test_replay_leaves_out_what_longer_rules_would_have_cost(run_log: Path) -> N
         assert (
             rows[rule]["rounds"] is rows[rule]["saved_rounds_vs_unanimity"] is rows[rule]["accuracy"] is None
         )
-    text = CliRunner().invoke(app, ["replay", str(run_log), "-r", "fixed:2", "--n-boot", "25"]).output
+    text = CliRunner().invoke(app, ["replay", str(run_log), "-r", "fixed:2"]).output
     assert "unknown" in text
     assert not re.search(r"\bnan\b", text.lower())
 

@@ -79,9 +79,7 @@ def test_a_rule_for_a_batch_sees_the_same_batches_whatever_the_chunk() -> None:
 
 def test_a_cell_says_what_a_replay_of_its_debates_says(whole: pd.DataFrame) -> None:
     world = read_study(STUDY).worlds["easy"]
-    played = replay(
-        simulate(world, 6000, 6, rng=11), list(read_study(STUDY).rules), n_boot=400, rng=1
-    ).to_frame()
+    played = replay(simulate(world, 6000, 6, rng=11), list(read_study(STUDY).rules)).to_frame()
     cell = whole.query("world == 'easy' and seed == 11").reset_index(drop=True)
     shares = ("accuracy", "agreement", "flips", "gained", "lost", "premature")
     for name in ("rounds", *shares, "saved_rounds_vs_unanimity"):

@@ -433,8 +433,6 @@ def _replay(table: pd.DataFrame) -> Numbers:
     found = replay(
         t_of(table),
         ["fixed:1", "fixed:2", "unanimity", "supermajority:0.6", "ks:0.3,patience=1"],
-        n_boot=50,
-        rng=1,
     )
     return {k: v for k, v in numbers(found.to_frame(), ["rule"]).items() if not k.endswith(_RANDOM)}
 

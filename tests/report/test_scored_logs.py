@@ -48,7 +48,7 @@ def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("words", [("plan", "--no-limit"), ("replay", "--n-boot", "20"), ("scores",)])
+@pytest.mark.parametrize("words", [("plan", "--no-limit"), ("replay",), ("scores",)])
 def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...], log: Path) -> None:
     done = CliRunner().invoke(app, [words[0], str(log), *words[1:]])
     assert done.exit_code == 0, done.output

@@ -45,7 +45,7 @@ def everywhere(right: np.ndarray, cluster: np.ndarray) -> dict[str, Ends]:
         low, high = limits["low"], limits["high"]
         found[name] = (None, None) if np.isnan(low) else (round(low, 10), round(high, 10))
     if len(np.unique(cluster)) > 1:
-        row = replay(log, "fixed:1", n_boot=2, rng=1).to_frame().iloc[0]
+        row = replay(log, "fixed:1").to_frame().iloc[0]
         found["replay"] = (round(row["accuracy_low"], 10), round(row["accuracy_high"], 10))
     return found
 

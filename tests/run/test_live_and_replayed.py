@@ -329,7 +329,7 @@ def test_a_replay_does_not_price_an_earlier_stop_where_a_jury_is_asked_at_the_en
         log, agent = tmp_path / f"{poll}.jsonl", Hashed(1)
         protocol = protocol_from_text(f"samre:jurors=3,poll={poll},max_rounds=3,personas=none")
         debate(protocol, PAIR, agent, log)
-        found = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"], rng=1)
+        found = replay(Trajectories.from_log(log), ["fixed:1", "fixed:3"])
         notes[poll], tokens[poll] = found.notes, found.to_frame().set_index("rule")["tokens"]
     (note,) = (note for note in notes["end"] if "No debate has a vote before its last round" in note)
     assert "(fixed:1)" in note

@@ -34,7 +34,7 @@ def test_a_file_is_read_once_for_several_questions(tmp_path: Path, monkeypatch: 
     read: list[Any] = []
     inner = sheets.text_sheet
     monkeypatch.setattr(sheets, "text_sheet", lambda *args: (read.append(args), inner(*args))[1])
-    d3stats.replay(opened, ["fixed:1"], n_boot=20, rng=1, strata="task")
+    d3stats.replay(opened, ["fixed:1"], strata="task")
     d3stats.agreement(opened, measures=["alpha"])
     opened.log()
     assert len(read) == 1

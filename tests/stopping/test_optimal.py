@@ -104,7 +104,7 @@ def test_it_has_no_text_form_but_says_what_it_is() -> None:
 def test_it_is_replayed_beside_other_rules() -> None:
     rng = np.random.default_rng(1)
     t = Trajectories.from_arrays(rng.integers(0, 2, size=(40, 5, 3)), [0, 1] * 20, answers=["A", "B"])
-    table = replay(t, [RULES[0], RULES[0] | Unanimity(), RULES[0].after(2)], n_boot=50, rng=1).to_frame()
+    table = replay(t, [RULES[0], RULES[0] | Unanimity(), RULES[0].after(2)]).to_frame()
     assert table["rule"].tolist()[:2] == ["optimal(cost=0.003)", "optimal(cost=0.003) | unanimity"]
 
 

@@ -48,7 +48,7 @@ def renamed(t: Trajectories) -> Trajectories:
     ],
 )
 def test_a_replay_says_whose_votes_a_declaration_is(rule: str, whose: str) -> None:
-    notes = replay(debates("zoe", "judge", "moderator"), f"{rule} & fixed:2", n_boot=50, rng=1).notes
+    notes = replay(debates("zoe", "judge", "moderator"), f"{rule} & fixed:2").notes
     (note,) = (note for note in notes if "as the judge's" in note)
     assert f"takes the votes of {whose!r} as the judge's" in note
 
@@ -57,7 +57,7 @@ def test_a_declaration_from_the_end_is_refused_where_a_judge_who_never_votes_may
     t = debates("debater", "moderator", silent="moderator")
     for log in (t, t.select([1]), Trajectories.concat(t, renamed(debates("debater", "moderator")))):
         with pytest.raises(ValueError, match=r"seat must count from the front, .* 'debater'\. Use seat=0 if"):
-            replay(log, "declaration", n_boot=50) if len(log) > 1 else Declaration().stop_rounds(log)
+            replay(log, "declaration") if len(log) > 1 else Declaration().stop_rounds(log)
     assert set(Declaration(0).stop_rounds(t).reasons.tolist()) == {"declaration"}
     (note,) = Declaration(0).remarks(t)
     assert "takes the votes of 'debater' as the judge's" in note

@@ -621,7 +621,7 @@ def test_a_replay_shows_the_seeds_rules_beside_unanimity() -> None:
         rng.integers(0, 2, (60, 5, 3)), rng.integers(0, 2, 60), answers=["A", "B"], scores=scores, sides="AB"
     )
     rules = ["d3_paper", "d3_code", "sign_agreement|fixed:4", "eot", "declaration", "chateval"]
-    result = replay(t, rules, n_boot=50, rng=1)
+    result = replay(t, rules)
     rounds = result.to_frame().set_index("rule")["rounds"]
     assert rounds[str(PAPER)] < rounds[str(CODE)] <= 5
     assert rounds["chateval:2"] == 2
