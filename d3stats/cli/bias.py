@@ -42,6 +42,10 @@ Verdicts = Annotated[
 ]
 
 
+MANY = 3
+"""From so many judges on there is one table of their main effects; the audit of each is printed on request."""
+
+
 @derived("d3stats.inference.bias.bias:bias", {"file": Verdicts})
 def bias(
     given: Given,
@@ -105,10 +109,13 @@ def bias(
         if len(found) > 1:
             print_answer(found._answer())
             typer.echo("")
-        for number, result in enumerate(found.values()):
-            if number:
-                typer.echo("")
-            _show(result, doubts, everything)
+        if len(found) >= MANY and not everything:
+            _show_main(found, doubts)
+        else:
+            for number, result in enumerate(found.values()):
+                if number:
+                    typer.echo("")
+                _show(result, doubts, everything)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
         if gate is not None:
             print_text(f"{gate}.")
@@ -134,6 +141,42 @@ def _drawn(found: Audits[Any]) -> Axes:
             f"--figure of personas without --strata must be of one judge; got {len(audits)}: choose one with --judge"
         )
     return drawn
+
+
+def _show_main(found: Audits[Any], doubts: Collection[str]) -> None:
+    """Print the main effect of every judge in one table, and each note once; the audit of each is a further table."""
+    from d3stats._words import p_text
+    from d3stats.estimate import interval_kind, named_notes
+
+    notes = named_notes([(judge, result.notes) for judge, result in found.items()], "judges")
+    doubtful = named_notes(
+        [(judge, [n for n in one.notes if n in doubts or is_warning(n)]) for judge, one in found.items()],
+        "judges",
+    )
+    print_notes(doubtful)
+    effects = [(judge, e) for judge, result in found.items() for e in result._gated()]
+    notes += named_notes(
+        [(judge, [e.note] if e.note and e.low is None else []) for judge, e in effects], "judges"
+    )
+    alike = len({e.name for _, e in effects}) == 1
+    kinds = ", ".join(dict.fromkeys(interval_kind(e) for _, e in effects if e.low is not None))
+    rows = [
+        [
+            judge if alike else f"{judge}: {e.name}",
+            f"{e.value:z.3f} [{e.low:z.3f}, {e.high:z.3f}]"
+            if e.low is not None
+            else f"{e.value:z.3f} no interval",
+            f"{e.n:,}",
+            "-" if e.p_value is None else p_text(e.p_value),
+        ]
+        for judge, e in effects
+    ]
+    title = f"{effects[0][1].name if alike else 'Main effects'}{f' ({kinds})' if kinds else ''}"
+    print_table(title, ["judge", "estimate", "n", "p"], rows)
+    for result in found.values():
+        for table in strata_of(result.strata):
+            print_table(*table)
+    print_some_notes([note for note in notes if note not in doubtful], everything=False, further=len(found))
 
 
 def _show(result: Audit, doubts: Collection[str], everything: bool) -> None:

@@ -147,7 +147,8 @@ def report(
         )
         found.to_html(out)
     size = out.stat().st_size / 1e6
-    sections = counted(len(found.sections), "section")
+    filled = [each for each in found.sections if not all(part.absent for part in each.parts)]
+    sections = counted(len(filled), "section")
     replayed = [
         part.frames["rules"]
         for section in found.sections

@@ -17,10 +17,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
-from d3stats.note import warning
+from d3stats.note import Note, warning
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 Mask = NDArray[np.bool_]
@@ -167,6 +168,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     for name in ("question", "cluster", "log", "role", "category", "persona"):
         said = "categories" if name == "category" else f"{name}s"
         rename([("turns" if name in ("role", "persona") else "items", name)], said, needed=False)
+    notes += _without_question(columns["items"])
     columns["items"]["question"] = _questions(columns["items"], len(items))
 
     answers = columns["items"].get("answers")
@@ -255,6 +257,29 @@ def _questions(columns: Mapping[str, Any], n: int) -> Coded:
         return question
     (own, debate), values = unified(question, columns["debate"])
     return Coded(np.where(absent, debate, own), values)
+
+
+def _without_question(columns: Mapping[str, Any]) -> list[Note]:
+    """Warn of debates with neither question nor cluster where others have a question."""
+    question = columns.get("question")
+    absent = np.ones(0, dtype=np.bool_) if question is None else question.codes < 0
+    if not absent.any() or absent.all():
+        return []
+    debate = columns["debate"].codes
+    own = absent & ~np.isin(debate, debate[~absent])
+    if (cluster := columns.get("cluster")) is not None:
+        own &= ~np.isin(debate, debate[cluster.codes >= 0])
+    n = len(np.unique(debate[own]))
+    return [no_question(n, len(np.unique(debate)))] if n else []
+
+
+def no_question(n: int, n_debates: int) -> Note:
+    """Say that some debates have no question, while others have one."""
+    text = (
+        f"{n:,} of {counted(n_debates, 'debate')} {verb(n, 'has', 'have')} no question, while others have one; each "
+        "counts as a question of its own, so intervals are too narrow if several belong to one question"
+    )
+    return warning(text, "debates without a question", n=n)
 
 
 def firsts(codes: NDArray[Any], n: int) -> Ints:

@@ -32,7 +32,7 @@ from d3stats.log.column_names import (
     resolve,
     to_type,
 )
-from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
+from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import LONGEST, Advised, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
@@ -1016,7 +1016,6 @@ class _Rows:
         if answers is not None:
             opened["answers"] = answers
         opened |= self._said_once(opened)
-        opened["question"] = _filled(opened.get("question"), cells["debate"])
         spoken = kept & speaks
         return Records(
             files=[self.name],
@@ -1104,16 +1103,6 @@ def _part(whole: Ints, columns: dict[str, Any], at: Any, kept: Any = None) -> Pa
     if "agent" in part.columns:
         part.columns["round"] = part.columns["round"].astype(np.int64)
     return part
-
-
-def _filled(column: Coded | None, default: Coded) -> Coded:
-    """Put another column's texts where this one is empty."""
-    if column is None:
-        return default
-    if (column.codes >= 0).all():
-        return column
-    (codes, instead), values = unified(column, default)
-    return Coded(np.where(codes < 0, instead, codes), values)
 
 
 def _blanked(column: Coded, values: Sequence[Any], wrong: Mapping[int, Any]) -> Coded:

@@ -1,4 +1,4 @@
-"""Figures of the package as PNG bytes; the same figure gives the same bytes."""
+"""Figures of the package as SVG; the same figure gives the same text."""
 
 from __future__ import annotations
 
@@ -9,33 +9,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["png", "with_short_names"]
-
-DPI = 220
-"""A figure of one column, 3.3 inches, is then about 730 pixels wide: sharp on a telephone and in print."""
+__all__ = ["svg", "with_short_names"]
 
 
-def png(draw: Callable[[], Any]) -> bytes:
-    """Draw in the package's style and return the picture; names in it are text, never formulas."""
+def svg(draw: Callable[[], Any], title: str) -> str:
+    """Draw in the package's style and return the picture with its title; names in it are text, never formulas."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     from d3stats.plotting.style import use_style
 
-    with mpl.rc_context({"backend": "agg"}), use_style(), mpl.rc_context({"text.parse_math": False}):
+    plain: Any = {"text.parse_math": False, "svg.hashsalt": "d3stats"}
+    with mpl.rc_context({"backend": "agg"}), use_style(), mpl.rc_context(plain):
         import matplotlib.pyplot as plt
 
         before = set(plt.get_fignums())
         drawn = draw()
         first = drawn if isinstance(drawn, Figure) or hasattr(drawn, "get_figure") else drawn.ravel()[0]
         whole = first if isinstance(first, Figure) else first.get_figure(root=True)
-        buffer = io.BytesIO()
+        buffer = io.StringIO()
         # Tight, because a long line below an axis may be wider than the figure.
         whole.savefig(
             buffer,
-            format="png",
-            dpi=DPI,
-            metadata={"Software": "d3stats"},
+            format="svg",
+            metadata={"Date": None, "Creator": "d3stats", "Title": title},
             bbox_inches="tight",
             pad_inches=0.05,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from d3stats._words import counted
+from d3stats._words import counted, percent
 from d3stats.note import sentence_of, severity_of
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
@@ -140,12 +140,10 @@ def _saved(rules: Part) -> _Known:
         reason = f"{row['reason'][0].upper()}{row['reason'][1:]}."
         return _Known(KeyFigure(label, "nothing", f"Run unanimity. {reason}"))
     value, low, high = row["saved"], row["saved_low"], row["saved_high"]
+    said = f"{row['words']} The probability is one under the model that d3stats plan fits."
     if value != value:
-        words = f"The rule {row['words']}. Its savings are unknown, because debates ended early."
-        return _Known(KeyFigure(f"Run {row['rule']}", "unknown", words))
-    limits = "" if low != low else f"; {100 * row['level']:.6g} % interval {_percents(low, high)}"
-    words = f"of unanimity's {row['unit']}{limits}. The rule {row['words']} under the model that d3stats plan fits."
-    return _Known(KeyFigure(f"Saved by {row['rule']}", f"{value:z.1%}", words), value, low, high)
+        return _Known(KeyFigure("The plan's rule saves", "unknown", said))
+    return _Known(KeyFigure("The plan's rule saves", percent(value, low, high), said), value, low, high)
 
 
 def _absent(source: Source) -> _Known:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 
 from d3stats._words import visible
@@ -30,6 +30,8 @@ MANY, WIDEST = 8, 16
 _NUMBER = re.compile(r"[-+]?[0-9][-+0-9.,%() \[\]]*")
 """A number with its limits or its noise, which stands on one line."""
 
+_SIZE = re.compile(r'(?:width|height)="([0-9.]+)pt"')
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """The policy for browsers: load nothing from outside the page."""
 
@@ -41,6 +43,8 @@ def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed
     title = f"Report on {', '.join(logs)}"
     several = len(logs) > 1
     style = (files("d3stats.report") / "page.css").read_text(encoding="utf-8")
+    empty = [s for s in sections if s.parts and all(part.absent for part in s.parts)]
+    sections = [s for s in sections if s not in empty]
     keys = [*((s.key, s.title) for s in sections), ("methods", "Methods"), ("made", "About this page")]
     parts = [
         "<!DOCTYPE html>",
@@ -77,6 +81,7 @@ def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed
         "byte, with the same versions of the package and of the libraries under it. An option that a note names is "
         "one of the single command: replay, agreement, bias or compare.</p>",
         f"<pre><code>{_line(command)}</code></pre>",
+        *_without_result(empty, several),
         "</section>",
         "</main>",
         "</body>",
@@ -110,15 +115,15 @@ def _section(section: Section, several: bool) -> Iterable[str]:
     yield f'<section aria-labelledby="{section.key}">'
     yield f'<h2 id="{section.key}">{_line(section.title)}</h2>'
     yield f'<p class="question">{_line(section.question)}</p>'
-    for part in section.parts:
+    for number, part in enumerate(section.parts, 1):
         own = several and bool(part.log)
         if own:
             yield f"<h3>{_name(part.log)}</h3>"
-        yield from _part(part, 4 if own else 3)
+        yield from _part(part, 4 if own else 3, number)
     yield "</section>"
 
 
-def _part(part: Part, level: int) -> Iterable[str]:
+def _part(part: Part, level: int, number: int) -> Iterable[str]:
     if part.absent:
         yield f'<p class="absent">{_line(part.absent)}</p>'
         return
@@ -137,18 +142,42 @@ def _part(part: Part, level: int) -> Iterable[str]:
         yield "</div>"
     for sentence in part.lead:
         yield f"<p>{_line(sentence)}</p>"
-    for table, how in part.tables:
-        yield from _table(table, how, part.log if level > 3 else "")
+    places = {name: f"debate-{number}-{k}" for k, (name, _) in enumerate(part.debates, 1)}
+    for k, (table, how) in enumerate(part.tables):
+        shown = _table(table, how, part.log if level > 3 else "", places)
+        folded = k != part.shown
+        yield from (_folded(table[0].split(": ")[0], shown) if folded else shown)
     if part.pictures:
         yield '<div class="figures">'
         for picture in part.pictures:
             yield from _picture(picture)
         yield "</div>"
     if part.notes:
-        yield f"<h{level}>Notes</h{level}>"
-        yield from _list(part.notes)
-    for title, entries in part.debates:
-        yield from _transcript(title, entries, level)
+        notes = list(dict.fromkeys(part.notes))
+        yield from _folded(f"{len(notes)} note{'' if len(notes) == 1 else 's'}", _list(notes))
+    for name, entries in part.debates:
+        yield from _folded(f"Debate: {name}", _transcript(name, entries, level, places[name]))
+
+
+def _folded(title: str, content: Iterable[str]) -> Iterable[str]:
+    """Show a part at a click; a link to a place in it opens it."""
+    yield "<details>"
+    yield f"<summary>{_name(title)}</summary>"
+    yield from content
+    yield "</details>"
+
+
+def _without_result(sections: Sequence[Section], several: bool) -> Iterable[str]:
+    """Say which sections the data cannot fill, and why."""
+    if not sections:
+        return
+    reasons = []
+    for section in sections:
+        reasons.append(f"<dt>{_line(section.title)}</dt>")
+        for part in section.parts:
+            whose = f"{_name(part.log)}: " if several and part.log else ""
+            reasons.append(f'<dd class="absent">{whose}{_line(part.absent)}</dd>')
+    yield from _folded("Sections that these data cannot fill", ["<dl>", *reasons, "</dl>"])
 
 
 def _list(sentences: Sequence[str]) -> Iterable[str]:
@@ -158,12 +187,14 @@ def _list(sentences: Sequence[str]) -> Iterable[str]:
     yield "</ul>"
 
 
-def _table(table: Table, how: str, log: str) -> Iterable[str]:
+def _table(table: Table, how: str, log: str, places: Mapping[str, str]) -> Iterable[str]:
     title, heads, rows = table
     label = f"{log}: {title}" if log else title
     # Roles are given in words because a record on a narrow screen is no longer laid out as a table.
     long = any(len(cell) > 6 for row in rows for cell in row[1:]) or max(map(len, heads)) > LONGEST_HEAD
-    kind = "records" if len(heads) > WIDE and long else "flow" if len(heads) > MANY else "grid"
+    sentences = any(_is_prose(cell) for row in rows for cell in row[1:])
+    records = len(heads) > WIDE and long and sentences
+    kind = "records" if records else "flow" if len(heads) > (WIDE if long else MANY) else "grid"
     kind += " wide" if kind == "flow" and len(heads) > WIDEST else ""
     yield f'<div class="table" role="region" tabindex="0" aria-label="{_line(label)}">'
     yield f'<table class="{kind}" role="table">'
@@ -185,7 +216,8 @@ def _table(table: Table, how: str, log: str) -> Iterable[str]:
             f'<td role="cell" data-head="{_name(head)}"{look or _look(cell)}>{_broken(_line(cell, LONGEST_CELL))}</td>'
             for head, cell, look in zip(rest, cells, looks[1:], strict=True)
         )
-        head = f'<th scope="row" role="rowheader" data-head="{_name(heads[0])}">{_name(name)}</th>'
+        linked = f'<a href="#{places[name]}">{_name(name)}</a>' if name in places else _name(name)
+        head = f'<th scope="row" role="rowheader" data-head="{_name(heads[0])}">{linked}</th>'
         yield f'<tr role="row">{head}{said}</tr>'
     yield "</tbody>"
     yield "</table>"
@@ -207,20 +239,20 @@ def _is_prose(cell: str) -> bool:
 
 
 def _picture(picture: Picture) -> Iterable[str]:
-    data = base64.b64encode(picture.png).decode("ascii")
-    width, height = (int.from_bytes(picture.png[at : at + 4], "big") for at in (16, 20))
+    data = base64.b64encode(picture.svg.encode()).decode("ascii")
+    width, height = (round(96 / 72 * float(size)) for size in _SIZE.findall(picture.svg)[:2])
     yield "<figure>"
     yield (
-        f'<img src="data:image/png;base64,{data}" width="{width // 2}" height="{height // 2}" '
+        f'<img src="data:image/svg+xml;base64,{data}" width="{width}" height="{height}" '
         f'alt="{_line(picture.alt)}">'
     )
     yield f"<figcaption>{_line(picture.caption)}</figcaption>"
     yield "</figure>"
 
 
-def _transcript(title: str, entries: Sequence[Entry], level: int) -> Iterable[str]:
-    yield '<article class="debate">'
-    yield f"<h{level}>{_name(title)}</h{level}>"
+def _transcript(name: str, entries: Sequence[Entry], level: int, place: str) -> Iterable[str]:
+    yield f'<article class="debate" id="{place}">'
+    yield f"<h{level}>{_name(f'Debate: {name}')}</h{level}>"
     at: int | None = None
     for entry in entries:
         if entry.round is not None and entry.round != at:
@@ -238,11 +270,11 @@ def _transcript(title: str, entries: Sequence[Entry], level: int) -> Iterable[st
 def _methods() -> Iterable[str]:
     yield '<section aria-labelledby="methods">'
     yield '<h2 id="methods">Methods</h2>'
-    yield "<dl>"
-    for name, text in METHODS.items():
-        yield f"<dt>{_line(name)}</dt>"
-        yield f"<dd>{_line(text)}</dd>"
-    yield "</dl>"
-    yield "<h3>References</h3>"
-    yield from _list(REFERENCES)
+    terms = [
+        f"<{tag}>{_line(text)}</{tag}>"
+        for pair in METHODS.items()
+        for tag, text in zip(("dt", "dd"), pair, strict=True)
+    ]
+    yield from _folded("Method of each number", ["<dl>", *terms, "</dl>"])
+    yield from _folded("References", _list(REFERENCES))
     yield "</section>"

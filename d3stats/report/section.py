@@ -14,9 +14,9 @@ __all__ = ["Entry", "KeyFigure", "Part", "Picture", "Section"]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as PNG, with what it shows for those who cannot see it."""
+    """A figure as SVG, with what it shows for those who cannot see it."""
 
-    png: bytes
+    svg: str
     alt: str
     caption: str
 
@@ -58,13 +58,15 @@ class Part:
         Sentences above the tables.
     tables : tuple of (Table, str)
         Tables as people read them, each with one or two sentences on how to read it.
+    shown : int or None
+        Which table is open; the others open at a click.
     frames : mapping of str to DataFrame
         The same tables as data.
     pictures : tuple of Picture
     notes : tuple of str
         Sentences below the tables.
     debates : tuple of (str, tuple of Entry)
-        Transcripts, each under its title.
+        Transcripts, each under the name of its debate. A table with this name in a row leads to it.
     """
 
     log: str = ""
@@ -73,6 +75,7 @@ class Part:
     warnings: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     tables: tuple[tuple[Table, str], ...] = ()
+    shown: int | None = 0
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import pandas as pd
 from d3stats._words import counted, verb, visible
 from d3stats.inputs.questions import contradictions, warned
 from d3stats.note import with_words
-from d3stats.report.figures import png, with_short_names
+from d3stats.report.figures import svg, with_short_names
 from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.source import Source
@@ -197,6 +197,10 @@ def _own(notes: Sequence[str], t: Trajectories) -> tuple[str, ...]:
     return tuple(note for note in notes if note not in t.remarks())
 
 
+def _picture(draw: Callable[[], Any], alt: str, caption: str) -> Picture:
+    return Picture(svg(draw, caption), alt, caption)
+
+
 def _voted(t: Trajectories) -> bool:
     return bool((t.votes != MISSING).any())
 
@@ -299,6 +303,7 @@ def _read(source: Source, settings: Settings) -> Part:
         lead=tuple(lead),
         warnings=tuple(warnings),
         tables=tuple(tables),
+        shown=next((k for k, (table, _) in enumerate(tables) if table[0] == PROBLEMS), None),
         frames=frames,
         notes=(*[with_words(note, after=".") for note in said], *([decided] if decided else [])),
     )
@@ -378,8 +383,8 @@ def _rounds(source: Source, settings: Settings) -> Part:
     some = "" if drawn == rounds else f" Rounds {', '.join(map(str, drawn))} of {len(rounds)} are drawn."
     panels = min(2, len(drawn))
     pictures = [
-        Picture(
-            png(lambda: plot_counts_by_round(shares[shares["round"].isin(drawn)], columns=panels)),
+        _picture(
+            lambda: plot_counts_by_round(shares[shares["round"].isin(drawn)], columns=panels),
             f"Bars: share of debates by number of right votes in rounds {', '.join(map(str, drawn))}. Dots: the "
             "fitted mixture. The tables hold the numbers.",
             "Logged shares of debates by number of right votes (bars), the fitted mixture (dots) and its "
@@ -391,10 +396,10 @@ def _rounds(source: Source, settings: Settings) -> Part:
     moved = found.drift.ks() if found.fit.panel > 1 else found.drift.ks(("pmf",))
     if len(moved):
         pictures.append(
-            Picture(
-                png(lambda: plot_ks_series(moved)),
-                "KS distance of each round to the round before, on counts and on the fitted densities, "
-                "with the distance under noise alone. The second table holds the numbers.",
+            _picture(
+                lambda: plot_ks_series(moved[moved["scale"] == "pmf"]),
+                "KS distance of each round to the round before, between the counts, with the distance under noise "
+                "alone. The first table holds the numbers.",
                 "Kolmogorov-Smirnov distance to the round before. A distance below its grey bar is no "
                 "evidence of change.",
             )
@@ -469,8 +474,8 @@ def _rules(source: Source, settings: Settings) -> Part:
         frames={"rules": found.to_frame(), "stops": stops}
         | ({} if advice is None else {"plan": advice.to_frame(), "advice": _advised(advice)}),
         pictures=(
-            Picture(
-                png(found.plot),
+            _picture(
+                found.plot,
                 "One bar per rule, divided by the round in which debates stop. The table has the shares.",
                 "Share of debates that each rule stops in each round, and why.",
             ),
@@ -502,7 +507,7 @@ def _advised(made: Plan) -> pd.DataFrame:
     words = {
         "rule": short_name(made.rule),
         "unit": row["total_unit"],
-        "words": made._loses(),
+        "words": made.headline,
         "reason": made.reason,
     }
     words["usual"] = isinstance(made.rule, Unanimity)
@@ -582,8 +587,8 @@ def _scores(source: Source, settings: Settings) -> Part:
     how = [
         next((text for key, text in _HOW_TO_READ_SCORES.items() if key in table[0]), "") for table in tables
     ]
-    picture = Picture(
-        png(found.plot),
+    picture = _picture(
+        found.plot,
         "Mean scores, or their gap, with intervals. The tables hold the numbers.",
         "Mean distance of the two sides by round, with intervals."
         if found.gaps is not None
@@ -634,14 +639,17 @@ def _agreement(source: Source, settings: Settings) -> Part:
     if pairs > PAIRS_SHOWN:
         notes.append(f"{pairs} pairs of agents are not shown here; d3stats agreement lists them.")
     drawn = with_short_names(found.to_frame(), "name")[["name", "value", "low", "high", "level", "kind"]]
-    picture = Picture(
-        png(lambda: plot_agreement(drawn, label="agreement")),
+    if pairs > 3:
+        drawn = drawn[~drawn["name"].str.startswith("Cohen's kappa")]
+    picture = _picture(
+        lambda: plot_agreement(drawn, label="agreement"),
         "Each coefficient of agreement with its interval. The table holds the numbers.",
-        "Agreement of the panel and of every pair, with intervals."
-        if pairs <= PAIRS_SHOWN
-        else "Agreement of the panel, with intervals.",
+        "Agreement of the panel, with intervals.",
     )
     title, heads, rows = agreement_table(found)
+    several = len(ratings.raters) > 2
+    pairwise = [row for row in rows if several and row[0].startswith("Cohen's kappa")]
+    panel = [row for row in rows if row not in pairwise]
     lead = ["Votes of each debate's last round."]
     if not by_name and source.log is not None:
         lead.append(
@@ -652,8 +660,20 @@ def _agreement(source: Source, settings: Settings) -> Part:
         lead.append("An agent is a seat of the panel.")
     return _named(
         source,
-        lead=tuple(lead),
-        tables=(((f"Agreement: {title}", heads, rows), _HOW_TO_READ_AGREEMENT),),
+        lead=(*found._answer(), *lead),
+        tables=(
+            ((f"Agreement: {title}", heads, panel), _HOW_TO_READ_AGREEMENT),
+            *(
+                [
+                    (
+                        ("Agreement of pairs", heads, pairwise),
+                        "A row is a pair of agents and its coefficient, Cohen's kappa.",
+                    )
+                ]
+                if pairwise
+                else []
+            ),
+        ),
         frames={"agreement": found.to_frame()},
         pictures=(picture,),
         notes=tuple(notes),
@@ -729,8 +749,8 @@ def _bias(source: Source, settings: Settings) -> Part:
                     f"{counted(more, 'more judge')} of this log: d3stats bias lists {verb(more, 'it', 'them')}."
                 )
             pictures.append(
-                Picture(
-                    png(lambda: plot_position_bias(with_short_names(drawn, "judge"))),
+                _picture(
+                    lambda: plot_position_bias(with_short_names(drawn, "judge")),
                     "Swap consistency and first-slot preference of each judge with intervals. The tables hold the "
                     "numbers.",
                     "Consistency of each judge when the order is swapped, and its preference for a place.",
@@ -796,8 +816,8 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
         tables=tuple(zip(map(_filled, comparison_tables(found)), _HOW_TO_READ_COMPARISON, strict=False)),
         frames={"comparison": found.to_frame(), "runs": found.to_frame("runs")},
         pictures=(
-            Picture(
-                png(lambda: plot_forest(drawn)),
+            _picture(
+                lambda: plot_forest(drawn),
                 "Each difference between two logs, with its interval, around zero. The table holds the "
                 "numbers.",
                 "Differences between logs, second minus first, with intervals.",
@@ -952,7 +972,7 @@ def _disputed(source: Source, settings: Settings) -> Part:
     if source.path is not None:
         found = read_transcripts(source.path, debates=frame["debate"].tolist())
     texts = {name: one for name, one in found.items() if _has_text(one)}
-    debates = tuple((f"Debate: {name}", _entries(one)) for name, one in texts.items())
+    debates = tuple((name, _entries(one)) for name, one in texts.items())
     lead = (
         "Shown are at most "
         f"{counted(settings.transcripts, 'debate')}, {TURNS_SHOWN} turns of each, and {CHARACTERS_SHOWN:,} characters "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from d3stats import position_bias
 from d3stats.cli import app
 
 
@@ -180,3 +182,25 @@ def test_the_persona_audit_takes_any_answers_and_says_what_each_persona_does(tmp
     code, text = run(str(path), "--audit", "position")
     assert code != 0
     assert "vote must be one of A, B, tie or missing" in text
+
+
+def test_many_judges_are_one_table_of_main_effects(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    rows = [
+        (f"q{k}", order, f"J{j}", order[0] if rng.random() < j / 8 else str(rng.choice(["A", "B"])))
+        for k in range(40)
+        for order in ("AB", "BA")
+        for j in range(5)
+    ]
+    path = tmp_path / "many.csv"
+    pd.DataFrame(rows, columns=["item", "order", "judge", "vote"]).to_csv(path, index=False)
+    code, text = run(str(path))
+    assert code == 0, text
+    assert text.startswith("The clearest effect of 5 judges is that of J4")
+    assert len(text.splitlines()) <= 20, text
+    found = position_bias(path)
+    assert isinstance(found, Mapping)
+    shown = [line.split()[:2] for line in text.splitlines() if line.startswith(" J")]
+    assert shown == [[judge, f"{one._gated()[0].value:z.3f}"] for judge, one in found.items()]
+    whole = run(str(path), "--all")[1]
+    assert len(whole.splitlines()) > 50

@@ -130,3 +130,41 @@ def test_a_terminal_has_every_field_of_a_reading() -> None:
 @pytest.mark.parametrize("name", DERIVED)
 def test_a_command_that_reads_sources_has_every_option_of_reading(name: str) -> None:
     assert {"lenient", "role", "missing_values", "columns", "encoding", "sheet", "read"} <= set(options(name))
+
+
+BESIDE: dict[str, tuple[str, dict[str, str]]] = {
+    "report": (
+        "d3stats.report.analysis:report",
+        {"command": "the terminal knows its command", "rng": "seed"},
+    ),
+    "doctor": ("d3stats.log.doctor:doctor", {"log": "what was read before, so that no file is read twice"}),
+    "import": ("d3stats.log.importers:import_log", {}),
+    "simulate": (
+        "d3stats.planning.sweep:run_sweep",
+        {"progress": "the terminal shows its own", "out": "a short name is --output in a terminal"},
+    ),
+}
+"""Commands whose options are written out: the function that each calls, and parameters of another form."""
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_command_that_is_written_out_has_the_parameters_and_defaults_of_its_function(name: str) -> None:
+    place, special = BESIDE[name]
+    typed = options(name)
+    parameters = inspect.signature(library_function(place)).parameters
+    assert set(special) <= set(parameters)
+    for parameter in parameters.values():
+        if parameter.name in special or parameter.default is parameter.empty:
+            continue
+        option = typed.get(parameter.name) or typed[singular(parameter.name)]
+        assert option.default == parameter.default, parameter
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo"}))
+def test_an_option_of_one_name_has_one_default(name: str) -> None:
+    """`--model` is the model of an LLM in every command, `--seed` begins at 0, and so on."""
+    for option in COMMANDS[name].params:
+        usual = {"model": None, "role_model": None, "prices": None, "level": 0.95, "missing": "exclude"}
+        if option.name in usual and option.param_type_name == "option":
+            assert option.default == usual[option.name], option.name
+            assert option.name != "model" or "model" in option.help

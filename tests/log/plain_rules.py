@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from d3stats.log.consistency import no_question
 from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem
 from d3stats.values import canonical
@@ -67,6 +68,11 @@ def settle(gathered: Gathered, missing_values: Iterable[str] | None = None) -> N
             if part[name] is not None:
                 part[name] = read.forms[part[name]]
         gathered.notes += read.notes(f"{name}s")
+    asked = {item["debate"] for item in items if item["question"]}
+    known = asked | {item["debate"] for item in items if item["cluster"]}
+    own = {item["debate"] for item in items} - known
+    if asked and own:
+        gathered.notes.append(no_question(len(own), len({item["debate"] for item in items})))
     for item in items:
         item["question"] = item["question"] or item["debate"]
 

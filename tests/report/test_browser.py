@@ -76,7 +76,7 @@ def test_a_page_fits_its_screen_and_asks_for_nothing(
     name: str, look: str, pages: dict[str, Path], chromium: Browser
 ) -> None:
     chromium.open(pages[name], **LOOKS[look])  # type: ignore[arg-type]
-    asked = [url for url in chromium.requests if not url.startswith("data:image/png;base64,")]
+    asked = [url for url in chromium.requests if not url.startswith("data:image/svg+xml;base64,")]
     assert asked == [pages[name].absolute().as_uri()]
     assert chromium.complaints == []
     width, shown = chromium.run("[document.documentElement.scrollWidth, window.innerWidth]")
@@ -85,6 +85,26 @@ def test_a_page_fits_its_screen_and_asks_for_nothing(
     assert chromium.run(broken) == 0
     background = chromium.run("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(13, 17, 23)" if "dark" in look else "rgb(255, 255, 255)")
+
+
+def test_on_a_telephone_the_page_of_the_bundled_log_is_short(tmp_path: Path, chromium: Browser) -> None:
+    d3stats.report("slm7").to_html(tmp_path / "slm7.html")
+    chromium.open(tmp_path / "slm7.html", width=390)
+    height, width, shown = chromium.run(
+        "[document.documentElement.scrollHeight, document.documentElement.scrollWidth, window.innerWidth]"
+    )
+    assert height <= 8000
+    assert width <= shown
+
+
+def test_the_link_of_a_disputed_debate_opens_its_turns(pages: dict[str, Path], chromium: Browser) -> None:
+    chromium.open(pages["two logs"], width=1280)
+    # The page reveals a place in a closed part when its address is asked for.
+    chromium.run("document.querySelector('th a[href^=\"#debate\"]').click()")
+    chromium.run("new Promise(done => setTimeout(done, 200))")
+    open_ = "document.querySelector(location.hash).closest('details').open"
+    assert chromium.run("location.hash").startswith("#debate")
+    assert chromium.run(open_)
 
 
 def test_on_a_telephone_no_table_of_records_scrolls(pages: dict[str, Path], chromium: Browser) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import d3stats
 from d3stats.inference import as_ratings, as_run
 from d3stats.inference.bias import as_judgments
 from d3stats.note import kind_of, severity_of
@@ -103,3 +105,25 @@ def test_a_negative_code_among_words_is_named_whatever_its_share() -> None:
     assert any("-1" in note for note in as_ratings(numbers).notes)
     signed = table.assign(vote=["-2", "-1", "1"] * 8)
     assert not warned(as_ratings(signed).notes)
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "xlsx"])
+def test_debates_without_a_question_beside_others_are_counted(form: str, tmp_path: Path) -> None:
+    names = [f"q{k // 3}" if k % 3 == 0 else None for k in range(12)]
+    table = pd.DataFrame(
+        {"debate": range(12), "question": names, "round": 1, "agent": "x", "vote": "A", "label": "A"}
+    )
+
+    def notes(given: pd.DataFrame) -> list[tuple[str, int | None]]:
+        path = tmp_path / f"t.{form}"
+        if form == "csv":
+            given.to_csv(path, index=False)
+        elif form == "xlsx":
+            given.to_excel(path, index=False)
+        read = d3stats.open(given if form == "frame" else path).trajectories().notes
+        return [(severity_of(note), getattr(note, "n", None)) for note in read if "no question" in note]
+
+    assert notes(table) == [("warning", 8)]
+    assert notes(table.assign(cluster=[f"c{k // 3}" for k in range(12)])) == []
+    assert notes(table.assign(question=[f"q{k // 3}" for k in range(12)])) == []
+    assert notes(table.drop(columns="question")) == []
