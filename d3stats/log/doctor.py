@@ -28,7 +28,7 @@ from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
-from d3stats.note import kind_of, severity_of, warning
+from d3stats.note import MISSING_VALUES, kind_of, severity_of, warning
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.values import canonical
 
@@ -870,8 +870,13 @@ def fix_log(
         emptied=_by_kind(log.problems, "field"),
         changes=(
             *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
-            # A warning is of what the copy mends, or stands in what is found in the copy.
-            *(note for note in notes if note not in after.notes and severity_of(note) != "warning"),
+            # A warning is of what the copy mends, or stands in what is found in the copy, but for words left empty there.
+            *(
+                note
+                for note in notes
+                if note not in after.notes
+                and (severity_of(note) != "warning" or kind_of(note) == MISSING_VALUES)
+            ),
             *(
                 f"{what}: {counted(changes[what], noun)}"
                 for what, noun in ((_ABSENT, "turn"), (_APART, "debate"))

@@ -40,7 +40,6 @@ def everywhere(right: np.ndarray, cluster: np.ndarray) -> dict[str, Ends]:
     jury = jury_curve(table, rng=1)
     row = jury.curve.iloc[-1]
     found["jury"], found["one juror"] = ends(jury.accuracy), ends(jury.single)
-    found["best juror"] = ends(jury.best) if jury.best.low is not None else found["share"]
     for name, limits in (("curve", row), ("jurors", jury.jurors.iloc[0])):
         low, high = limits["low"], limits["high"]
         found[name] = (None, None) if np.isnan(low) else (round(low, 10), round(high, 10))

@@ -243,7 +243,7 @@ def test_a_single_cluster_carries_no_interval_and_no_test() -> None:
     found = paired_difference([1, 0, 0, 0], [1, 1, 1, 0], ["q"] * 4)
     assert (found.difference.value, found.difference.low, found.p_value) == (0.5, None, None)
     assert all(test.p_value is None for test in found.tests)
-    assert any("one cluster" in note for note in found.notes)
+    assert any("a single cluster" in note for note in found.notes)
 
 
 def test_few_clusters_are_noted_with_the_smallest_p_that_they_allow() -> None:
