@@ -870,7 +870,7 @@ def fix_log(
         emptied=_by_kind(log.problems, "field"),
         changes=(
             *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
-            # A warning is of what the copy mends, or stands in what is found in the copy, but for words left empty there.
+            # A warning is of what the copy mends, or is found in the copy too, but for words that are left empty there.
             *(
                 note
                 for note in notes
