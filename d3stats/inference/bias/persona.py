@@ -10,8 +10,7 @@ Everything is paired by item over clusters.
 - *Do personas differ*: Hotelling's test that all have the same accuracy, from cluster sums (Cochran's Q asks the same
   of independent items).
 - *Agreement*: how often two personas name the same answer, as the mean over pairs, with the lowest and the highest
-  pair. Also (agreement - chance) / (1 - chance), with chance from the pooled shares of the answers. Where no vote is
-  missing, this is Fleiss' kappa.
+  pair. Also (agreement - chance) / (1 - chance) as Fleiss' kappa.
 
 References
 ----------
@@ -38,7 +37,9 @@ from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, audited, clustered_rate
 from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.judges.coefficients import fleiss_kappa
 from d3stats.inputs.labels import StrataOf
+from d3stats.inputs.ratings import Ratings
 from d3stats.inputs.verdicts import ONE_JUDGE, Judgments, Votes, one_judge
 from d3stats.resampling import (
     cluster_codes,
@@ -580,12 +581,10 @@ def _agreement(
     size = given.sum(axis=1)
     agree, of = (given * (given - 1)).sum(axis=1) / 2, size * (size - 1) / 2
     used = of > 0
-    totals = cluster_totals(np.column_stack([agree, of, given])[used], cluster[used])
     n = int(used.sum())
-    shape: dict[str, Any] = {"level": level, "tested": False}
     estimates = [replace(_mean_of_chances(AGREEMENT, agree[used], of[used], cluster[used], level), n=n)]
-    if (totals[:, 2:].sum(axis=0) > 0).sum() > 1:
-        estimates.append(cluster_estimate(BEYOND, totals, _beyond_chance, n, bounds=(-1.0, 1.0), **shape))
+    if (given[used] > 0).any(axis=0).sum() > 1:
+        estimates.append(_beyond_chance(data, votes[:, used], names, cluster[used], level))
     if len(found) > 1:
         # A pair that shares one cluster agrees there or does not; it says nothing of how often.
         rates = [rate for *_, rate in found if rate.low is not None] or [rate for *_, rate in found]
@@ -594,11 +593,20 @@ def _agreement(
     return table, estimates
 
 
-def _beyond_chance(sums: Floats) -> Floats:
-    agreement = sums[:, 0] / sums[:, 1]
-    shares = sums[:, 2:] / sums[:, 2:].sum(axis=1, keepdims=True)
-    chance = (shares**2).sum(axis=1)
-    return np.asarray((agreement - chance) / (1 - chance))
+def _beyond_chance(data: Judgments, votes: Ints, names: list[str], cluster: Ints, level: float) -> Estimate:
+    """Return Fleiss' kappa of the votes (personas, items)."""
+    groups = pd.unique(cluster)
+    ratings = Ratings(
+        items=tuple(map(str, range(votes.shape[1]))),
+        raters=tuple(names),
+        categories=tuple(map(str, data.answers)),
+        codes=votes.T,
+        label=None,
+        cluster=pd.Index(groups).get_indexer(cluster).astype(np.int64),
+        cluster_names=tuple(map(str, groups)),
+        notes=(),
+    )
+    return replace(fleiss_kappa(ratings, level=level).estimate, name=BEYOND, p_value=None)
 
 
 MOST_SUBSETS = 20_000

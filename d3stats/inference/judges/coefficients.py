@@ -25,9 +25,11 @@ from d3stats.resampling import (
     bootstrap_limits,
     cluster_t,
     cluster_totals,
+    left_out_error,
     share_limits,
 )
 from d3stats.resampling.clusters import column_scale, gradient
+from d3stats.resampling.degrees import mean_error
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading, open
 from d3stats.sources.ratings import as_ratings
@@ -292,7 +294,7 @@ def fleiss_kappa(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABBC"), "y": list("AABCC"), "z": list("ABBBC")})
     >>> print(fleiss_kappa(votes).estimate)
-    Fleiss' kappa: 0.595 [-0.178, 1.000] (95 % cluster t, n = 5 in 5 clusters)
+    Fleiss' kappa: 0.595 [-0.185, 0.931] (95 % cluster t, n = 5 in 5 clusters)
     """
     read = _paired(ratings, categories, "Fleiss' kappa", reading)
     _refuse_constant(read, "Fleiss' kappa")
@@ -353,7 +355,7 @@ def gwet_ac(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": ["A"] * 19 + ["B"], "y": ["A"] * 18 + ["B", "A"]})
     >>> print(gwet_ac(votes).estimate)
-    Gwet's AC1: 0.890 [0.639, 1.000] (95 % cluster t, n = 20 in 20 clusters)
+    Gwet's AC1: 0.890 [0.499, 0.981] (95 % cluster t, n = 20 in 20 clusters)
     """
     read = _paired(ratings, categories, "Gwet's coefficient", reading).occurring()
     if len(read.categories) < 2:
@@ -606,7 +608,7 @@ def _limits(
         low, high = (None, None) if why else found.interval(j)
         p = float(linear.p_value[j]) if j == 0 and not why else None
         if j == 0 and not why and how.kind in ("cluster t", "classical"):
-            low, high, p, why = _corrected_limits(totals, sums.statistic, linear, how.level)
+            low, high, p, why = _corrected_limits(totals, sums, linear, how)
         if low is not None and high is not None:
             # Limits on the line may leave the range of a coefficient or of a share.
             low, high = max(low, min(-1.0, estimate.value) if j == 0 else 0.0), min(high, 1.0)
@@ -616,17 +618,20 @@ def _limits(
 
 
 def _corrected_limits(
-    totals: Floats, statistic: Statistic, linear: ClusterT, level: float
+    totals: Floats, sums: Sums, linear: ClusterT, how: How
 ) -> tuple[float | None, float | None, float | None, str]:
     """Return limits and p-value of (observed - chance) / (1 - chance) as a ratio, or why there are none.
 
     The limits are the values k for which observed - chance - k (1 - chance) is within t errors of 0 (Fieller, 1954).
     The error is that of the coefficient at its value. Where a few clusters make up most of it, degrees of freedom are
-    Satterthwaite's, 2 / CV^2 of the squared influences.
+    Satterthwaite's, 2 / CV^2 of the squared influences. The part of the error that comes from the observed share of
+    disagreement is as large on either side as the limits of this share are away. With few disagreements the share may
+    be much larger than the observed one. Without that, limits of a kappa of .92 held .90 with 102 items and .74 to .85
+    with unequal clusters.
     """
 
     def ratio(x: Floats) -> Floats:
-        values = statistic(x)
+        values = sums.statistic(x)
         return np.column_stack([values[:, 0] * (1 - values[:, 2]), 1 - values[:, 2]])
 
     whole, times = totals.sum(axis=0), np.ones(len(totals), dtype=np.int64)
@@ -639,12 +644,59 @@ def _corrected_limits(
     variation = float((away**4).sum()) / size**2 - 1 / len(totals)
     df = float(linear.df[0])
     df = min(df, max(2.0, 2 / variation)) if variation > 0 else df
-    t = float(stdtrit(df, (1 + level) / 2))
+    t = float(stdtrit(df, (1 + how.level) / 2))
     if below**2 <= t**2 * products[1, 1]:
         return None, None, None, "the disagreement expected by chance is not known to be above 0"
-    low, high = fieller(above, below, products[0, 0], products[0, 1], products[1, 1], t)
-    p = 2 * float(stdtr(df, -abs(above) / np.sqrt(products[0, 0]))) if products[0, 0] > 0 else None
-    return low, high, p, ""
+    reaches = _reaches(sums, how)
+
+    def sides(t: float) -> list[Floats]:
+        """Return the products of errors towards the lower limit and towards the upper one."""
+        # What is above is expected less observed disagreement, and the latter alone counts for more or less.
+        mixed = (np.array([[longer, 1 - longer], [0.0, 1.0]]) for longer in reaches(t))
+        return [mix @ products @ mix.T for mix in mixed]
+
+    ends = [fieller(above, below, own[0, 0], own[0, 1], own[1, 1], t) for own in sides(t)]
+
+    def beyond(t: float) -> float:
+        return abs(above) - t * float(np.sqrt(max(sides(t)[0 if above > 0 else 1][0, 0], 0.0)))
+
+    return ends[0][0], ends[1][1], 2 * float(stdtr(df, -_root(beyond))), ""
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    """Return where a function of a distance in errors falls below 0, at most 1e6."""
+    from scipy.optimize import brentq
+
+    low, high = 0.0, 1.0
+    while falling(high) > 0 and high < 1e6:
+        low, high = high, 2 * high
+    return float(brentq(falling, low, high, xtol=1e-12)) if falling(high) <= 0 < falling(low) else low
+
+
+def _reaches(sums: Sums, how: How) -> Callable[[float], tuple[float, float]]:
+    """Return the function of t: how far limits of the share of disagreement are above and below, in t of its errors.
+
+    They are Wilson's at as many trials as its error is worth, as an item of several raters is worth more than one
+    trial. That error is the larger of two (:func:`~d3stats.resampling.degrees.mean_error`).
+    """
+    paired = np.ones(len(sums.agree)) if sums.paired is None else sums.paired
+    items, pairs = (paired - sums.agree)[paired > 0], paired[paired > 0]
+    cluster = np.arange(len(items)) if how.kind == "classical" else sums.cluster[paired > 0]
+    apart, sizes = cluster_totals(np.column_stack([items, pairs]), cluster).T
+    share = float(items.mean())
+    away, spread = apart - share * sizes, share * (1 - share)
+    left_out = left_out_error(away / sizes.sum(), sizes) if len(sizes) > 1 else 0.0
+    if left_out <= _ROUNDING or spread <= _ROUNDING:
+        return lambda t: (1.0, 1.0)
+    error = mean_error(away, sizes, float(items.var()))
+
+    def reaches(t: float) -> tuple[float, float]:
+        square = (t * error) ** 2 / spread
+        half = error * float(np.sqrt(1 + square / (4 * spread)))
+        centre = t * error**2 * (0.5 - share) / spread
+        return (half + centre) / (1 + square) / left_out, (half - centre) / (1 + square) / left_out
+
+    return reaches
 
 
 def _rare(ratings: Ratings) -> str:

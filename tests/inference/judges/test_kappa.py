@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 from d3stats.counts import ConfusionCounts
 from d3stats.inference.judges.coefficients import (
@@ -21,6 +22,7 @@ from d3stats.inference.judges.coefficients import (
     pair_statistic,
     percent_agreement,
 )
+from d3stats.inputs.ratings import Ratings
 from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals
 from d3stats.sources.ratings import as_ratings
 
@@ -496,3 +498,28 @@ def test_the_clustered_interval_of_kappa_covers_and_its_test_has_its_size(icc: f
         assert alone > 0.1
     if icc == 0:
         assert alone <= 0.06 + error
+
+
+@pytest.mark.parametrize(
+    ("sizes", "alike"), [([1] * 102, 0.0), ([1, 2, 4, 8, 40] * 8, 0.6), ([1, 3] * 20 + [60] * 4, 0.6)]
+)
+def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int], alike: float) -> None:
+    """Few disagreements may be far fewer than the true share, and their own error is then too small."""
+    rng, held = np.random.default_rng(3), []
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    items, groups = (tuple(map(str, range(n))) for n in (len(cluster), len(sizes)))
+    true = 1 - 2 * 0.98 * 0.02 / 0.5
+    for _ in range(300):
+        truth = rng.integers(2, size=(len(cluster), 1))
+        common = rng.standard_normal((len(sizes), 3))[cluster]
+        luck = np.sqrt(alike) * common + np.sqrt(1 - alike) * rng.standard_normal((len(cluster), 3))
+        codes = np.where(ndtr(luck) < 0.98, truth, 1 - truth)
+        if len(np.unique(codes)) < 2:
+            continue
+        found = fleiss_kappa(
+            Ratings(items, ("x", "y", "z"), ("A", "B"), codes, None, cluster, groups, ())
+        ).estimate
+        if found.low is not None and found.high is not None:
+            held.append(found.low <= true <= found.high)
+    assert len(held) > 280
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / len(held)), np.mean(held)
