@@ -9,6 +9,8 @@ DEV := $(VENV)/.stamp-dev
 RUNTIME := $(VENV)/.stamp-runtime
 
 export MPLBACKEND := Agg
+# Compiled tests and modules are kept, wherever that was switched off: without them each process compiles all again.
+export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
