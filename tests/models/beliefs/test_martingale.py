@@ -44,6 +44,7 @@ def sizes(found: list[MartingaleTest]) -> dict[str, float]:
     return {name: float((p < 0.05).mean()) for name, p in named}
 
 
+@pytest.mark.slow
 def test_the_tests_keep_their_size_under_the_voter_model_with_dependent_debates() -> None:
     found = copied(5, 60, 300, seed=7)
     allowed = 0.055 + 2 * np.sqrt(0.05 * 0.95 / 300)
@@ -65,6 +66,7 @@ def test_the_tests_keep_their_size_and_the_intervals_their_level_over_two_thousa
     assert 0.94 <= inside <= 0.96
 
 
+@pytest.mark.slow
 def test_taking_copies_for_debates_of_their_own_would_reject_far_too_often() -> None:
     """What the clusters are for: the same replicates, each copy counted as an independent debate."""
     s = simulate_debates(Voter(panel=5), 60 * 200, 3, 5).successes_trials()[0]
@@ -247,6 +249,7 @@ def test_the_drift_given_the_start_takes_whole_panels_and_says_how_many_are_left
     assert found.boundary[["left_all_wrong", "left_all_right"]].sum().sum() == 0
 
 
+@pytest.mark.slow
 def test_with_missing_votes_the_slope_and_the_cells_keep_their_size() -> None:
     """On all shares the slope rejected 16 % of these true nulls."""
     rng = np.random.default_rng(8)
