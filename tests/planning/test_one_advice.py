@@ -11,7 +11,7 @@ from d3stats import plan, report
 from d3stats.planning.plan import CLOSE, Candidate, cheapest_kept, close_calls
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 MODULE = importlib.import_module("d3stats.planning.plan")
 
@@ -20,7 +20,7 @@ def pilot(seed: int, debates: int = 24) -> Trajectories:
     """A small log; its size, panel and law follow from the seed."""
     rng = np.random.default_rng(seed)
     world = Voter(panel=int(rng.choice([3, 5, 7])), accuracy=float(rng.uniform(0.55, 0.9)))
-    return simulate(world, n_debates=debates, n_rounds=int(rng.integers(2, 6)), rng=seed)
+    return simulate_debates(world, n_debates=debates, n_rounds=int(rng.integers(2, 6)), rng=seed)
 
 
 def agree(seed: int) -> None:
@@ -38,13 +38,13 @@ def agree(seed: int) -> None:
     assert str(made.rule) in page.to_frame("rules")["rule"].tolist()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_page_and_plan_recommend_the_same_rule(seed: int) -> None:
     agree(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 210))
+@pytest.mark.parametrize("seed", range(3, 210))
 def test_page_and_plan_recommend_the_same_rule_on_200_logs(seed: int) -> None:
     agree(seed)
 
