@@ -57,14 +57,13 @@ if TYPE_CHECKING:
     from d3stats.planning.risk import risk_controlled
     from d3stats.planning.scan import scan
     from d3stats.planning.scores import scores
+    from d3stats.planning.simulate import simulate
     from d3stats.planning.study import Study, read_study
-    from d3stats.planning.sweep import sweep
     from d3stats.report.analysis import report
     from d3stats.run.run import debate
     from d3stats.sources.opened import Opened, as_trajectories, open
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories
-    from d3stats.worlds.draw import simulate
 
 __version__ = "0.1.0"
 
@@ -134,7 +133,6 @@ __all__ = [
     "signed_gap_posterior",
     "simulate",
     "stopping",
-    "sweep",
     "theory",
     "worlds",
 ]

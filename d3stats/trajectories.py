@@ -420,8 +420,8 @@ class Trajectories:
 
         Examples
         --------
-        >>> from d3stats.worlds import Courtroom, simulate
-        >>> polled = simulate(Courtroom(poll="every_round"), 2, 3, rng=1)
+        >>> from d3stats.worlds import Courtroom, simulate_debates
+        >>> polled = simulate_debates(Courtroom(poll="every_round"), 2, 3, rng=1)
         >>> bool((polled.without_polls().tokens < polled.tokens).all())
         True
         """

@@ -47,7 +47,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "scan",
         "risk_controlled",
         "evaluate",
-        "sweep",
+        "simulate",
         "Study",
         "read_study",
         "calibrate",
@@ -76,7 +76,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "separation",
         "martingale_test",
     ),
-    "Simulate and run debates": ("simulate", "debate"),
+    "Run debates": ("debate",),
 }
 """The names of `d3stats` itself, by what they are for; packages have chapters of their own."""
 

@@ -53,7 +53,7 @@ from d3stats.worlds import (
     count_process,
     courtroom_items,
     round_tokens,
-    simulate,
+    simulate_debates,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -251,7 +251,7 @@ def slm7_plan() -> Figure:
     source="a pilot of a synthetic world, drawn with a fixed seed",
 )
 def plan_fan() -> Figure:
-    pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
+    pilot = simulate_debates(Conformity(), n_debates=50, n_rounds=8, rng=7)
     return plotting.plot_plan_fan(plan(pilot, price=1.0, limit=False, rng=1).fan()).figure
 
 
@@ -688,7 +688,7 @@ def persona_strata() -> Figure:
     lift = tuple(0.0 if kind in ("coding", "math") else 1.5 for kind in kinds)
     jurors = tuple(JurorPersona(f"persona {k}", by_category=lift) for k in range(1, 6))
     worlds = {"without personas": Courtroom(plain_diversity=0.0), "with personas": Courtroom(personas=jurors)}
-    plain, persona = (simulate(world, n, 5, rng=seed) for world in worlds.values())
+    plain, persona = (simulate_debates(world, n, 5, rng=seed) for world in worlds.values())
     of_debate = courtroom_items(worlds["without personas"], n, seed).set_index("debate")["category"]
     found = compare(plain, persona, names=list(worlds), strata=of_debate, rng=0)
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.1), layout="constrained", sharey=True)
@@ -714,8 +714,8 @@ def protocol_choice() -> Figure:
     thresholds, max_loss = [30, 15, 10, 8, 6, 5, 4, 3, 2, 1, 0], 0.02
 
     def planned(n: int, seed: int) -> Any:
-        more = simulate(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
-        samre = simulate(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
+        more = simulate_debates(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
+        samre = simulate_debates(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
         return escalate(more, samre, max_loss=max_loss, thresholds=thresholds)
 
     truth = planned(100_000, 1).table

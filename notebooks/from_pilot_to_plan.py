@@ -29,7 +29,7 @@ import d3stats
 from d3stats.planning.plan import plan
 from d3stats.planning.risk import needed_debates, risk_controlled
 from d3stats.plotting import use_style
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 
 # %matplotlib inline
 
@@ -50,7 +50,7 @@ def show(frame, digits=3):
 
 
 world = Conformity(panel=7, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], conformity=1.5)
-pilot = simulate(world, n_debates=50, n_rounds=8, rng=7)
+pilot = simulate_debates(world, n_debates=50, n_rounds=8, rng=7)
 print(pilot)
 
 # %% [markdown]
@@ -183,7 +183,7 @@ def happened(plan_made, fresh):
     return frame.assign(inside=inside)
 
 
-fresh = simulate(world, n_debates=5000, n_rounds=8, rng=8)
+fresh = simulate_debates(world, n_debates=5000, n_rounds=8, rng=8)
 show(happened(made, fresh))
 
 # %% [markdown]
@@ -196,7 +196,7 @@ show(happened(made, fresh))
 # %%
 tried = []
 for seed in range(100, 120):
-    other = simulate(world, n_debates=50, n_rounds=8, rng=seed)
+    other = simulate_debates(world, n_debates=50, n_rounds=8, rng=seed)
     again = plan(other, max_loss=0.01, confidence=0.9, debates=1000, price=1.0, level=0.9, limit=False, rng=1)
     tried.append(happened(again, fresh).assign(pilot=seed))
 tried = pd.concat(tried)

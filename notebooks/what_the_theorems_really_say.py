@@ -381,11 +381,11 @@ show(last[["panel", "k", "quantity", "estimate", "low", "high"]])
 
 # %%
 from d3stats.models.beliefs.martingale import martingale_test
-from d3stats.worlds import simulate
+from d3stats.worlds import simulate_debates
 from d3stats.worlds import Voter
 
 world = Voter(panel=7, accuracy=0.65)
-voters = martingale_test(simulate(world, 160, 3, rng=1))
+voters = martingale_test(simulate_debates(world, 160, 3, rng=1))
 models = martingale_test(d3stats.datasets.load_slm7())
 for name, test in (("voter world", voters), ("bundled log", models)):
     print(f"{name}\n{test.summary()}\n")
@@ -430,7 +430,7 @@ show(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]])
 # %%
 from d3stats.models.beliefs.latent import vote_or_consensus
 
-right, votes = simulate(world, 10_000, 100, rng=3).successes_trials()
+right, votes = simulate_debates(world, 10_000, 100, rng=3).successes_trials()
 agreed = np.isin(right[:, -1], (0, 7))
 end = right[:, -1] == 7
 counted = np.bincount(right[:, 0], minlength=8) / len(right)

@@ -577,11 +577,6 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
         inference.as_run(path)
 
 
-def test_simulate_is_one_function_under_both_of_its_names() -> None:
-    drawn = d3stats.simulate(Voter(panel=5), 10, 3, rng=1)
-    assert drawn.votes.tolist() == d3stats.worlds.simulate(Voter(panel=5), 10, 3, rng=1).votes.tolist()
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_a_panel_that_varies_is_read_through_every_door_with_a_warning(data: Any) -> None:

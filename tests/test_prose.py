@@ -67,7 +67,7 @@ HEADINGS = {"How this is tested"}  # the name of the section on tests
 TERMS = """accuracy; advocate; agent; batch rule; Beta-Binomial; budget; calibration; camp; candidate; chain; claim;
 cluster; counts; decision; dry run; flip; full debate; gap; judge; juror; KS distance; label; ladder; latent
 distribution; level; log; loss; missing vote; mixture; noise level of KS; panel; pilot; plan; protocol; replay; round;
-savings; scan; seat; separation; stopping rule; sweep; turn; unanimity; verdict; world"""
+savings; scan; seat; separation; stopping rule; study; turn; unanimity; verdict; world"""
 
 # Findings that were there when the rules were made. A number may only fall, and 0 is the aim.
 LEFT: dict[str, int] = {}

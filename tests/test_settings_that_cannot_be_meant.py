@@ -15,9 +15,9 @@ from d3stats import _check
 from d3stats.cli import app
 from d3stats.planning import needed_debates, plan, replay, risk_controlled
 from d3stats.stopping import from_text
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
-LOG = simulate(Voter(panel=3), 30, 3, rng=1)
+LOG = simulate_debates(Voter(panel=3), 30, 3, rng=1)
 
 
 @given(percent=st.floats(2, 100), opened=st.booleans())

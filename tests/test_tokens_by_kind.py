@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats import Trajectories
-from d3stats.worlds import Courtroom, Referees, Voter, courtroom_tokens, round_tokens, simulate
+from d3stats.worlds import Courtroom, Referees, Voter, courtroom_tokens, round_tokens, simulate_debates
 from d3stats.worlds.tokens import Lengths
 
 KINDS = ("tokens", "tokens_in", "tokens_out")
@@ -122,16 +122,16 @@ def test_kinds_that_do_not_go_together_are_refused(given: dict, message: str) ->
     ids=lambda world: f"{world.name} {getattr(world, 'communication', '')}",
 )
 def test_every_world_with_tokens_has_their_kinds(world) -> None:
-    drawn = simulate(world, 30, 3, rng=1)
+    drawn = simulate_debates(world, 30, 3, rng=1)
     np.testing.assert_allclose(drawn.tokens, drawn.tokens_in + drawn.tokens_out, rtol=1e-12)
     assert (drawn.tokens_out > 0).all()
     assert (drawn.tokens_in > drawn.tokens_out).all()
 
 
 def test_kinds_of_a_courtroom_and_of_a_panel_are_those_of_their_own_functions() -> None:
-    drawn = simulate(Courtroom(), 20, 3, rng=5)
+    drawn = simulate_debates(Courtroom(), 20, 3, rng=5)
     sent, written = courtroom_tokens(Courtroom(), 20, 3, rng=5)
     np.testing.assert_array_equal(drawn.tokens_in, sent)
     np.testing.assert_array_equal(drawn.tokens_out, written)
-    panel = simulate(Voter(panel=3, lengths=Lengths()), 2, 3, rng=1)
+    panel = simulate_debates(Voter(panel=3, lengths=Lengths()), 2, 3, rng=1)
     np.testing.assert_array_equal(panel.tokens_in[0], round_tokens(Lengths(), 3, 3)[0])

@@ -18,7 +18,7 @@ from statsmodels.stats.multitest import multipletests
 
 from d3stats import Trajectories
 from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
-from d3stats.worlds import DirichletCompound, Voter, simulate
+from d3stats.worlds import DirichletCompound, Voter, simulate_debates
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
@@ -84,7 +84,7 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
     drift, cells, refused, chosen = [], [], [], []
     for label, world in WORLDS.items():
-        chosen += by_first_majority(simulate(world, SIMULATED, 2, SEED), f"{label}, simulated")
+        chosen += by_first_majority(simulate_debates(world, SIMULATED, 2, SEED), f"{label}, simulated")
     for log, t in readable(folder):
         if isinstance(t, str):
             refused.append({"log": log.label, "why": t})

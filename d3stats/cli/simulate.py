@@ -88,7 +88,7 @@ def simulate(
         str,
         typer.Option(
             "--by",
-            metavar="d3stats.planning.sweep:By",
+            metavar="d3stats.planning.simulate:By",
             help="Average over seeds, or show each seed separately.",
         ),
     ] = "world",
@@ -106,7 +106,7 @@ def simulate(
     """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
     from d3stats._check import choice
     from d3stats.planning.costs import refuse_votes_at_the_end
-    from d3stats.planning.sweep import run_sweep
+    from d3stats.planning.simulate import simulate as simulated
 
     one_format(as_json, as_latex)
     choice("by", by, ("world", "seed"))
@@ -169,7 +169,7 @@ def simulate(
             "loss here"
         )
     with working("simulating"):
-        done = run_sweep(what, workers=workers, scheduler=scheduler, out=out, progress=False)
+        done = simulated(what, workers=workers, scheduler=scheduler, out=out, progress=False)
     done = replace(done, max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)
     if csv is not None:

@@ -2,7 +2,7 @@
 
 From a log: :func:`replay` (intervals), :func:`scan` (a thousand rules), :func:`risk_controlled` (a guarantee without a
 model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world from a pilot). Without a log:
-:func:`evaluate` (exact, no debate drawn), :func:`sweep` (worlds x rules x seeds, resumable, on any number of
+:func:`evaluate` (exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of
 machines).
 """
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from d3stats.planning.scan import scan
     from d3stats.planning.score_gaps import score_gaps
     from d3stats.planning.scores import ScoreReport, scores
+    from d3stats.planning.simulate import Simulation, simulate
     from d3stats.planning.study import Study, read_study
-    from d3stats.planning.sweep import Sweep, run_sweep, sweep
 
 __all__ = [
     "Calibration",
@@ -35,8 +35,8 @@ __all__ = [
     "RiskControlled",
     "RoundsReport",
     "ScoreReport",
+    "Simulation",
     "Study",
-    "Sweep",
     "calibrate",
     "escalate",
     "evaluate",
@@ -47,11 +47,10 @@ __all__ = [
     "read_study",
     "replay",
     "risk_controlled",
-    "run_sweep",
     "scan",
     "score_gaps",
     "scores",
-    "sweep",
+    "simulate",
 ]
 
 lazy(__name__)

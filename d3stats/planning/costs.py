@@ -1,6 +1,6 @@
 """Costs of stopping rules: one table of measures, each a ratio of two sums over debates.
 
-Replays and plans put Student's limits around them, scans and sweeps standard errors.
+Replays and plans put Student's limits around them, scans and simulations standard errors.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class RoundsReport(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> report = fit(simulate_debates(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.counts().sum(axis=1).tolist(), report.to_frame().columns.tolist()[:3]
     ([60, 60, 60], ['round', 'debates', 'missing_votes'])
     >>> len(report.plot(n_boot=20, rng=1).axes) > 1, report.notes[0], len(report.notes_of(2))
@@ -375,8 +375,8 @@ def fit(
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> report = fit(simulate(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> report = fit(simulate_debates(Voter(panel=5), 60, 3, rng=1), n_components=1, n_boot=20, rng=1)
     >>> report.to_frame()[["round", "debates", "accuracy"]].round(2).values.tolist()
     [[1.0, 60.0, 0.77], [2.0, 60.0, 0.8], [3.0, 60.0, 0.78]]
     """

@@ -82,9 +82,9 @@ def join_protocols(first: LogSource, second: LogSource, **reading: Unpack[Readin
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, simulate
-    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=50, n_rounds=1, rng=1)
-    >>> samre = simulate(Courtroom(run=1), n_debates=50, n_rounds=4, rng=1)
+    >>> from d3stats.worlds import Courtroom, simulate_debates
+    >>> more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=50, n_rounds=1, rng=1)
+    >>> samre = simulate_debates(Courtroom(run=1), n_debates=50, n_rounds=4, rng=1)
     >>> join_protocols(more, samre)
     Trajectories(50 debates x 2 rounds x 5 seats, 50 questions, coding='answers')
     """
@@ -293,9 +293,9 @@ class Escalation(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, simulate
-    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
-    >>> samre = simulate(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
+    >>> from d3stats.worlds import Courtroom, simulate_debates
+    >>> more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
+    >>> samre = simulate_debates(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
     >>> plan = escalate(more, samre, max_loss=0.05)
     >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
     (True, 0.05, 400)
@@ -526,9 +526,9 @@ def escalate(
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, simulate
-    >>> more = simulate(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
-    >>> samre = simulate(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
+    >>> from d3stats.worlds import Courtroom, simulate_debates
+    >>> more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
+    >>> samre = simulate_debates(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
     >>> plan = escalate(more, samre, max_loss=0.03)
     >>> plan.recommended, plan.threshold
     ('threshold', 2.5)

@@ -623,8 +623,8 @@ class Plan(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> pilot = simulate(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> pilot = simulate_debates(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
     >>> made = plan(pilot, limit=False, n_draws=50, rng=1)
     >>> str(made.rule), made.target, made.probability >= 0.9
     ('fixed:1', 'accuracy', True)
@@ -910,9 +910,9 @@ def plan(
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import simulate_debates
     >>> from d3stats.worlds import Voter
-    >>> pilot = simulate(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
+    >>> pilot = simulate_debates(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
     >>> made = plan(pilot, limit=False, rng=1)
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)

@@ -336,8 +336,8 @@ class RiskControlled(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> pilot = simulate_debates(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
     >>> found = risk_controlled(pilot, ["supermajority:1.0", "supermajority:0.85"], max_loss_vs_full=0.15)
     >>> str(found.rule), found.certified, found.n_units
     ('supermajority:0.85', True, 200)
@@ -513,9 +513,9 @@ def risk_controlled(
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import simulate_debates
     >>> from d3stats.worlds import Voter
-    >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
+    >>> pilot = simulate_debates(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
     >>> family = ["supermajority:1.0", "supermajority:0.85", "supermajority:0.7", "supermajority:0.5"]
     >>> result = risk_controlled(pilot, family, max_loss_vs_full=0.15)
     >>> str(result.rule)

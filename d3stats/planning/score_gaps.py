@@ -68,8 +68,8 @@ def score_gaps(
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, courtroom_items, simulate
-    >>> log = simulate(Courtroom(), n_debates=60, n_rounds=3, rng=1)
+    >>> from d3stats.worlds import Courtroom, courtroom_items, simulate_debates
+    >>> log = simulate_debates(Courtroom(), n_debates=60, n_rounds=3, rng=1)
     >>> kinds = courtroom_items(Courtroom(), 60, 1).set_index("debate")["category"]
     >>> table = score_gaps(log, kinds)
     >>> table[table["category"] == "coding"][["round", "gap", "n", "verdict"]].round(1).values.tolist()

@@ -71,8 +71,8 @@ class ScoreReport(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, simulate
-    >>> found = scores(simulate(Courtroom(), n_debates=40, n_rounds=2, rng=1))
+    >>> from d3stats.worlds import Courtroom, simulate_debates
+    >>> found = scores(simulate_debates(Courtroom(), n_debates=40, n_rounds=2, rng=1))
     >>> found.means[["round", "side", "mean"]].round(1).values.tolist()[:2], found.aspects is None
     ([[1, 'A', 85.0], [1, 'B', 83.1]], True)
     >>> found.plot().get_ylabel()
@@ -170,8 +170,8 @@ def scores(
 
     Examples
     --------
-    >>> from d3stats.worlds import Courtroom, courtroom_items, simulate
-    >>> log = simulate(Courtroom(), n_debates=60, n_rounds=3, rng=1)
+    >>> from d3stats.worlds import Courtroom, courtroom_items, simulate_debates
+    >>> log = simulate_debates(Courtroom(), n_debates=60, n_rounds=3, rng=1)
     >>> kinds = courtroom_items(Courtroom(), 60, 1).set_index("debate")["category"]
     >>> found = scores(log, strata=kinds)
     >>> found.gaps.query("category == 'all'")[["round", "gap", "n"]].round(1).values.tolist()

@@ -184,12 +184,12 @@ class Cell:
 
 def play_chunk(cell: Cell, first: int, n_debates: int) -> Chunk:
     """Draw the debates, stop them by every rule and sum up, a piece at a time, so that memory stays small."""
-    from d3stats.worlds import simulate
+    from d3stats.worlds import simulate_debates
 
     total: tuple[Sums, ...] | None = None
     try:
         for start, end in cuts(first, first + n_debates, whole_batches(PIECE, cell.batch)):
-            drawn = simulate(cell.world, end - start, cell.n_rounds, rng=cell.stream, first=start)
+            drawn = simulate_debates(cell.world, end - start, cell.n_rounds, rng=cell.stream, first=start)
             sums = sums_of_rules(drawn, cell.rules, cell.missing, cell.batch)
             total = sums if total is None else added(total, sums)
     except (TypeError, ValueError) as error:
@@ -310,7 +310,7 @@ class Study:
         Debates that a rule for a whole batch sees at once, counted from the start of the stream. Needed when
         there is such a rule, and then `debates` must be a multiple of it.
     chunk : int
-        Debates of one task, which is also what a killed sweep loses; changes the speed, never the result.
+        Debates of one task, which is also what a killed run loses; changes the speed, never the result.
     missing : {"exclude", "wrong"}
         What a debate without a verdict counts as.
     dollars_per_million_tokens : float or (float, float), optional

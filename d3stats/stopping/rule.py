@@ -313,8 +313,8 @@ class StoppingRule(Value, ABC):
         Examples
         --------
         >>> from d3stats.stopping import TokenBudget, Unanimity
-        >>> from d3stats.worlds import Courtroom, simulate
-        >>> polled = simulate(Courtroom(poll="every_round"), 2, 3, rng=1)
+        >>> from d3stats.worlds import Courtroom, simulate_debates
+        >>> polled = simulate_debates(Courtroom(poll="every_round"), 2, 3, rng=1)
         >>> [bool((rule.shown(polled).tokens == polled.tokens).all()) for rule in (Unanimity(), TokenBudget(9000))]
         [True, False]
         """

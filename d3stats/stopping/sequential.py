@@ -154,7 +154,7 @@ def smallest(holds: Callable[[IntArray], NDArray[np.bool_]], above: IntArray) ->
 def camps_of(t: Trajectories, evidence: Evidence) -> Camps:
     """Count the two largest camps of each round's votes, or of all up to it; each of shape (debates, rounds).
 
-    The counts are cached as long as `t` exists, because a sweep asks for them once per rule.
+    The counts are cached as long as `t` exists, because a simulation asks for them once per rule.
     """
     if evidence == "latest":
         return t.camps()[:2]

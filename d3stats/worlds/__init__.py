@@ -1,9 +1,9 @@
 """From which worlds with known parameters can debates be drawn?
 
 A world is a frozen value that checks itself and documents its equations, units and source.
-``simulate(world, n_debates, n_rounds, rng)`` draws :class:`~d3stats.trajectories.Trajectories`, ``count_process(world,
-n_rounds)`` gives the exact law of the count where the count is Markov, and ``synthetic_agent(world, seed)`` an agent of
-that law for the protocols.
+``simulate_debates(world, n_debates, n_rounds, rng)`` draws :class:`~d3stats.trajectories.Trajectories`,
+``count_process(world, n_rounds)`` gives the exact law of the count where the count is Markov, and
+``synthetic_agent(world, seed)`` an agent of that law for the protocols.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         courtroom_items,
         courtroom_tokens,
     )
-    from d3stats.worlds.draw import BLOCK, count_process, simulate
+    from d3stats.worlds.draw import BLOCK, count_process, simulate_debates
     from d3stats.worlds.latent_concept import LatentConcept
     from d3stats.worlds.mixture_panel import (
         MixturePanel,
@@ -66,7 +66,7 @@ __all__ = [
     "mixtures_by_round",
     "round_tokens",
     "sample_tokens",
-    "simulate",
+    "simulate_debates",
     "synthetic_agent",
     "synthetic_items",
 ]

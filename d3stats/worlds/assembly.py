@@ -91,8 +91,8 @@ class Assembly(World):
     length.
 
     The agents take the court's `panel`, `protocol`, `first`, `advocates`, `poll` and `memory` from the protocol that
-    they play. :func:`~d3stats.simulate` draws the debates of one `protocol`; `panel` are then the reviewers of peer
-    rank. In Multi-Persona the moderator ends a debate, at the latest in its last round.
+    they play. :func:`~d3stats.worlds.simulate_debates` draws the debates of one `protocol`; `panel` are then the
+    reviewers of peer rank. In Multi-Persona the moderator ends a debate, at the latest in its last round.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def sample_assembly(world: Assembly, n_debates: int, n_rounds: int, rng: np.rand
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
-    >>> debates = simulate(Assembly(), n_debates=100, n_rounds=3, rng=1)
+    >>> from d3stats.worlds import simulate_debates
+    >>> debates = simulate_debates(Assembly(), n_debates=100, n_rounds=3, rng=1)
     >>> debates.seats, bool((debates.depth < 3).any()), bool(debates.ended_early().any())
     (('debater, affirmative', 'debater, negative', 'moderator'), True, False)
     """

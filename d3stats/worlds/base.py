@@ -119,7 +119,8 @@ class World(Value):
     """A frozen set of parameters from which debates can be drawn.
 
     A new family defines in its own file the attributes and methods below, and the functions that it registers for
-    :func:`~d3stats.simulate`, :func:`~d3stats.worlds.count_process` and :func:`~d3stats.worlds.synthetic_agent`.
+    :func:`~d3stats.worlds.simulate_debates`, :func:`~d3stats.worlds.count_process`
+    and :func:`~d3stats.worlds.synthetic_agent`.
 
     Attributes
     ----------

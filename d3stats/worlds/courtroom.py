@@ -25,7 +25,7 @@ from d3stats._check import (
 from d3stats.agent import Message, Refused, Reply, Request, Rubric
 from d3stats.polling import OF_PROTOCOL, Polling
 from d3stats.worlds.base import Group, World, scalar
-from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate
+from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate_debates
 from d3stats.worlds.streams import (
     TOKENS_PER_WORD,
     Stream,
@@ -501,9 +501,9 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import simulate_debates
     >>> from d3stats.worlds import Courtroom
-    >>> debates = simulate(Courtroom(), n_debates=100, n_rounds=5, rng=1)
+    >>> debates = simulate_debates(Courtroom(), n_debates=100, n_rounds=5, rng=1)
     >>> debates.scores.shape, float(debates.scores.min()) >= 6
     ((100, 5, 2), True)
     """
@@ -548,14 +548,14 @@ def _rounds(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:
-    """Return the items that the debates of :func:`~d3stats.simulate` with the same seed are about.
+    """Return the items that the debates of :func:`~d3stats.worlds.simulate_debates` with the same seed are about.
 
     Parameters
     ----------
     world : Courtroom
         The synthetic world with its parameters.
     n_debates, rng, first
-        As given to :func:`~d3stats.simulate`.
+        As given to :func:`~d3stats.worlds.simulate_debates`.
 
     Returns
     -------
@@ -593,14 +593,14 @@ def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, fi
 def courtroom_tokens(
     world: Courtroom, n_debates: int, n_rounds: int, rng: RngLike = None, *, first: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return the tokens of the debates of :func:`~d3stats.simulate`, prompts and messages separately.
+    """Return the tokens of the debates of :func:`~d3stats.worlds.simulate_debates`, prompts and messages separately.
 
     Parameters
     ----------
     world : Courtroom
         The synthetic world with its parameters.
     n_debates, n_rounds, rng, first
-        As given to :func:`~d3stats.simulate`, whose tokens are the sum of both.
+        As given to :func:`~d3stats.worlds.simulate_debates`, whose tokens are the sum of both.
 
     Returns
     -------
@@ -612,7 +612,7 @@ def courtroom_tokens(
     >>> sent.shape, bool((sent > written).all())
     ((2, 3), True)
     """
-    drawn = simulate(world, n_debates, n_rounds, rng, first=first)
+    drawn = simulate_debates(world, n_debates, n_rounds, rng, first=first)
     return np.asarray(drawn.tokens_in), np.asarray(drawn.tokens_out)
 
 

@@ -1,7 +1,7 @@
 """Debates are drawn from a world in fixed blocks, each with its own stream of random numbers.
 
 Debate i is in block ``i // BLOCK``, and a block draws from the seed's child of that number. The same seed therefore
-gives the same debates for every range that is asked for. A sweep may cut them into chunks of any size and give the
+gives the same debates for every range that is asked for. A study may cut them into chunks of any size and give the
 chunks to any number of workers.
 """
 
@@ -33,7 +33,7 @@ __all__ = [
     "sample",
     "sample_range",
     "seed_of",
-    "simulate",
+    "simulate_debates",
 ]
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Drawn(NamedTuple):
     label : ndarray of int, shape (debates,)
     answers : tuple of str
     tokens : ndarray of float or None, shape (debates, rounds)
-        Prompt plus completion tokens of the round; None lets ``simulate`` fill in those of `lengths`.
+        Prompt plus completion tokens of the round; None lets ``simulate_debates`` fill in those of `lengths`.
     scores : ndarray of float or None, shape (debates, rounds, sides)
         Raw points.
     sides : tuple of str
@@ -150,7 +150,7 @@ def seed_of(rng: RngLike) -> int:
     return int(as_rng(rng).integers(2**63))
 
 
-def simulate(
+def simulate_debates(
     world: World, n_debates: int, n_rounds: int, rng: RngLike = None, *, first: int = 0
 ) -> Trajectories:
     """Draw debates from a world.
@@ -164,8 +164,8 @@ def simulate(
     rng : Generator, int or None
         An int names one endless stream of debates.
     first : int
-        Where in that stream to begin: ``simulate(w, 10, 3, 7)[4:]`` and ``simulate(w, 6, 3, 7, first=4)`` are
-        the same debates, bit for bit.
+        Where in that stream to begin: ``simulate_debates(w, 10, 3, 7)[4:]`` and
+        ``simulate_debates(w, 6, 3, 7, first=4)`` are the same debates, bit for bit.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def simulate(
     Examples
     --------
     >>> from d3stats.worlds import Voter
-    >>> simulate(Voter(panel=3), n_debates=5, n_rounds=4, rng=1)
+    >>> simulate_debates(Voter(panel=3), n_debates=5, n_rounds=4, rng=1)
     Trajectories(5 debates x 4 rounds x 3 seats, 5 questions, coding='answers')
     """
     integer("n_debates", n_debates, minimum=1)

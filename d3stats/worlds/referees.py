@@ -193,9 +193,9 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import simulate_debates
     >>> from d3stats.worlds import Referees
-    >>> talks = simulate(Referees(panel=3), n_debates=100, n_rounds=2, rng=1)
+    >>> talks = simulate_debates(Referees(panel=3), n_debates=100, n_rounds=2, rng=1)
     >>> talks.answers, talks.scores.shape
     (('A', 'B', 'tie'), (100, 2, 2))
     """

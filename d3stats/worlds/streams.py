@@ -229,9 +229,10 @@ class SyntheticItem:
 def synthetic_agent(world: World, seed: int = 0) -> Agent:
     """Return an agent that answers, in all roles of a debate, by the law of a world.
 
-    Played through the protocol that the world describes, the agent has the law of :func:`d3stats.simulate`. Each
-    of its random numbers is determined by the seed, the debate, the agent and the round, or by the question where
-    it belongs to the item. Replies therefore depend neither on their order nor on how many are asked for at once.
+    Played through the protocol that the world describes, the agent has the law of
+    :func:`d3stats.worlds.simulate_debates`. Each of its random numbers is determined by the seed,
+    the debate, the agent and the round, or by the question where it belongs to the item. Replies therefore depend
+    neither on their order nor on how many are asked for at once.
 
     Parameters
     ----------

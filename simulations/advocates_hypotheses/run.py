@@ -28,7 +28,7 @@ from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.resampling.clusters import anova_sums, mean_squares
 from d3stats.resampling.proportions import share
 from d3stats.stopping import from_text
-from d3stats.worlds import Courtroom, simulate
+from d3stats.worlds import Courtroom, simulate_debates
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "protocol_comparison")]
@@ -62,7 +62,7 @@ def drawn(config: Config, world: Courtroom, wording: int, repeat: int) -> tuple[
     """Return the judge's scores, shape (questions, rounds, sides), and the labels."""
     rounds = 1 if world.protocol == "more" else config["rounds"]
     world = replace(world, wording=wording, run=wording * config["repeats"] + repeat)
-    t = simulate(world, config["questions"], rounds, config["seed"])
+    t = simulate_debates(world, config["questions"], rounds, config["seed"])
     return np.asarray(t.scores), t.label.astype(int)
 
 
@@ -71,7 +71,7 @@ def final_scores(config: Config, world: Courtroom, wording: int, repeat: int) ->
     scores, _ = drawn(config, world, wording, repeat)
     if scores.shape[1] == 1:
         return scores[:, 0]
-    t = simulate(
+    t = simulate_debates(
         replace(world, wording=wording, run=wording * config["repeats"] + repeat),
         config["questions"],
         config["rounds"],

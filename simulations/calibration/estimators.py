@@ -905,7 +905,7 @@ def _mixture(d: Data, rng: Generator) -> Outcomes:
 def _calibrate(d: Data, rng: Generator) -> Outcomes:
     accuracy, rho = d.truth["mean_1"], d.truth["rho_1"]
     world = d3stats.worlds.Voter(panel=d.seats, accuracy=accuracy, precision=1 / rho - 1)
-    pilot = d3stats.simulate(world, len(d.right), 4, rng=rng)
+    pilot = d3stats.worlds.simulate_debates(world, len(d.right), 4, rng=rng)
     table = planning.calibrate(d3stats.worlds.Voter, pilot, n_rep=20, rng=rng).conf_int()
     truth = {"accuracy": accuracy, "precision": 1 / rho - 1}
     return {
@@ -1166,7 +1166,7 @@ EXCEPTIONS: dict[str, str] = {
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
-    PLANNING + "Sweep.recommend": "Monte Carlo error of as many simulated debates as are asked for",
+    PLANNING + "Simulation.recommend": "Monte Carlo error of as many simulated debates as are asked for",
     **{
         _BAYES + name: _SAMPLER
         for name in ("fit_accuracy", "fit_mixture", "fit_rounds", "AccuracyFit", "MixturePosterior")

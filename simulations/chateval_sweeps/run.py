@@ -31,7 +31,7 @@ from d3stats.worlds import (
     Referees,
     Responses,
     human_scores,
-    simulate,
+    simulate_debates,
     synthetic_agent,
     synthetic_items,
 )
@@ -91,7 +91,7 @@ def sweeps(config: Config) -> pd.DataFrame:
         teams += [("turns", "diverse", n, t) for n in settings["turns_at"] for t in settings["turns"]]
         for sweep, roles, size, turns in teams:
             team, turns_played = _team(size, roles, turns, world)
-            drawn = simulate(team, settings["items"], turns_played, config["seed"])
+            drawn = simulate_debates(team, settings["items"], turns_played, config["seed"])
             label = drawn.label.astype(np.int64)
             for extraction, verdict in verdicts(drawn).items():
                 right = verdict == label
@@ -135,7 +135,7 @@ def chances(config: Config) -> pd.DataFrame:
         world = {name: value for name, value in given.items() if name != "label"}
 
         def right(size: int, turns: int, how: str, world: Mapping[str, Any] = world) -> NDArray[np.float64]:
-            drawn = simulate(Referees(panel=size, **world), settings["items"], turns, config["seed"])
+            drawn = simulate_debates(Referees(panel=size, **world), settings["items"], turns, config["seed"])
             return by_batch(verdicts(drawn)[how] == drawn.label, settings["batch"])
 
         for how in ("majority", "mean"):

@@ -14,7 +14,7 @@ from scipy.optimize import brentq, least_squares
 from d3stats import Trajectories
 from d3stats.planning.costs import bill
 from d3stats.stopping import FullDepth, StoppingRule, from_text
-from d3stats.worlds import Courtroom, simulate
+from d3stats.worlds import Courtroom, simulate_debates
 
 __all__ = ["MOMENTS", "Config", "Floats", "calibrate", "columns_of", "moments", "pay_with"]
 
@@ -40,7 +40,7 @@ def columns_of(log: Trajectories, rule: StoppingRule) -> dict[str, Floats]:
 
 def moments(world: Courtroom, config: Config, seed: int, debates: int) -> Floats:
     """Return the five figures of the headline in a world."""
-    log = simulate(world, debates, config["rounds"], seed)
+    log = simulate_debates(world, debates, config["rounds"], seed)
     sums = columns_of(log, from_text(config["rule"]))
     mean = {name: float(values.mean()) for name, values in sums.items()}
     mean["saved_tokens_vs_full"] = 1 - mean["tokens"] / float(columns_of(log, FullDepth())["tokens"].mean())

@@ -26,7 +26,7 @@ from d3stats.models.chains.optimum import cheapest
 from d3stats.planning import scan
 from d3stats.polling import reads_votes
 from d3stats.stopping import Ladder, Optimal, Rule, StoppingRule, from_text
-from d3stats.worlds import Courtroom, courtroom_items, simulate
+from d3stats.worlds import Courtroom, courtroom_items, simulate_debates
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -43,7 +43,7 @@ def log_of(world: Courtroom, questions: int, runs: int, rounds: int, seed: int) 
     """Simulate questions that are debated several times each; a question is a cluster."""
     parts = []
     for run in range(runs):
-        part = simulate(replace(world, run=run, poll="every_round"), questions, rounds, seed)
+        part = simulate_debates(replace(world, run=run, poll="every_round"), questions, rounds, seed)
         parts.append(replace(part, debates=tuple(f"{name}, run {run}" for name in part.debates)))
     return Trajectories.concat(*parts)
 
@@ -157,7 +157,7 @@ def other_bills(world: Courtroom, config: Config) -> pd.DataFrame:
 def figures(world: Courtroom, config: Config) -> dict[str, pd.DataFrame]:
     """Return where the headline rule stops, and the gap in favour of the better answer by category."""
     seed, n = config["seed"] + 3, config["report"]["questions"]
-    log = simulate(replace(world, poll="end"), n, config["rounds"], seed)
+    log = simulate_debates(replace(world, poll="end"), n, config["rounds"], seed)
     items = courtroom_items(world, n, seed)
     assert log.scores is not None
     stops = from_text(config["rule"]).stop_rounds(log).rounds

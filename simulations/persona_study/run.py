@@ -32,7 +32,7 @@ from d3stats.protocols.jury import curated, pool
 from d3stats.resampling.proportions import share
 from d3stats.stopping import from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom, JurorPersona, JuryLaw, courtroom_items, jury_law, simulate
+from d3stats.worlds import Courtroom, JurorPersona, JuryLaw, courtroom_items, jury_law, simulate_debates
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -93,7 +93,7 @@ def court(config: Config, protocol: str, arm: str) -> Courtroom:
 def votes_at_the_end(config: Config, world: Courtroom, n: int) -> tuple[Trajectories, NDArray[np.int32]]:
     """Return drawn debates and the jurors' votes where each ends: in MORE after its round, in SAMRE by its rule."""
     rounds = 1 if world.protocol == "more" else config["rounds"]
-    t = simulate(world, n, rounds, config["seed"])
+    t = simulate_debates(world, n, rounds, config["seed"])
     stop = np.ones(n, dtype=int) if rounds == 1 else from_text(config["rule"]).stop_rounds(t).rounds
     return t, np.take_along_axis(t.votes, (stop - 1)[:, None, None], axis=1)[:, 0, : world.panel]
 

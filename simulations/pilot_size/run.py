@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from d3stats.planning.plan import plan
 from d3stats.stopping import Unanimity, from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Conformity, MixturePanel, Voter, World, simulate
+from d3stats.worlds import Conformity, MixturePanel, Voter, World, simulate_debates
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "guides" / "pilot_size.md"
@@ -66,9 +66,9 @@ def one_pilot(config: dict[str, Any], name: str, questions: int, number: int) ->
     which = list(config["worlds"]).index(name)
     seeds = np.random.default_rng([config["seed"], which, questions, number]).integers(2**31, size=2).tolist()
     world = world_of(config["worlds"][name], config["panel"])
-    fresh = simulate(world, config["fresh"], config["rounds"], config["seed"])
+    fresh = simulate_debates(world, config["fresh"], config["rounds"], config["seed"])
     asked = {key: config[key] for key in ("max_loss", "confidence", "level")}
-    pilot = simulate(world, questions, config["rounds"], seeds[0])
+    pilot = simulate_debates(world, questions, config["rounds"], seeds[0])
     made = plan(pilot, **asked, target="accuracy", rules=[config["rule"]], limit=False, rng=1)
     fixed = made.to_frame().set_index("rule").loc[config["rule"]]
     saved, loss = true_of(fresh, made.rule)

@@ -32,7 +32,7 @@ from d3stats.worlds import (
     Voter,
     World,
     count_process,
-    simulate,
+    simulate_debates,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -127,9 +127,9 @@ def one_world(config: dict[str, Any], family: str, number: int) -> list[dict[str
     rng = np.random.default_rng(key)
     world = draw_world(family, config["families"][family], config["panel"], rng)
     seeds = rng.integers(2**31, size=3).tolist()
-    pilot = simulate(world, config["pilot"], config["rounds"], seeds[0])
-    fresh = simulate(world, config["fresh"], config["rounds"], seeds[1])
-    known = simulate(world, config["search"], config["rounds"], seeds[2])
+    pilot = simulate_debates(world, config["pilot"], config["rounds"], seeds[0])
+    fresh = simulate_debates(world, config["fresh"], config["rounds"], seeds[1])
+    known = simulate_debates(world, config["search"], config["rounds"], seeds[2])
     rows = []
     for target in ("accuracy", "agreement"):
         made = plan(

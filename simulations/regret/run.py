@@ -23,7 +23,7 @@ from d3stats.models.chains.process import CountProcess
 from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import plan
 from d3stats.stopping import Ladder, LookAhead, StoppingRule, from_text
-from d3stats.worlds import PanelWorld, count_process, from_table, simulate
+from d3stats.worlds import PanelWorld, count_process, from_table, simulate_debates
 from d3stats.worlds.tokens import round_tokens
 
 HERE = Path(__file__).resolve().parent
@@ -83,7 +83,7 @@ def planned(config: Mapping[str, Any], world: PanelWorld, process: CountProcess)
     settings = config["plan"]
     results = []
     for i in range(settings["pilots"]):
-        pilot = simulate(world, settings["debates"], config["n_rounds"], rng=settings["seed"] + i)
+        pilot = simulate_debates(world, settings["debates"], config["n_rounds"], rng=settings["seed"] + i)
         results.append(evaluate(process, plan(pilot, limit=False, rng=settings["seed"] + i).rule))
     return results
 

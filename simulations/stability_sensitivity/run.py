@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from d3stats.planning import Study, sweep
+from d3stats.planning import Study, simulate
 from d3stats.worlds import from_table
 
 HERE = Path(__file__).resolve().parent
@@ -53,7 +53,7 @@ def swept(config: Config, panel: int, settings: list[tuple[float, int]]) -> pd.D
         batch=config["batch"],
         seeds=[config["seed"]],
     )
-    table = sweep(study, progress=False)
+    table = simulate(study, progress=False).to_frame()
     # The text of a rule leaves its usual values out.
     named = dict(zip(study.names, settings, strict=False))
     threshold, patience = (

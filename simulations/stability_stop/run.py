@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.models.mixtures.rounds import latent_ks, pmf_ks
-from d3stats.planning import Study, sweep
+from d3stats.planning import Study, simulate
 from d3stats.stopping import KSStability
 from d3stats.stopping.ks import stop_round_of_series
 from d3stats.trajectories import Trajectories
@@ -210,7 +210,7 @@ def threshold_sweep(config: Config) -> pd.DataFrame:
         batch=settings["batch"],
         seeds=[config["seed"]],
     )
-    return sweep(study, progress=False)
+    return simulate(study, progress=False).to_frame()
 
 
 def size_sweep(config: Config) -> pd.DataFrame:
@@ -225,7 +225,7 @@ def size_sweep(config: Config) -> pd.DataFrame:
             batch=size,
             seeds=[config["seed"]],
         )
-        parts.append(sweep(study, progress=False).assign(batch=size))
+        parts.append(simulate(study, progress=False).to_frame().assign(batch=size))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -37,9 +37,9 @@ PROGRAM = """
 import json, sys, time
 import numpy as np
 from d3stats.planning.scan import scan
-from d3stats.worlds import simulate
+from d3stats.worlds import simulate_debates
 from d3stats.worlds import Voter
-log = simulate(Voter(), 100_000, 10, 1)
+log = simulate_debates(Voter(), 100_000, 10, 1)
 scan(log.select(np.arange(1000)), "fixed:2")  # compiled once, then kept on disk
 rules = json.load(sys.stdin)
 began, worked = time.perf_counter(), time.process_time()

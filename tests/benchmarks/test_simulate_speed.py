@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.worlds import BLOCK, Conformity, count_process, simulate
+from d3stats.worlds import BLOCK, Conformity, count_process, simulate_debates
 from d3stats.worlds.conformity import fill_votes, reference_conformity, threads_for
 from d3stats.worlds.draw import sample_range
 
@@ -27,7 +27,7 @@ SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     """Compile once, outside every measurement."""
-    simulate(WORLD, 2 * BLOCK, 2, 1)
+    simulate_debates(WORLD, 2 * BLOCK, 2, 1)
     fill_votes(WORLD, np.ones((1, 4), np.uint64), np.empty((BLOCK, 2, PANEL), np.int8))
 
 
@@ -57,14 +57,14 @@ def test_a_million_debates_of_the_conformity_panel(benchmark: Any) -> None:
     walls, processor = seconds(drawn, 7)
     small, small_processor = seconds(lambda: filled(np.int8), 7)
     uniforms, uniforms_processor = seconds(lambda: np.random.default_rng(1).random(np.prod(SHAPE)), 3)
-    whole, _ = seconds(lambda: simulate(WORLD, N_DEBATES, N_ROUNDS, 1), 3)
+    whole, _ = seconds(lambda: simulate_debates(WORLD, N_DEBATES, N_ROUNDS, 1), 3)
     print(
         f"\n  10^6 x 10 x 7, int32, {threads} threads, memory and seeds included: least {min(walls):.3f} s, "
         f"median {np.median(walls):.3f} s, processor {processor:.3f} s (target {TARGET} s)"
         f"\n  the same as int8: least {min(small):.3f} s, processor {small_processor:.3f} s"
         f"\n  7e7 uniforms by numpy, 1 thread: least {min(uniforms):.3f} s, processor {uniforms_processor:.3f} s;"
         f" ratio {min(walls) / min(uniforms):.2f} by the clock, {processor / uniforms_processor:.2f} by processor"
-        f"\n  the whole of simulate(), checked Trajectories with names: least {min(whole):.2f} s"
+        f"\n  the whole of simulate_debates(), checked Trajectories with names: least {min(whole):.2f} s"
     )
     assert min(walls) < TARGET * SLACK
     assert processor < 2 * TARGET * max(1.0, SLACK / 2)

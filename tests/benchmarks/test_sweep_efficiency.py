@@ -15,7 +15,7 @@ import psutil
 import pytest
 from pandas.testing import assert_frame_equal
 
-from d3stats.planning import Study, sweep
+from d3stats.planning import Study, simulate
 from d3stats.worlds import MixturePanel, Voter
 
 SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))
@@ -61,11 +61,11 @@ class Run:
 
 def measure(debates: int) -> Run:
     start, cpu = time.perf_counter(), time.process_time()
-    alone = sweep(study(debates))
+    alone = simulate(study(debates)).to_frame()
     one, one_cpu = time.perf_counter() - start, time.process_time() - cpu
     before = cpu_of_workers()
     start, cpu = time.perf_counter(), time.process_time()
-    both = sweep(study(debates), workers=2)
+    both = simulate(study(debates), workers=2).to_frame()
     two, parent_cpu = time.perf_counter() - start, time.process_time() - cpu
     after = cpu_of_workers()
     assert_frame_equal(alone, both, check_exact=True)
@@ -74,7 +74,7 @@ def measure(debates: int) -> Run:
 
 
 def test_two_workers_use_at_least_85_percent_of_two_cores() -> None:
-    sweep(study(20_000), workers=2)  # starts the workers, which stay, and their imports
+    simulate(study(20_000), workers=2).to_frame()  # starts the workers, which stay, and their imports
     runs = [measure(debates=4 * 8192) for _ in range(3)]
     for run in runs:
         print(f"\n{run}: by the clock {run.by_clock:.2f}, by CPU {run.by_cpu:.2f}")

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
-from d3stats.planning import calibrate, run_sweep
+from d3stats.planning import calibrate, simulate
 from d3stats.planning.study import read_study
 from d3stats.sources import as_trajectories
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 
 WORLD = Conformity(panel=5, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], stubbornness=0.3)
 
@@ -37,7 +37,7 @@ def write(t: Trajectories, path: Path, *, labelled: bool = True) -> Path:
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(simulate(WORLD, 60, 4, 5), tmp_path_factory.mktemp("pilot") / "pilot.csv")
+    return write(simulate_debates(WORLD, 60, 4, 5), tmp_path_factory.mktemp("pilot") / "pilot.csv")
 
 
 def test_the_command_prints_what_the_library_fits_and_writes_a_study(pilot: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_every_world_of_a_study_gets_a_recommendation(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     worlds = '[[worlds]]\nname = "voter"\n[[worlds]]\nname = "conformity"\n'
     study.write_text('rules = ["fixed:1"]\nn_rounds = 4\ndebates = 500\n' + worlds)
-    sweep = run_sweep(study)
+    sweep = simulate(study)
     assert sweep.recommend()["world"].tolist() == ["voter", "conformity"]
     # Nobody learns anything in the voter world, so one round is as good as any.
     assert sweep.recommend()["rule"][0] == "fixed:1"

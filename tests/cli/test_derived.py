@@ -140,7 +140,7 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
     "doctor": ("d3stats.log.doctor:doctor", {"log": "what was read before, so that no file is read twice"}),
     "import": ("d3stats.log.importers:import_log", {}),
     "simulate": (
-        "d3stats.planning.sweep:run_sweep",
+        "d3stats.planning.simulate:simulate",
         {"progress": "the terminal shows its own", "out": "a short name is --output in a terminal"},
     ),
 }

@@ -12,7 +12,7 @@ from d3stats.cli import app
 from d3stats.log import write_csv
 from d3stats.log.reader import read_log
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 
 PRICES = 'date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n'
 
@@ -33,11 +33,11 @@ def write_log(t: Trajectories, path: Path, labelled: bool = True) -> Path:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("plan")
-    t = simulate(Conformity(panel=5), n_debates=40, n_rounds=4, rng=2)
+    t = simulate_debates(Conformity(panel=5), n_debates=40, n_rounds=4, rng=2)
     write_log(t, made / "pilot.csv")
     write_log(t, made / "blind.csv", labelled=False)
     write_log(t.select([0]), made / "one.csv")
-    first = simulate(Conformity(panel=5), n_debates=40, n_rounds=1, rng=2)
+    first = simulate_debates(Conformity(panel=5), n_debates=40, n_rounds=1, rng=2)
     write_log(first, made / "short.csv")
     (made / "prices.toml").write_text(PRICES)
     (made / "negative.toml").write_text(PRICES.replace("1.0", "-1.0"))

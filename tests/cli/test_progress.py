@@ -14,8 +14,8 @@ from d3stats._parallel import run_tasks
 from d3stats._progress import Pace, tell, watched, working
 from d3stats.log.files import LogFile, open_bytes
 from d3stats.log.table_reader import parquet_blocks
+from d3stats.planning.simulate import simulate
 from d3stats.planning.study import Study
-from d3stats.planning.sweep import run_sweep
 from d3stats.worlds import Voter
 
 HEADER = "debate,round,agent,vote,label\n"
@@ -107,7 +107,7 @@ def test_tasks_in_other_processes_and_a_sweep_are_told(tmp_path: Path) -> None:
     told.clear()
     study = Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=3, debates=4096)
     with watched(lambda *seen: told.append(seen)):
-        run_sweep(study, progress=False)
+        simulate(study, progress=False)
     assert {of for _, _, of in told} == {4096}
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[-1] == ("debates", 4096, 4096)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 
 STUDY = """
 rules = ["fixed:2", "ks:0.1"]
@@ -125,7 +125,7 @@ def test_a_study_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 
 def pilot_file(path: Path, *, labels: bool = True, voted_from: int = 1) -> str:
-    log = simulate(Conformity(panel=4), 60, 3, rng=1)
+    log = simulate_debates(Conformity(panel=4), 60, 3, rng=1)
     rows = [
         {
             "debate": f"d{d}",

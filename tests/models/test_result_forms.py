@@ -20,9 +20,9 @@ from d3stats.models.mixtures import (
     rounds_drift,
 )
 from d3stats.result import Result
-from d3stats.worlds import Conformity, Voter, count_process, simulate
+from d3stats.worlds import Conformity, Voter, count_process, simulate_debates
 
-LOG = simulate(Conformity(panel=5), 40, 3, 1)
+LOG = simulate_debates(Conformity(panel=5), 40, 3, 1)
 SEEN = [96, 58, 41, 38, 45, 62, 98, 182]
 COUNTS = Counts.from_columns(range(8), [7] * 8, weights=SEEN)
 

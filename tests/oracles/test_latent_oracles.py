@@ -16,7 +16,7 @@ from d3stats.models.beliefs.latent import (
     is_martingale,
     vote_or_consensus,
 )
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 TABLE = [[0.8, 0.2], [0.2, 0.8]]
 
@@ -101,7 +101,9 @@ def test_three_thousand_drawn_voter_debates_begin_and_end_as_the_law_says() -> N
     rng = np.random.default_rng(3)
     of_first = int(rng.binomial(3000, KINDS[0][0]))
     counts = [
-        simulate(Voter(panel=7, accuracy=a / (a + b), precision=a + b), n, 60, rng).successes_trials()[0]
+        simulate_debates(
+            Voter(panel=7, accuracy=a / (a + b), precision=a + b), n, 60, rng
+        ).successes_trials()[0]
         for n, (_, a, b) in zip((of_first, 3000 - of_first), KINDS, strict=True)
     ]
     s = np.concatenate(counts)

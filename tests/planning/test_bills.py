@@ -20,8 +20,8 @@ import pytest
 from d3stats.planning import escalate, plan, replay, scan
 from d3stats.planning.describe import fit
 from d3stats.planning.prices import dollars_by_round, price_turns
+from d3stats.planning.simulate import simulate
 from d3stats.planning.study import Study
-from d3stats.planning.sweep import run_sweep
 from d3stats.polling import OF_PROTOCOL, reads_votes
 from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import RuleBook
@@ -36,7 +36,7 @@ from d3stats.worlds import (
     Referees,
     Voter,
     World,
-    simulate,
+    simulate_debates,
     synthetic_agent,
     synthetic_items,
 )
@@ -259,7 +259,7 @@ def apart(setting: str, world: int, rules: tuple[str, ...], n: int) -> dict[str,
     one = SETTINGS[setting]
     depth = protocol_from_text(one.text(None)).max_rounds
     study = Study(worlds=[one.worlds[world]], rules=rules, n_rounds=depth, debates=20_000, seeds=[11])
-    table = run_sweep(study).to_frame().set_index("rule")
+    table = simulate(study).to_frame().set_index("rule")
     found = {}
     for rule in map(str, map(from_text, rules)):
         run = played(setting, world, rule, n)
@@ -320,7 +320,7 @@ def test_only_the_protocols_that_say_so_have_voters_whom_nobody_reads() -> None:
 def test_a_jury_asked_once_runs_no_rule_on_votes_and_tells_their_price() -> None:
     rules = ["d3_paper", "supermajority:0.8"]
     worlds = {"end": Courtroom(), "polled": Courtroom(poll="every_round")}
-    done = run_sweep(Study(worlds=worlds, rules=rules, n_rounds=4, debates=2000))
+    done = simulate(Study(worlds=worlds, rules=rules, n_rounds=4, debates=2000))
     table = done.to_frame().set_index(["world", "rule"])
     d3 = str(from_text("d3_paper"))
     assert list(table.loc["end"].index) == [d3, "full"]
@@ -360,8 +360,8 @@ def test_a_log_with_votes_at_the_end_replays_no_rule_on_votes_and_prices_no_othe
 def test_a_simulated_log_is_charged_as_the_simulation_is() -> None:
     for world in (Courtroom(), COURTS[0]):
         study = Study(worlds=[world], rules=["d3_paper"], n_rounds=4, debates=300)
-        table = run_sweep(study).to_frame().set_index("rule")
-        frame = replay(simulate(world, 300, 4, rng=0), "d3_paper").to_frame().set_index("rule")
+        table = simulate(study).to_frame().set_index("rule")
+        frame = replay(simulate_debates(world, 300, 4, rng=0), "d3_paper").to_frame().set_index("rule")
         assert list(frame.index) == list(table.index)
         np.testing.assert_allclose(frame["tokens"], table["tokens"], atol=0.5)
 
@@ -452,6 +452,6 @@ def test_a_debate_that_its_protocol_ended_is_whole() -> None:
 @pytest.mark.parametrize("setting", ["more", "peer rank"])
 def test_a_protocol_of_one_round_has_no_rule_to_choose_and_says_so(setting: str) -> None:
     study = Study(worlds=[SETTINGS[setting].worlds[0]], rules=["unanimity"], n_rounds=1, debates=1000)
-    done = run_sweep(study)
+    done = simulate(study)
     assert len(set(done.to_frame()["tokens"])) == 1
     assert any("no stopping rule to choose" in note for note in done.notes)

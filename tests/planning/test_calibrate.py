@@ -29,7 +29,7 @@ from d3stats.worlds import (
     Voter,
     count_process,
     from_table,
-    simulate,
+    simulate_debates,
 )
 from d3stats.worlds.base import to_toml
 
@@ -64,7 +64,7 @@ def with_missing_votes(log: Trajectories, share: float, seed: int) -> Trajectori
 
 @pytest.fixture(scope="module")
 def pilot() -> Trajectories:
-    return simulate(Voter(panel=5, accuracy=0.7, precision=3.0), 200, 4, 11)
+    return simulate_debates(Voter(panel=5, accuracy=0.7, precision=3.0), 200, 4, 11)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ EXACT = [
 @pytest.mark.parametrize("world", EXACT, ids=lambda w: w.name)
 @pytest.mark.parametrize("labels", [True, False])
 def test_the_likelihood_of_a_path_is_that_of_the_count_process(world: Any, labels: bool) -> None:
-    log = simulate(world, 30, 3, 5)
+    log = simulate_debates(world, 30, 3, 5)
     log = log if labels else without_labels(log)
     process = count_process(world, 3)
     paths = Paths(observe(world, log), world.panel)
@@ -132,7 +132,7 @@ def test_the_likelihood_of_a_path_is_that_of_the_count_process(world: Any, label
 
 @pytest.mark.parametrize("world", EXACT, ids=lambda w: w.name)
 def test_a_missing_vote_is_summed_over_as_either_vote(world: Any) -> None:
-    log = simulate(world, 1, 3, 6)
+    log = simulate_debates(world, 1, 3, 6)
     gaps = [(0, 1), (2, 0), (2, 2)]
     holed = np.array(log.votes)
     for t, seat in gaps:
@@ -159,11 +159,11 @@ def test_a_missing_vote_is_summed_over_as_either_vote(world: Any) -> None:
 
 def test_a_debate_that_stopped_early_counts_with_what_it_played() -> None:
     world = Voter(panel=5)
-    log = simulate(world, 8, 4, 3)
+    log = simulate_debates(world, 8, 4, 3)
     votes = np.array(log.votes)
     votes[:, 2:] = MISSING
     short = replace(log, votes=votes, depth=np.full(8, 2))
-    paths, cut = (Paths(observe(world, x), 5) for x in (short, simulate(world, 8, 2, 3)))
+    paths, cut = (Paths(observe(world, x), 5) for x in (short, simulate_debates(world, 8, 2, 3)))
     process = count_process(world, 4)
     direct = [
         np.log(2 * process.a_is_right * process.weights @ process.path_likelihood(s))
@@ -191,7 +191,7 @@ def test_the_likelihood_fit_is_a_maximum(fit: Calibration, pilot: Trajectories) 
 def test_the_standard_error_of_a_share_is_the_binomial_one() -> None:
     # One round decides everything when agents never ask again: a known information matrix.
     world = Conformity(panel=5, difficulties=[(1.0, 0.4)], stubbornness=1.0, shared_sd=0.0)
-    fit = calibrate(world, simulate(world, 400, 3, 2), free=["skill"], n_rep=20, rng=0)
+    fit = calibrate(world, simulate_debates(world, 400, 3, 2), free=["skill"], n_rep=20, rng=0)
     p = 1 / (1 + np.exp(-(0.4 + fit.params["skill"])))
     assert fit.bse["skill"] == pytest.approx(1 / np.sqrt(400 * 5 * p * (1 - p)), rel=1e-3)
 
@@ -215,7 +215,7 @@ def test_estimates_lie_within_four_errors_of_the_truth() -> None:
         free = (
             ("accuracy", "precision") if isinstance(world, Voter) else ("skill", "stubbornness", "conformity")
         )
-        fit = calibrate(world, simulate(world, 300, 4, 4), free=free, n_starts=1, n_rep=20, rng=0)
+        fit = calibrate(world, simulate_debates(world, 300, 4, 4), free=free, n_starts=1, n_rep=20, rng=0)
         assert deviations(fit, world).abs().max() < 4
 
 
@@ -261,7 +261,7 @@ def test_a_world_reproduces_its_own_pilot(fit: Calibration) -> None:
 
 
 def test_a_wrong_world_is_noticed() -> None:
-    fit = calibrate(Voter, simulate(IMPROVING, 150, 4, 8), n_sim=1000, rng=1)
+    fit = calibrate(Voter, simulate_debates(IMPROVING, 150, 4, 8), n_sim=1000, rng=1)
     assert fit.method == "simulated_moments"
     assert fit.j_test is not None
     assert fit.j_test.p_value < 1e-3
@@ -272,7 +272,7 @@ def test_a_wrong_world_is_noticed() -> None:
 
 def test_a_wrong_world_with_the_right_support_is_noticed_by_the_checks() -> None:
     still = Conformity(panel=5, difficulties=[(1.0, 0.0)], conformity=0.0, shared_sd=0.0)
-    rising = simulate(IMPROVING, 150, 4, 8)
+    rising = simulate_debates(IMPROVING, 150, 4, 8)
     fit = calibrate(still, rising, free=["skill", "stubbornness"], n_starts=1, rng=1)
     assert fit.method == "likelihood"
     assert fit.checks["p_value"].min() < 0.01
@@ -321,7 +321,7 @@ def test_the_p_value_of_a_middling_value_is_one() -> None:
 def test_skill_and_easiness_are_said_to_be_one_number() -> None:
     world = Conformity(panel=5, difficulties=[(1.0, 0.4)], shared_sd=0.0)
     fit = calibrate(
-        world, simulate(world, 100, 3, 1), free=["skill", "easiness"], n_starts=1, n_rep=20, rng=0
+        world, simulate_debates(world, 100, 3, 1), free=["skill", "easiness"], n_starts=1, n_rep=20, rng=0
     )
     assert np.isinf(fit.bse).all()
     assert any("the pilot does not determine skill, easiness" in note for note in fit.untold)
@@ -331,7 +331,7 @@ def test_skill_and_easiness_are_said_to_be_one_number() -> None:
 def test_a_parameter_on_its_bound_is_named_and_has_no_error() -> None:
     world = Conformity(panel=5, difficulties=[(1.0, 0.4)], stubbornness=1.0, shared_sd=0.0)
     fit = calibrate(
-        world, simulate(world, 60, 3, 1), free=["skill", "stubbornness"], n_starts=1, n_rep=20, rng=0
+        world, simulate_debates(world, 60, 3, 1), free=["skill", "stubbornness"], n_starts=1, n_rep=20, rng=0
     )
     assert fit.boundary == ("stubbornness",)
     assert np.isinf(fit.bse["stubbornness"])
@@ -341,7 +341,7 @@ def test_a_parameter_on_its_bound_is_named_and_has_no_error() -> None:
 
 def test_a_small_pilot_is_told_so() -> None:
     world = Conformity(panel=5)
-    fit = calibrate(world, simulate(world, 12, 2, 1), n_starts=1, n_rep=20, rng=0)
+    fit = calibrate(world, simulate_debates(world, 12, 2, 1), n_starts=1, n_rep=20, rng=0)
     assert any("12 questions are few" in note for note in fit.untold)
     assert any(
         "says little about" in note or "the pilot does not determine" in note or "bound" in note
@@ -353,7 +353,7 @@ def test_a_small_pilot_is_told_so() -> None:
 
 
 def test_bad_input_gets_one_clear_line(pilot: Trajectories) -> None:
-    three = simulate(Voter(panel=3), 10, 2, 1)
+    three = simulate_debates(Voter(panel=3), 10, 2, 1)
     cases: list[tuple[Any, Any, dict[str, Any], str]] = [
         (
             Voter,
@@ -364,7 +364,7 @@ def test_bad_input_gets_one_clear_line(pilot: Trajectories) -> None:
         (Voter, pilot, {"free": "accuracy"}, "free must be names"),
         (Voter, pilot, {"free": []}, "free must be names"),
         (Voter, pilot, {"free": ["accuracy", "accuracy"]}, "each parameter once"),
-        (Voter, simulate(Voter(panel=3), 10, 1, 1), {}, "at least two rounds; got 1"),
+        (Voter, simulate_debates(Voter(panel=3), 10, 1, 1), {}, "at least two rounds; got 1"),
         (Voter, pilot.select([0]), {}, "at least two questions; got 1"),
         (Voter(panel=5), three, {}, "world's panel of 5; got panels of 3"),
         (Courtroom(panel=3), three, {}, "pilot must have scores, which Courtroom is fitted to; got none"),
@@ -374,7 +374,7 @@ def test_bad_input_gets_one_clear_line(pilot: Trajectories) -> None:
         (DirichletCompound(panel=5), pilot, {"method": "likelihood"}, "method must be 'simulated_moments'"),
         (
             Voter,
-            simulate(IMPROVING, 40, 3, 1),
+            simulate_debates(IMPROVING, 40, 3, 1),
             {"method": "likelihood"},
             "pilot must be possible in the world",
         ),
@@ -393,19 +393,19 @@ def test_what_is_no_world_or_no_pilot_is_refused(pilot: Trajectories) -> None:
 
 
 def test_scores_on_another_scale_are_refused() -> None:
-    log = simulate(Courtroom(), 20, 3, 1)
+    log = simulate_debates(Courtroom(), 20, 3, 1)
     with pytest.raises(ValueError, match="raw points from 6 to 120"):
         calibrate(Courtroom, replace(log, scores=log.scores / 120))
 
 
 def test_more_answers_than_the_world_knows_need_labels() -> None:
-    log = simulate(DirichletCompound(panel=3, n_answers=4), 60, 3, 1)
+    log = simulate_debates(DirichletCompound(panel=3, n_answers=4), 60, 3, 1)
     with pytest.raises(ValueError, match="at most the 2 answers that Voter knows"):
         calibrate(Voter, without_labels(log))
 
 
 def test_moments_of_a_pilot_that_was_stopped_early_are_refused() -> None:
-    log = simulate(DirichletCompound(panel=3), 10, 3, 1)
+    log = simulate_debates(DirichletCompound(panel=3), 10, 3, 1)
     votes, depth = np.array(log.votes), np.array(log.depth)
     votes[0, 2], depth[0] = MISSING, 2
     with pytest.raises(ValueError, match="have one depth"):
@@ -413,7 +413,7 @@ def test_moments_of_a_pilot_that_was_stopped_early_are_refused() -> None:
 
 
 def test_aic_of_moments_is_an_error() -> None:
-    log = simulate(Voter(panel=3), 40, 2, 1)
+    log = simulate_debates(Voter(panel=3), 40, 2, 1)
     fit = calibrate(Voter, log, method="simulated_moments", free=["accuracy"], n_sim=500, n_rep=20, rng=1)
     with pytest.raises(ValueError, match="method must be 'likelihood' for aic"):
         _ = fit.aic
@@ -424,7 +424,7 @@ def test_aic_of_moments_is_an_error() -> None:
 
 def test_moments_and_likelihood_find_the_same_world() -> None:
     world = Conformity(panel=5, difficulties=[(1.0, 0.6)], shared_sd=0.0)
-    log = simulate(world, 300, 4, 9)
+    log = simulate_debates(world, 300, 4, 9)
     free = ["skill", "stubbornness", "conformity"]
     exact = calibrate(world, log, free=free, n_starts=1, n_rep=20, rng=0)
     moments = calibrate(world, log, free=free, method="simulated_moments", n_sim=1000, n_rep=20, rng=0)
@@ -439,7 +439,7 @@ def test_moments_and_likelihood_find_the_same_world() -> None:
 @every_world
 def test_every_world_is_recovered_and_reproduces_its_pilot(world: Any) -> None:
     truth = world
-    fit = calibrate(world, simulate(truth, 400, 4, 21), rng=3)
+    fit = calibrate(world, simulate_debates(truth, 400, 4, 21), rng=3)
     known = np.isfinite(fit.bse)
     assert known.sum() >= len(known) - 1
     assert deviations(fit, truth)[known].abs().max() < 4
@@ -461,7 +461,7 @@ def test_intervals_of_95_percent_hold_the_truth(world: Any, free: tuple[str, ...
     runs, hits = 200, np.zeros(len(free))
     truth = Space(world, free).given()
     for run in range(runs):
-        log = simulate(world, 100, 4, 7, first=100 * run)
+        log = simulate_debates(world, 100, 4, 7, first=100 * run)
         limits = calibrate(world, log, free=free, n_starts=1, n_rep=20, rng=run).conf_int()
         hits += (limits["low"].to_numpy() <= truth) & (truth <= limits["high"].to_numpy())
     # Four standard errors of a share of 200.
@@ -485,7 +485,7 @@ def test_standard_errors_of_moments_are_the_spread_of_the_estimates(runs: int) -
     space = Space(DIRICHLET, ["accuracy"])
     off = []
     for run in range(runs):
-        log = simulate(DIRICHLET, 40, 2, 7, first=40 * run)
+        log = simulate_debates(DIRICHLET, 40, 2, 7, first=40 * run)
         found = fit_moments(space, log, observe(DIRICHLET, log), 400, np.random.default_rng(run))
         off.append((found.x[0] - space.start()[0]) / np.sqrt(found.covariance[0, 0]))
     # Three standard errors of a mean and of a standard deviation of as many standard normal numbers.
@@ -494,7 +494,7 @@ def test_standard_errors_of_moments_are_the_spread_of_the_estimates(runs: int) -
 
 
 def test_copied_debates_of_one_question_add_no_precision_to_moments() -> None:
-    log = simulate(DIRICHLET, 100, 3, 3)
+    log = simulate_debates(DIRICHLET, 100, 3, 3)
     twice = replace(
         log.select(np.repeat(np.arange(100), 2)),
         debates=tuple(map(str, range(200))),
@@ -518,7 +518,7 @@ def test_intervals_of_moments_hold_the_truth_as_often_as_they_say() -> None:
     runs, hits = 200, np.zeros(len(free))
     truth = Space(DIRICHLET, free).given()
     for run in range(runs):
-        log = simulate(DIRICHLET, 100, 4, 7, first=100 * run)
+        log = simulate_debates(DIRICHLET, 100, 4, 7, first=100 * run)
         limits = calibrate(DIRICHLET, log, free=free, n_rep=20, rng=run).conf_int()
         hits += (limits["low"].to_numpy() <= truth) & (truth <= limits["high"].to_numpy())
     # Three standard errors of a share of 200.
@@ -533,7 +533,7 @@ def test_intervals_of_moments_hold_the_truth_as_often_as_they_say() -> None:
 def test_the_table_says_whether_the_pilot_or_the_template_decided(fit: Calibration) -> None:
     assert fit.to_frame()["decided_by"].tolist() == ["pilot", "pilot"]
     world = Conformity(panel=5, difficulties=[(1.0, 0.4)], stubbornness=1.0, shared_sd=0.0)
-    log = simulate(world, 60, 3, 1)
+    log = simulate_debates(world, 60, 3, 1)
     for free, said in (
         (["skill", "stubbornness"], ["pilot", "bound"]),
         (["skill", "easiness"], ["template", "template"]),

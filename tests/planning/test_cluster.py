@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 
 from d3stats.log import count_log
 from d3stats.log.counting import reduce_logs
-from d3stats.planning import Study, read_study, sweep
+from d3stats.planning import Study, read_study, simulate
 
 STUDY = Path(__file__).with_name("study.toml")
 
@@ -36,7 +36,7 @@ def scheduler() -> Iterator[str]:
 def test_a_cluster_of_two_workers_gives_the_bits_of_one_process(scheduler: str, tmp_path: Path) -> None:
     assert scheduler.startswith("tcp://127.0.0.1:")
     given = read_study(STUDY)
-    alone = sweep(given, by="seed")
+    alone = simulate(given).to_frame("seed")
     for chunk in (1000, 1024, 6000):
         asked = Study(
             worlds=given.worlds,
@@ -47,15 +47,17 @@ def test_a_cluster_of_two_workers_gives_the_bits_of_one_process(scheduler: str, 
             chunk=chunk,
         )
         journal = tmp_path / f"{chunk}.jsonl"
-        spread = sweep(asked, scheduler=scheduler, out=journal, by="seed")
+        spread = simulate(asked, scheduler=scheduler, out=journal).to_frame("seed")
         assert_frame_equal(alone, spread, check_exact=True)
-        assert_frame_equal(alone, sweep(given, out=journal, by="seed"), check_exact=True)
+        assert_frame_equal(alone, simulate(given, out=journal).to_frame("seed"), check_exact=True)
 
 
 def test_a_rule_for_a_batch_gives_the_same_on_a_cluster(scheduler: str) -> None:
     given = read_study(STUDY)
     asked = Study(worlds=given.worlds, rules=["ks:0.1"], n_rounds=5, debates=2000, batch=250, chunk=500)
-    assert_frame_equal(sweep(asked), sweep(asked, scheduler=scheduler), check_exact=True)
+    assert_frame_equal(
+        simulate(asked).to_frame(), simulate(asked, scheduler=scheduler).to_frame(), check_exact=True
+    )
 
 
 def test_logs_reduce_to_the_same_counts_on_a_cluster(scheduler: str, tmp_path: Path) -> None:
@@ -78,13 +80,13 @@ def test_the_error_of_a_worker_of_the_cluster_is_its_own_line(scheduler: str, tm
 
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match=r"scheduler must be an address such as tcp://host:8786; got"):
-        sweep(STUDY, scheduler="localhost:8786")
+        simulate(STUDY, scheduler="localhost:8786").to_frame()
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("d3stats._parallel.CONNECT_SECONDS", 0.5)
     with pytest.raises(OSError, match=r"scheduler must answer within 0.5 s; got no answer from tcp://127"):
-        sweep(STUDY, scheduler="tcp://127.0.0.1:9")
+        simulate(STUDY, scheduler="tcp://127.0.0.1:9").to_frame()
 
 
 def test_a_scheduler_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +97,7 @@ def test_a_scheduler_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch
     ) as empty:
         line = f"scheduler must have a worker within 2 s; got none at {empty.scheduler_address}"
         with pytest.raises(OSError, match=line):
-            sweep(STUDY, scheduler=empty.scheduler_address)
+            simulate(STUDY, scheduler=empty.scheduler_address).to_frame()
 
 
 def test_without_the_extra_the_line_says_what_to_install() -> None:

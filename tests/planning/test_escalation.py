@@ -21,7 +21,7 @@ from d3stats.planning import Escalation, escalate, join_protocols, replay, risk_
 from d3stats.planning.escalation import THRESHOLDS
 from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom, simulate, synthetic_agent, synthetic_items
+from d3stats.worlds import Courtroom, simulate_debates, synthetic_agent, synthetic_items
 
 CHEAP, DEAR = 1000.0, 2000.0
 WIDEST = 40
@@ -256,8 +256,8 @@ def test_the_loss_of_the_table_is_the_loss_that_is_limited(silent: bool) -> None
 
 
 def test_the_join_is_the_two_logs_side_by_side_whatever_their_order() -> None:
-    more = simulate(Courtroom(protocol="more", advocates=3), n_debates=40, n_rounds=1, rng=2)
-    samre = simulate(Courtroom(run=1), n_debates=40, n_rounds=4, rng=2)
+    more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=40, n_rounds=1, rng=2)
+    samre = simulate_debates(Courtroom(run=1), n_debates=40, n_rounds=4, rng=2)
     both = join_protocols(more, samre)
     assert np.array_equal(both.votes[:, 0], more.votes[:, 0])
     assert np.array_equal(both.votes[:, 1], samre.votes[:, 3])
@@ -328,8 +328,8 @@ def test_played_and_simulated_choices_have_one_law() -> None:
             assert points is not None
             gaps[i, k] = sign * (sum(points["A"].values()) - sum(points["B"].values()))
         right[i] = votes.count(item.label) > 2, outcome.decision == item.label
-    more = simulate(Courtroom(protocol="more", advocates=3), n_debates=20_000, n_rounds=1, rng=9)
-    samre = simulate(Courtroom(run=1), n_debates=20_000, n_rounds=2, rng=9)
+    more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=20_000, n_rounds=1, rng=9)
+    samre = simulate_debates(Courtroom(run=1), n_debates=20_000, n_rounds=2, rng=9)
     both = join_protocols(more, samre)
     assert both.scores is not None
     sign = np.where(both.label == both.answers.index("A"), 1, -1)

@@ -29,7 +29,7 @@ from d3stats.stopping import (
     Unanimity,
 )
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter, count_process, simulate
+from d3stats.worlds import Voter, count_process, simulate_debates
 
 
 def a_process(seed: int, classes: int, panel: int, n_rounds: int) -> CountProcess:
@@ -141,7 +141,7 @@ def test_a_tie_that_full_depth_turns_right_is_lost_and_not_premature() -> None:
 def test_drawn_debates_agree_with_exact_evaluation() -> None:
     world, n = Voter(panel=5, accuracy=0.6), 20_000
     process = count_process(world, 6)
-    t = simulate(world, n, 6, 5)
+    t = simulate_debates(world, n, 6, 5)
     every = [
         Supermajority(0.8, 2),
         Unanimity() & FixedRounds(3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from d3stats import Trajectories, plan, replay
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 
 def test_no_interval_of_a_replay_has_no_width() -> None:
@@ -25,7 +25,7 @@ def test_no_interval_of_a_replay_has_no_width() -> None:
 
 def test_no_interval_of_a_plan_has_no_width() -> None:
     for panel, rounds, seed in ((3, 3, 1), (5, 4, 2)):
-        pilot = simulate(Voter(panel=panel, accuracy=0.7), n_debates=30, n_rounds=rounds, rng=seed)
+        pilot = simulate_debates(Voter(panel=panel, accuracy=0.7), n_debates=30, n_rounds=rounds, rng=seed)
         table = plan(pilot, limit=False, n_draws=40, rng=1).to_frame().set_index("rule")
         for column in [c for c in table if c.endswith("_low")]:
             low, high = table[column], table[column.replace("_low", "_high")]

@@ -11,7 +11,7 @@ from d3stats import plan, report
 from d3stats.planning.plan import CLOSE, Candidate, cheapest_kept, close_calls
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 MODULE = importlib.import_module("d3stats.planning.plan")
 
@@ -20,7 +20,7 @@ def pilot(seed: int, debates: int = 24) -> Trajectories:
     """A small log; its size, panel and law follow from the seed."""
     rng = np.random.default_rng(seed)
     world = Voter(panel=int(rng.choice([3, 5, 7])), accuracy=float(rng.uniform(0.55, 0.9)))
-    return simulate(world, n_debates=debates, n_rounds=int(rng.integers(2, 6)), rng=seed)
+    return simulate_debates(world, n_debates=debates, n_rounds=int(rng.integers(2, 6)), rng=seed)
 
 
 def agree(seed: int) -> None:

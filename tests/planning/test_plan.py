@@ -16,12 +16,12 @@ from d3stats.planning.replay import replay
 from d3stats.resampling import clustered_share
 from d3stats.stopping import FixedRounds, FullDepth, Ladder, Supermajority, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Conformity, Voter, simulate
+from d3stats.worlds import Conformity, Voter, simulate_debates
 
 
 @pytest.fixture(scope="module")
 def pilot() -> Trajectories:
-    return simulate(Conformity(), n_debates=50, n_rounds=6, rng=3)
+    return simulate_debates(Conformity(), n_debates=50, n_rounds=6, rng=3)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_a_plan_that_may_lose_nothing_keeps_unanimity(pilot: Trajectories) -> No
 
 
 def test_the_exact_optimum_is_never_dearer_than_the_recommended_ladder(pilot: Trajectories) -> None:
-    small = simulate(Conformity(panel=3), n_debates=40, n_rounds=4, rng=5)
+    small = simulate_debates(Conformity(panel=3), n_debates=40, n_rounds=4, rng=5)
     whole = plan(small, rng=1, max_loss=0.02, n_draws=60)
     limit = whole.to_frame().set_index("role").loc["limit"]
     process = whole.fit.process(3, 4, nodes=2)
@@ -216,7 +216,7 @@ def test_the_exact_optimum_is_never_dearer_than_the_recommended_ladder(pilot: Tr
 
 
 def test_questions_debated_twice_widen_the_errors() -> None:
-    log = simulate(Voter(), n_debates=40, n_rounds=5, rng=1)
+    log = simulate_debates(Voter(), n_debates=40, n_rounds=5, rng=1)
     twice = Trajectories.concat(log, replace(log, debates=tuple(f"again {d}" for d in log.debates)))
     one, two = plan(log, rng=1, limit=False, n_draws=40), plan(twice, rng=1, limit=False, n_draws=40)
     assert two.fit.n_clusters == 40
@@ -234,7 +234,7 @@ def test_the_fan_holds_the_pilots_error_and_the_debates_own_spread(made: Plan) -
 
 
 def test_checks_find_nothing_in_the_chains_own_world_and_much_in_a_foreign_one() -> None:
-    log = simulate(Conformity(), n_debates=60, n_rounds=5, rng=8)
+    log = simulate_debates(Conformity(), n_debates=60, n_rounds=5, rng=8)
     fine = plan(log, rng=1, limit=False, n_draws=200).checks
     assert fine["p_value"].min() > 0.005
     # Rounds that alternate between unanimous right and wrong are nothing that a chain with habits can do.

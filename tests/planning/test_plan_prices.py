@@ -17,7 +17,7 @@ from d3stats.planning import plan, replay
 from d3stats.planning.plan import Plan
 from d3stats.planning.prices import dollars_by_round, price_turns
 from d3stats.stopping import from_text
-from d3stats.worlds import Courtroom, PriceTable, Voter, simulate
+from d3stats.worlds import Courtroom, PriceTable, Voter, simulate_debates
 
 PRICES = PriceTable("2026-01-01", {"small": (0.5, 2.0), "large": (3.0, 15.0)})
 RULES = ["fixed:1", "fixed:2", "full", "supermajority:0.8", "unanimity"]
@@ -220,14 +220,14 @@ def test_turns_have_the_prices_of_the_model_that_the_log_names() -> None:
 
 
 def test_the_price_of_every_round_is_its_own_in_simulated_worlds() -> None:
-    log = simulate(Courtroom(panel=3, poll="every_round"), 30, 4, rng=2)
+    log = simulate_debates(Courtroom(panel=3, poll="every_round"), 30, 4, rng=2)
     made = plan(log, price=(1.0, 4.0), rules=RULES, limit=False, n_draws=40, rng=1)
     polls = (log.poll_tokens_in + 4 * log.poll_tokens_out) / 1e6
     check(made, log, (log.tokens_in + 4 * log.tokens_out) / 1e6, polls)
 
 
 def test_the_optimum_of_the_chain_is_priced_like_its_neighbours() -> None:
-    log = simulate(Voter(panel=3, accuracy=0.7), 40, 3, rng=1)
+    log = simulate_debates(Voter(panel=3, accuracy=0.7), 40, 3, rng=1)
     one, two = (plan(log, price=p, n_draws=40, rng=1).to_frame() for p in (2.0, (2.0, 2.0)))
     columns = ["rounds", "tokens", "dollars", "saved", "total"]
     np.testing.assert_allclose(one[columns].to_numpy(float), two[columns].to_numpy(float), rtol=1e-9)
@@ -251,7 +251,7 @@ def test_debates_without_their_kinds_are_left_out_of_dollars_and_said() -> None:
 
 
 def test_prices_of_nothing_leave_tokens_to_choose_by() -> None:
-    log = simulate(Voter(panel=3), 30, 3, rng=1)
+    log = simulate_debates(Voter(panel=3), 30, 3, rng=1)
     free, bare = (plan(log, price=p, limit=False, n_draws=40, rng=1) for p in (0.0, None))
     assert str(free.rule) == str(bare.rule)
     table = free.to_frame()
@@ -276,7 +276,7 @@ def test_prices_of_nothing_leave_tokens_to_choose_by() -> None:
     ],
 )
 def test_prices_that_cannot_be_meant_are_refused(given: dict, message: str) -> None:
-    drawn = simulate(Voter(panel=3), 30, 3, rng=1)
+    drawn = simulate_debates(Voter(panel=3), 30, 3, rng=1)
     votes = np.array(drawn.answers, dtype=object)[drawn.votes]
     log = Trajectories.from_arrays(votes, np.array(drawn.answers)[drawn.label], tokens=drawn.tokens)
     with pytest.raises(ValueError, match=message):

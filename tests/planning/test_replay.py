@@ -15,7 +15,7 @@ from d3stats.planning import replay
 from d3stats.resampling import cluster_t, ratios
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Courtroom, simulate
+from d3stats.worlds import Courtroom, simulate_debates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stopping"))
 from stopping_strategies import RULES, logs
@@ -580,7 +580,7 @@ def test_on_seven_small_models_ks_alone_costs_more_than_unanimity(data_dir: Path
 
 
 def test_a_log_without_any_vote_is_refused_unless_a_rule_reads_scores() -> None:
-    log = simulate(Courtroom(poll="every_round"), 30, 3, rng=1)
+    log = simulate_debates(Courtroom(poll="every_round"), 30, 3, rng=1)
     silent = replace(log, votes=np.full_like(log.votes, MISSING))
     with pytest.raises(ValueError, match="must hold at least one vote"):
         replay(silent, ["fixed:1", "unanimity"])

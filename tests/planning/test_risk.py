@@ -31,7 +31,7 @@ from d3stats.worlds import (
     MixturePanel,
     Voter,
     World,
-    simulate,
+    simulate_debates,
 )
 
 FAMILY = tuple(Supermajority(share / 7, patience) for share in (7, 6, 5, 4) for patience in (2, 1))
@@ -63,7 +63,7 @@ METHODS: tuple[Method, ...] = ("binomial", "hoeffding_bentkus", "betting")
 
 
 def losses_of(world: World, target: Target, n: int, seed: int = 1) -> np.ndarray:
-    t = simulate(world, n, 8, seed)
+    t = simulate_debates(world, n, 8, seed)
     return losses_of_rules(t, FAMILY, target).sums
 
 
@@ -230,7 +230,7 @@ def test_a_test_without_correction_would_break_it() -> None:
 
 def broken_promises(world: World, target: Target, n: int, replicates: int) -> tuple[float, float]:
     """Return how often ``risk_controlled`` names a rule above the limit on fresh pilots, and any rule at all."""
-    every = simulate(world, n * replicates, 8, 3)
+    every = simulate_debates(world, n * replicates, 8, 3)
     population = losses_of(world, target, 200_000, 9)
     risks = dict(zip(map(str, FAMILY), population.mean(axis=0), strict=True))
     at = int(np.argsort(list(risks.values()))[len(FAMILY) * 3 // 4])
@@ -264,7 +264,7 @@ def test_the_whole_function_keeps_its_promise_about_accuracy_on_two_thousand_fre
 def test_more_debates_certify_more_rules() -> None:
     certified = []
     for n in (20, 100, 2000):
-        t = simulate(WORLDS["conformity"], n, 8, 5)
+        t = simulate_debates(WORLDS["conformity"], n, 8, 5)
         certified.append(int(risk_controlled(t, FAMILY, max_loss_vs_full=0.08).to_frame()["certified"].sum()))
     assert certified[0] == 0
     assert certified[0] < certified[1] < certified[2]
@@ -274,7 +274,7 @@ def test_more_debates_certify_more_rules() -> None:
 
 
 def pilot(n: int = 200, seed: int = 1) -> Trajectories:
-    return simulate(WORLDS["conformity"], n, 8, seed)
+    return simulate_debates(WORLDS["conformity"], n, 8, seed)
 
 
 def test_nothing_certified_is_full_depth_and_says_so() -> None:

@@ -16,7 +16,7 @@ from d3stats.planning import replay
 from d3stats.planning.scan import StopFinder, scan
 from d3stats.stopping import FixedRounds, Ladder, StoppingRule, Supermajority, Unanimity, from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stopping"))
 from stopping_strategies import BATCH_RULES, RULES, any_rules, logs
@@ -79,7 +79,7 @@ def test_any_number_of_rounds_fits(n_rounds: int) -> None:
 
 def test_unlabelled_debates_are_scanned_for_agreement_alone() -> None:
     t = replace(
-        simulate(Voter(), 50, 5, 1),
+        simulate_debates(Voter(), 50, 5, 1),
         tokens=None,
         tokens_in=None,
         tokens_out=None,
@@ -91,7 +91,7 @@ def test_unlabelled_debates_are_scanned_for_agreement_alone() -> None:
 
 
 def test_the_table_depends_on_neither_threads_nor_company() -> None:
-    t = simulate(Voter(), 3000, 6, 2)
+    t = simulate_debates(Voter(), 3000, 6, 2)
     rules = [f"supermajority:{share}.after({k}) | fixed:5" for share in (0.5, 0.7, 0.9) for k in (1, 2, 3)]
     one = scan(t, rules, threads=1)
     pd.testing.assert_frame_equal(one, scan(t, rules, threads=3), check_exact=True)
@@ -102,7 +102,7 @@ def test_the_table_depends_on_neither_threads_nor_company() -> None:
 @given(seed=st.integers(0, 2**32 - 1), n_questions=st.integers(2, 60))
 def test_one_thread_and_two_give_the_same_bits(seed: int, n_questions: int) -> None:
     rng = np.random.default_rng(seed)
-    t = simulate(Voter(), 300, 6, seed)
+    t = simulate_debates(Voter(), 300, 6, seed)
     questions = np.concatenate([np.arange(n_questions), rng.integers(0, n_questions, 300 - n_questions)])
     t = replace(t, cluster=questions, cluster_names=tuple(map(str, range(n_questions))))
     shares, patience = rng.uniform(0.3, 1.0, 6), rng.integers(1, 8, 6)
@@ -154,13 +154,13 @@ def test_panels_of_different_sizes_ask_for_their_own_votes() -> None:
 
 
 def test_rows_come_as_asked_and_nothing_is_added() -> None:
-    t = simulate(Voter(), 100, 5, 3)
+    t = simulate_debates(Voter(), 100, 5, 3)
     table = scan(t, ["fixed:2", "supermajority:0.7"])
     assert table["rule"].tolist() == ["fixed:2", "supermajority:0.7"]
 
 
 def test_a_batch_rule_is_scanned_too() -> None:
-    t = simulate(Voter(), 100, 5, 3)
+    t = simulate_debates(Voter(), 100, 5, 3)
     rules = [*BATCH_RULES[:2], Unanimity() | BATCH_RULES[0]]
     table = scan(t, rules)
     assert set(table["decides"]) == {"batch"}
@@ -169,7 +169,7 @@ def test_a_batch_rule_is_scanned_too() -> None:
 
 def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
     rng = np.random.default_rng(4)
-    t = simulate(Voter(), 400, 5, 4)
+    t = simulate_debates(Voter(), 400, 5, 4)
     tokens = rng.integers(10, 99, size=(400, 5)) * 1.0
     tokens[rng.random(400) < 0.1, 2] = np.nan
     t = replace(
@@ -206,7 +206,7 @@ def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
 
 def test_errors_agree_with_the_bootstrap_over_questions() -> None:
     rng = np.random.default_rng(5)
-    t = simulate(Voter(), 2000, 6, 5)
+    t = simulate_debates(Voter(), 2000, 6, 5)
     t = replace(t, cluster=rng.integers(0, 300, 2000), cluster_names=tuple(map(str, range(300))))
     table = scan(t, ["fixed:2", "unanimity"])
     boot = replay(t, ["fixed:2", "unanimity"], level=0.6827).to_frame().loc[table.index]
@@ -232,7 +232,7 @@ def test_a_share_of_early_stops_in_one_question_has_no_standard_error() -> None:
 
 
 def test_a_question_with_most_debates_leaves_no_standard_error() -> None:
-    t = simulate(Voter(), 109, 4, 7)
+    t = simulate_debates(Voter(), 109, 4, 7)
     t = replace(
         t, cluster=np.repeat(np.arange(10), [100] + [1] * 9), cluster_names=tuple(map(str, range(10)))
     )
@@ -242,7 +242,7 @@ def test_a_question_with_most_debates_leaves_no_standard_error() -> None:
 
 
 def test_questions_asked_often_widen_the_errors() -> None:
-    t = simulate(Voter(), 200, 5, 6)
+    t = simulate_debates(Voter(), 200, 5, 6)
     five = t.select(np.repeat(np.arange(200), 5))
     wide, narrow = scan(five, "fixed:2").iloc[0], scan(t, "fixed:2").iloc[0]
     for measure in ("rounds", "accuracy", "agreement", "saved_rounds_vs_unanimity"):
@@ -259,11 +259,11 @@ def test_questions_asked_often_widen_the_errors() -> None:
 )
 def test_bad_rules_get_one_clear_line(rules: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        scan(simulate(Voter(), 10, 3, 1), rules)
+        scan(simulate_debates(Voter(), 10, 3, 1), rules)
 
 
 def test_a_rule_that_is_named_twice_is_taken_once_and_the_table_says_so() -> None:
-    t = simulate(Voter(), 100, 5, 3)
+    t = simulate_debates(Voter(), 100, 5, 3)
     once, twice = scan(t, ["fixed:2", "unanimity"]), scan(t, ["fixed:2", "unanimity", FixedRounds(2)])
     pd.testing.assert_frame_equal(once, twice)
     assert once.attrs["notes"] == ()
@@ -277,11 +277,11 @@ def test_two_different_rules_of_one_name_are_refused() -> None:
             return "fixed:2"
 
     with pytest.raises(ValueError, match="rules must have different names; got two different rules named"):
-        scan(simulate(Voter(), 10, 3, 1), ["fixed:2", Late(3)])
+        scan(simulate_debates(Voter(), 10, 3, 1), ["fixed:2", Late(3)])
 
 
 def test_bad_arguments_get_one_clear_line() -> None:
-    t = simulate(Voter(), 10, 3, 1)
+    t = simulate_debates(Voter(), 10, 3, 1)
     with pytest.raises(TypeError, match="rules must be stopping rules or their text; got 3"):
         scan(t, [3])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="threads must be >= 1; got threads=0"):

@@ -23,7 +23,7 @@ from d3stats.planning.risk import risk_controlled
 from d3stats.stopping import Unanimity, from_text
 from d3stats.stopping.rule import Rule, rounds_of
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 TEXTS = (
     "fixed:1", "fixed:2", "fixed:4", "unanimity", "unanimity:missing=block", "supermajority:0.6",
@@ -235,7 +235,7 @@ def test_debates_without_turns_count_nowhere() -> None:
 @pytest.fixture(scope="module")
 def stopped() -> Trajectories:
     """Return a pilot that a stopping rule ended."""
-    full = simulate(Voter(panel=5, accuracy=0.7), n_debates=60, n_rounds=5, rng=3)
+    full = simulate_debates(Voter(panel=5, accuracy=0.7), n_debates=60, n_rounds=5, rng=3)
     return cut(full, Unanimity().stop_rounds(full).rounds)
 
 
@@ -304,7 +304,7 @@ def written(path: Path, found: list[dict]) -> Path:  # type: ignore[type-arg]
 @pytest.fixture(scope="module")
 def together() -> tuple[Trajectories, Trajectories]:
     """Return a log of five rounds and the same debates cut by a rule in round 2, all of them."""
-    full = simulate(Voter(panel=3, accuracy=0.65), n_debates=30, n_rounds=5, rng=3)
+    full = simulate_debates(Voter(panel=3, accuracy=0.65), n_debates=30, n_rounds=5, rng=3)
     return full, cut(full, np.full(30, 2), np.full(30, True))
 
 
@@ -387,7 +387,7 @@ def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
     together: tuple[Trajectories, Trajectories],
 ) -> None:
     full, log = together
-    other = simulate(Voter(panel=3, accuracy=0.65), n_debates=10, n_rounds=2, rng=5)
+    other = simulate_debates(Voter(panel=3, accuracy=0.65), n_debates=10, n_rounds=2, rng=5)
     other = Trajectories.from_arrays(
         other.votes,
         other.label,

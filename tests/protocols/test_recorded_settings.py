@@ -23,7 +23,7 @@ from d3stats.protocols import protocol_from_text
 from d3stats.run import DebateItem, run_debates
 from d3stats.stopping import from_text
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Courtroom, Referees, simulate, synthetic_agent, synthetic_items
+from d3stats.worlds import Courtroom, Referees, simulate_debates, synthetic_agent, synthetic_items
 
 WITH_TIE = ("A", "B", "tie")
 PROTOCOLS = [
@@ -156,7 +156,7 @@ def test_logs_of_several_settings_in_one_decide_as_each_alone() -> None:
     ]
     named = [
         Trajectories(**{**_fields(part), "debates": tuple(f"{i} {d}" for d in part.debates)})
-        for i, part in enumerate((*parts, simulate(Referees(), 5, 2, rng=1)))
+        for i, part in enumerate((*parts, simulate_debates(Referees(), 5, 2, rng=1)))
     ]
     joined = Trajectories.concat(*named)
     row = 0

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import d3stats
 from d3stats.cli import app
 from d3stats.planning import scores
-from d3stats.worlds import Voter, simulate
+from d3stats.worlds import Voter, simulate_debates
 
 sys.path.insert(0, str(Path(__file__).parent))
 import itertools
@@ -274,7 +274,7 @@ def test_logs_in_memory_and_of_correctness_have_a_page() -> None:
     assert "right or wrong only" in page.sections["read"]
     assert "only which votes are right" in page.sections["made"]
     assert "agreement" not in page.sections
-    world = simulate(Voter(panel=3), n_debates=40, n_rounds=3, rng=1)
+    world = simulate_debates(Voter(panel=3), n_debates=40, n_rounds=3, rng=1)
     assert "saved vs unanimity" in page_of(world).sections["rules"]
 
 
@@ -454,7 +454,7 @@ def test_a_tie_that_is_no_decision_is_disputed_without_a_verdict() -> None:
     from d3stats.inference.judges.disputed import disputed_debates
     from d3stats.worlds import Assembly
 
-    drawn = simulate(Assembly(protocol="peer_rank"), 60, 1, rng=1)
+    drawn = simulate_debates(Assembly(protocol="peer_rank"), 60, 1, rng=1)
     assert {type(one) for one in disputed_debates(drawn, 50)["verdict"]} == {str, type(None)}
     page = d3stats.report(drawn, n_boot=30, transcripts=50).to_html()
     assert "with the most votes against the plurality" in page

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from panel_cases import right_votes
 from scipy.special import expit
 
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 from d3stats.worlds.conformity import chances, fill_votes, reference_conformity, shared_error, threads_for
 from d3stats.worlds.draw import BLOCK, Drawn, sample
 
@@ -69,8 +69,8 @@ def test_the_generator_is_xoshiro256_plus_plus() -> None:
 
 
 def test_debates_far_along_a_stream_can_be_drawn() -> None:
-    far = simulate(PLAIN, 5, 3, 2**62, first=10**9)
-    assert np.array_equal(far.votes[2:], simulate(PLAIN, 3, 3, 2**62, first=10**9 + 2).votes)
+    far = simulate_debates(PLAIN, 5, 3, 2**62, first=10**9)
+    assert np.array_equal(far.votes[2:], simulate_debates(PLAIN, 3, 3, 2**62, first=10**9 + 2).votes)
     assert far.debates[0] == "1000000001"
 
 
@@ -90,7 +90,7 @@ def test_a_range_of_many_blocks_is_the_same_for_every_number_of_threads(
     n, results = 70 * BLOCK, []
     for allowed in ("1", "2"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", allowed)
-        results.append(simulate(PLAIN, n, 2, 3, first=100).votes)
+        results.append(simulate_debates(PLAIN, n, 2, 3, first=100).votes)
     assert np.array_equal(*results)
 
 
@@ -128,13 +128,13 @@ def test_agents_of_one_llm_err_together_and_others_do_not() -> None:
 
 
 def test_full_stubbornness_freezes_the_first_votes() -> None:
-    t = simulate(Conformity(stubbornness=1), 2_000, 5, 1)
+    t = simulate_debates(Conformity(stubbornness=1), 2_000, 5, 1)
     assert (t.votes == t.votes[:, :1]).all()
 
 
 def test_a_strong_pull_makes_the_panel_unanimous_behind_its_first_majority() -> None:
     right = right_votes(
-        simulate(Conformity(panel=7, stubbornness=0, conformity=500, shared_sd=0), 2_000, 2, 1)
+        simulate_debates(Conformity(panel=7, stubbornness=0, conformity=500, shared_sd=0), 2_000, 2, 1)
     )
     assert np.array_equal(right[:, 1], 7 * (right[:, 0] > 3))
 
@@ -142,7 +142,7 @@ def test_a_strong_pull_makes_the_panel_unanimous_behind_its_first_majority() -> 
 def test_certain_and_impossible_items_are_exactly_so() -> None:
     for easiness, n_right in ((60.0, 3), (-60.0, 0)):
         world = Conformity(panel=3, difficulties=((1.0, easiness),), shared_sd=0)
-        assert (right_votes(simulate(world, 3_000, 3, 1)) == n_right).all()
+        assert (right_votes(simulate_debates(world, 3_000, 3, 1)) == n_right).all()
 
 
 def test_chances_are_probabilities_that_grow_with_the_majority() -> None:

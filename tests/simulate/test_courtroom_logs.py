@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.worlds import Category, Courtroom, courtroom_items, courtroom_tokens, simulate
+from d3stats.worlds import Category, Courtroom, courtroom_items, courtroom_tokens, simulate_debates
 
 # ---------------------------------------------------------------- tokens
 
@@ -58,20 +58,22 @@ def test_tokens_are_those_counted_by_hand(
 
 def test_tokens_of_a_log_are_prompts_plus_messages() -> None:
     court = Courtroom()
-    t = simulate(court, 1500, 4, 1)
+    t = simulate_debates(court, 1500, 4, 1)
     np.testing.assert_array_equal(t.tokens, np.add(*courtroom_tokens(court, 1500, 4, 1)))
 
 
 @pytest.mark.parametrize("memory", ["transcript", "latest"])
 @pytest.mark.parametrize("poll", ["end", "every_round"])
 def test_from_the_second_round_on_every_round_costs_more_than_the_one_before(memory: Any, poll: Any) -> None:
-    tokens = simulate(Courtroom(memory=memory, poll=poll, slack=0), 500, 6, 1).tokens
+    tokens = simulate_debates(Courtroom(memory=memory, poll=poll, slack=0), 500, 6, 1).tokens
     assert tokens is not None
     assert (np.diff(tokens[:, 1:], axis=1) > 0).all()
 
 
 def test_what_is_paid_for_does_not_move_what_is_said() -> None:
-    plain, dear = (simulate(Courtroom(**s), 500, 3, 1) for s in ({}, {"slack": 0, "poll": "every_round"}))
+    plain, dear = (
+        simulate_debates(Courtroom(**s), 500, 3, 1) for s in ({}, {"slack": 0, "poll": "every_round"})
+    )
     np.testing.assert_array_equal(plain.votes, dear.votes)
     np.testing.assert_array_equal(plain.scores, dear.scores)
 
@@ -89,8 +91,8 @@ def chunks(sizes: list[int]) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("sizes", [[2500], [1, 1023, 1024, 452], [700, 900, 900]])
 def test_the_same_seed_gives_the_same_debates_however_they_are_cut(sizes: list[int]) -> None:
     court = Courtroom(panel=4, advocates=2, temperature=1.0)
-    whole = simulate(court, 2500, 3, 7)
-    parts = [simulate(court, size, 3, 7, first=first) for first, size in chunks(sizes)]
+    whole = simulate_debates(court, 2500, 3, 7)
+    parts = [simulate_debates(court, size, 3, 7, first=first) for first, size in chunks(sizes)]
     for name in ("votes", "label", "scores", "tokens"):
         np.testing.assert_array_equal(getattr(whole, name), np.concatenate([getattr(p, name) for p in parts]))
     items = pd.concat([courtroom_items(court, n, 7, first=first) for first, n in chunks(sizes)])
@@ -101,7 +103,7 @@ def test_the_same_seed_gives_the_same_debates_however_they_are_cut(sizes: list[i
 
 def test_a_generator_gives_another_draw_each_time() -> None:
     rng = np.random.default_rng(5)
-    a, b = (simulate(Courtroom(), 100, 2, rng) for _ in range(2))
+    a, b = (simulate_debates(Courtroom(), 100, 2, rng) for _ in range(2))
     assert (a.scores != b.scores).any()
 
 
@@ -122,7 +124,7 @@ def test_items_have_the_gaps_and_shares_of_their_categories() -> None:
 
 def test_the_default_court_is_near_the_aggregates_of_its_paper() -> None:
     court, n = Courtroom(), 20000
-    t = simulate(court, n, 5, 1)
+    t = simulate_debates(court, n, 5, 1)
     assert t.scores is not None
     gap = t.scores[:, :, 0] - t.scores[:, :, 1]
     still = np.abs(np.diff(gap, axis=1)) < 3
@@ -137,9 +139,9 @@ def test_the_default_court_is_near_the_aggregates_of_its_paper() -> None:
     pairs = itertools.combinations(range(5), 2)
     agree = np.mean([(t.votes[:, -1, i] == t.votes[:, -1, j]).mean() for i, j in pairs])
     assert agree == pytest.approx(0.895, abs=0.01)
-    swapped = simulate(replace(court, first="B", run=1), n, 5, 1).verdicts()
+    swapped = simulate_debates(replace(court, first="B", run=1), n, 5, 1).verdicts()
     assert (verdicts == swapped)[:, 2].mean() == pytest.approx(0.948, abs=0.03)
-    more = simulate(replace(court, protocol="more", advocates=3), n, 1, 1)
+    more = simulate_debates(replace(court, protocol="more", advocates=3), n, 1, 1)
     assert (more.verdicts()[:, 0] == more.label).mean() == pytest.approx(0.851, abs=0.01)
     category = courtroom_items(court, n, 1)["category"].to_numpy()
     size = {
@@ -192,4 +194,4 @@ def test_categories_may_come_from_a_file_as_lists_or_tables() -> None:
 
 def test_one_round_debates_have_one_round() -> None:
     with pytest.raises(ValueError, match=r"n_rounds must be 1 for protocol='more'.*got n_rounds=2"):
-        simulate(Courtroom(protocol="more"), 10, 2, 1)
+        simulate_debates(Courtroom(protocol="more"), 10, 2, 1)

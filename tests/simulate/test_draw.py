@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from panel_cases import PANEL_WORLDS
 
-from d3stats.worlds import BLOCK, Lengths, PanelWorld, Voter, World, count_process, simulate
+from d3stats.worlds import BLOCK, Lengths, PanelWorld, Voter, World, count_process, simulate_debates
 from d3stats.worlds.draw import sample
 
 N_DEBATES = 2 * BLOCK + 100
@@ -19,9 +19,9 @@ N_DEBATES = 2 * BLOCK + 100
 def test_chunks_of_any_size_are_the_same_debates_bit_for_bit(
     world: PanelWorld, cuts: tuple[int, ...]
 ) -> None:
-    whole = simulate(world, N_DEBATES, 3, 11)
+    whole = simulate_debates(world, N_DEBATES, 3, 11)
     ends = (0, *cuts, N_DEBATES)
-    parts = [simulate(world, b - a, 3, 11, first=a) for a, b in pairwise(ends)]
+    parts = [simulate_debates(world, b - a, 3, 11, first=a) for a, b in pairwise(ends)]
     for name in ("votes", "label", "tokens"):
         assert np.array_equal(np.concatenate([getattr(p, name) for p in parts]), getattr(whole, name))
     assert sum((p.debates for p in parts), ()) == whole.debates
@@ -29,14 +29,14 @@ def test_chunks_of_any_size_are_the_same_debates_bit_for_bit(
 
 @pytest.mark.parametrize("world", PANEL_WORLDS.values(), ids=PANEL_WORLDS)
 def test_another_seed_gives_other_debates(world: PanelWorld) -> None:
-    first, second, again = (simulate(world, 200, 3, seed).votes for seed in (1, 2, 1))
+    first, second, again = (simulate_debates(world, 200, 3, seed).votes for seed in (1, 2, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("world", PANEL_WORLDS.values(), ids=PANEL_WORLDS)
 def test_every_answer_is_right_equally_often(world: PanelWorld) -> None:
-    t = simulate(world, 8_000, 1, 3)
+    t = simulate_debates(world, 8_000, 1, 3)
     share = np.bincount(t.label, minlength=len(t.answers)) / t.n_debates
     even = 1 / len(t.answers)
     assert np.abs(share - even).max() < 4 * np.sqrt(even * (1 - even) / t.n_debates)
@@ -44,12 +44,12 @@ def test_every_answer_is_right_equally_often(world: PanelWorld) -> None:
 
 
 def test_a_generator_is_a_seed_too() -> None:
-    one, two = (simulate(Voter(), 50, 2, np.random.default_rng(5)).votes for _ in range(2))
+    one, two = (simulate_debates(Voter(), 50, 2, np.random.default_rng(5)).votes for _ in range(2))
     assert np.array_equal(one, two)
 
 
 def test_token_noise_does_not_move_the_votes() -> None:
-    plain, noisy = (simulate(Voter(lengths=Lengths(spread=s)), 300, 4, 9) for s in (0.0, 0.5))
+    plain, noisy = (simulate_debates(Voter(lengths=Lengths(spread=s)), 300, 4, 9) for s in (0.0, 0.5))
     assert np.array_equal(plain.votes, noisy.votes)
     assert plain.tokens is not None
     assert noisy.tokens is not None
@@ -58,7 +58,7 @@ def test_token_noise_does_not_move_the_votes() -> None:
 
 
 def test_a_world_without_lengths_records_no_tokens() -> None:
-    assert simulate(Voter(lengths=None), 5, 2, 1).tokens is None
+    assert simulate_debates(Voter(lengths=None), 5, 2, 1).tokens is None
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,14 @@ def test_a_world_without_lengths_records_no_tokens() -> None:
 )
 def test_sizes_are_checked(arguments: tuple[int, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        simulate(Voter(), *arguments, 1)
+        simulate_debates(Voter(), *arguments, 1)
 
 
 def test_a_world_nobody_taught_to_draw_says_so_in_one_line() -> None:
-    for draw in (lambda: sample(World(), 3, 3, np.random.default_rng(1)), lambda: simulate(World(), 3, 3, 1)):
+    for draw in (
+        lambda: sample(World(), 3, 3, np.random.default_rng(1)),
+        lambda: simulate_debates(World(), 3, 3, 1),
+    ):
         with pytest.raises(TypeError, match="world must be one that can be sampled; got World"):
             draw()
     with pytest.raises(TypeError, match="count that is Markov"):

@@ -17,7 +17,7 @@ from d3stats.worlds import (
     PanelWorld,
     Voter,
     count_process,
-    simulate,
+    simulate_debates,
 )
 from d3stats.worlds.conformity import shared_error
 from d3stats.worlds.mixture_panel import beta_rule
@@ -30,7 +30,7 @@ def test_simulated_counts_follow_the_exact_law_in_every_round(world: PanelWorld)
     process = count_process(world, N_ROUNDS)
     half = process.n_classes // 2
     exact = 2 * (process.weights[:half, None] * process.by_class()[:, :half]).sum(axis=1)
-    right = right_votes(simulate(world, N_DEBATES, N_ROUNDS, 5))
+    right = right_votes(simulate_debates(world, N_DEBATES, N_ROUNDS, 5))
     for t in range(N_ROUNDS):
         assert worst_z(np.bincount(right[:, t], minlength=world.panel + 1), exact[t]) < 4
 
@@ -41,7 +41,7 @@ def test_simulated_paths_follow_the_exact_law_of_three_rounds(world: PanelWorld)
     process, n = count_process(world, 3), world.panel + 1
     law = (process.weights[:, None] * process.initial)[:, :, None, None] * process.step(1)[..., None]
     joint = (law * process.step(2)[:, None]).sum(axis=0)
-    t = simulate(world, N_DEBATES, 3, 6)
+    t = simulate_debates(world, N_DEBATES, 3, 6)
     count = (t.votes == 0).sum(axis=2)
     seen = np.bincount((count[:, 0] * n + count[:, 1]) * n + count[:, 2], minlength=n**3)
     assert joint.sum() == pytest.approx(1, abs=1e-12)

@@ -16,7 +16,7 @@ from d3stats.worlds import (
     belief_after,
     from_table,
     mixtures_by_round,
-    simulate,
+    simulate_debates,
 )
 
 N_DEBATES = 30_000
@@ -38,14 +38,14 @@ def test_every_round_of_a_mixture_panel_has_exactly_the_stated_mixture(
 ) -> None:
     world = MixturePanel(panel=6, persistence=persistence, **given)  # type: ignore[arg-type]
     laws = mixtures_by_round(world, 4).pmf(6)
-    right = right_votes(simulate(world, N_DEBATES, 4, 2))
+    right = right_votes(simulate_debates(world, N_DEBATES, 4, 2))
     for t in range(4):
         assert worst_z(np.bincount(right[:, t], minlength=7), laws[t]) < 4
 
 
 def test_persistence_ties_the_rounds_of_a_debate_together() -> None:
     def tied(persistence: float) -> float:
-        right = right_votes(simulate(MixturePanel(persistence=persistence), 10_000, 2, 4))
+        right = right_votes(simulate_debates(MixturePanel(persistence=persistence), 10_000, 2, 4))
         return float(np.corrcoef(right.T)[0, 1])
 
     none, half, full = map(tied, (0.0, 0.5, 1.0))
@@ -65,7 +65,7 @@ def test_rows_stand_for_rounds_and_the_last_one_for_all_later() -> None:
 @pytest.mark.parametrize("given", [{}, {"n_answers": 5}, {"degree": 2}, {"degree": 0}, {"strength": 0.5}])
 def test_the_mean_probability_of_a_dirichlet_agent_does_not_move(given: dict[str, float]) -> None:
     world = DirichletCompound(panel=4, accuracy=0.6, **given)  # type: ignore[arg-type]
-    share = right_votes(simulate(world, N_DEBATES, 5, 3)) / 4
+    share = right_votes(simulate_debates(world, N_DEBATES, 5, 3)) / 4
     se = share.std(axis=0) / np.sqrt(N_DEBATES)
     assert (np.abs(share.mean(axis=0) - 0.6) < 4 * se).all()
 
@@ -74,7 +74,7 @@ def test_a_dirichlet_agent_adds_what_it_hears_to_its_counts() -> None:
     # debates as good as alike: ability .6 and a first opinion worth 2 answers, so after n right votes heard
     # of 2, P(right) = (2 * .6 + n) / 4
     world = DirichletCompound(panel=3, accuracy=0.6, precision=1e7, strength=2)
-    t = simulate(world, N_DEBATES, 2, 5)
+    t = simulate_debates(world, N_DEBATES, 2, 5)
     right = t.votes == t.label[:, None, None]
     for heard in range(3):
         rows = right[:, 0, 1:].sum(axis=1) == heard
@@ -84,7 +84,7 @@ def test_a_dirichlet_agent_adds_what_it_hears_to_its_counts() -> None:
 
 def test_a_dirichlet_agent_hears_its_neighbours_alone() -> None:
     world = DirichletCompound(panel=4, accuracy=0.5, precision=1e7, strength=0.2, degree=1)
-    t = simulate(world, N_DEBATES, 2, 6)
+    t = simulate_debates(world, N_DEBATES, 2, 6)
     right = (t.votes == t.label[:, None, None]).astype(float)
     hears = np.array(
         [[np.corrcoef(right[:, 0, j], right[:, 1, i])[0, 1] for j in range(4)] for i in range(4)]
@@ -97,7 +97,7 @@ def test_a_dirichlet_agent_hears_its_neighbours_alone() -> None:
 def test_one_response_moves_a_belief_of_a_half_to_68_when_fresh_and_not_at_all_when_own(
     evidence: str, belief: float
 ) -> None:
-    t = simulate(LatentConcept(panel=1, prior=0.5, clarity=0.8, evidence=evidence), 60_000, 2, 7)
+    t = simulate_debates(LatentConcept(panel=1, prior=0.5, clarity=0.8, evidence=evidence), 60_000, 2, 7)
     p = belief * 0.8 + (1 - belief) * 0.2
     assert abs((t.votes[:, 1, 0] == t.label).mean() - p) < 4 * np.sqrt(p * (1 - p) / 60_000)
 
@@ -105,7 +105,7 @@ def test_one_response_moves_a_belief_of_a_half_to_68_when_fresh_and_not_at_all_w
 @pytest.mark.parametrize("n_concepts", [2, 4])
 def test_self_made_evidence_makes_agents_sure_and_not_right(n_concepts: int) -> None:
     world = LatentConcept(panel=3, prior=0.4, clarity=0.9, n_concepts=n_concepts, evidence="self")
-    t = simulate(world, 20_000, 8, 8)
+    t = simulate_debates(world, 20_000, 8, 8)
     share = right_votes(t) / 3
     p = 0.4 * 0.9 + 0.6 * 0.1 / (n_concepts - 1)
     assert (np.abs(share.mean(axis=0) - p) < 4 * share.std(axis=0) / np.sqrt(20_000)).all()
@@ -115,7 +115,10 @@ def test_self_made_evidence_makes_agents_sure_and_not_right(n_concepts: int) -> 
 
 def test_fresh_evidence_leads_to_the_clarity_of_the_truth() -> None:
     share = (
-        right_votes(simulate(LatentConcept(panel=5, clarity=0.8, n_concepts=3), 5_000, 8, 9)).mean(axis=0) / 5
+        right_votes(simulate_debates(LatentConcept(panel=5, clarity=0.8, n_concepts=3), 5_000, 8, 9)).mean(
+            axis=0
+        )
+        / 5
     )
     assert share[0] < share[2] <= share[-1] + 0.01
     assert share[-1] == pytest.approx(0.8, abs=0.015)

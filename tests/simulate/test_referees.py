@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Referees, simulate
+from d3stats.worlds import Referees, simulate_debates
 
 COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
 ONE_BY_ONE, SIMULTANEOUS, SUMMARIZED = COMMUNICATION
@@ -50,7 +50,9 @@ def right(t: Trajectories) -> np.ndarray:
 def test_scores_are_means_of_whole_numbers_from_1_to_10_in_any_team(
     mode: str, panel: int, base: float, gap_sd: float, conformity: float, seed: int
 ) -> None:
-    t = simulate(team(mode, panel=panel, base=base, gap_sd=gap_sd, conformity=conformity), 30, 3, seed)
+    t = simulate_debates(
+        team(mode, panel=panel, base=base, gap_sd=gap_sd, conformity=conformity), 30, 3, seed
+    )
     assert t.scores is not None
     assert t.tokens is not None
     sums = t.scores * panel
@@ -61,7 +63,7 @@ def test_scores_are_means_of_whole_numbers_from_1_to_10_in_any_team(
 
 
 def test_a_referee_votes_for_the_higher_score_and_calls_equal_scores_a_tie() -> None:
-    t = simulate(team(panel=1), 2000, 2, 1)
+    t = simulate_debates(team(panel=1), 2000, 2, 1)
     difference = lead(t)
     expected = np.where(difference > 0, 0, np.where(difference < 0, 1, 2))
     assert set(np.unique(expected)) == {0, 1, 2}
@@ -72,23 +74,25 @@ def test_a_referee_votes_for_the_higher_score_and_calls_equal_scores_a_tie() -> 
 def test_equal_answers_read_without_error_are_a_unanimous_tie() -> None:
     silent = {"gap_sd": 0, "shared_sd": 0, "role_sd": 0, "talk_noise": 0, "summary_noise": 0}
     for mode in COMMUNICATION:
-        t = simulate(team(mode, **silent, position_bias=0, label_noise=0), 50, 3, 1)
+        t = simulate_debates(team(mode, **silent, position_bias=0, label_noise=0), 50, 3, 1)
         assert (t.votes == 2).all()
         assert (t.label == 2).all()
 
 
 def test_the_label_is_a_tie_as_often_as_the_margin_says() -> None:
-    t = simulate(team(gap_sd=1.5, label_noise=0.8, tie_margin=0.4), 20000, 2, 1)
+    t = simulate_debates(team(gap_sd=1.5, label_noise=0.8, tie_margin=0.4), 20000, 2, 1)
     expected = 2 * stats.norm.cdf(0.4 / np.hypot(1.5, 0.8)) - 1
     assert (t.label == 2).mean() == pytest.approx(expected, abs=4 * np.sqrt(0.15 / 20000))
-    assert not (simulate(team(tie_margin=0), 2000, 2, 1).label == 2).any()
+    assert not (simulate_debates(team(tie_margin=0), 2000, 2, 1).label == 2).any()
 
 
 # ---------------------------------------------------------------- who hears whom
 
 
 def first_turn_lead(mode: str, lean: tuple[float, ...]) -> float:
-    return float(lead(simulate(team(mode, lean=lean, conformity=0.4, **MIDDLE), 20000, 2, 1))[:, 0].mean())
+    return float(
+        lead(simulate_debates(team(mode, lean=lean, conformity=0.4, **MIDDLE), 20000, 2, 1))[:, 0].mean()
+    )
 
 
 def test_one_by_one_the_first_voice_moves_the_team_more_than_the_last() -> None:
@@ -102,7 +106,7 @@ def test_one_by_one_the_first_voice_moves_the_team_more_than_the_last() -> None:
 def test_one_by_one_the_first_voice_of_a_turn_has_heard_the_last_of_the_turn_before() -> None:
     w, lean = 0.4, 2.0
     plain, leaning = (
-        lead(simulate(team(lean=by, conformity=w, **MIDDLE), 20000, 2, 1))[:, 1].mean()
+        lead(simulate_debates(team(lean=by, conformity=w, **MIDDLE), 20000, 2, 1))[:, 1].mean()
         for by in ((), (0, 0, lean))
     )
     third = (1 - w) * lean
@@ -114,27 +118,27 @@ def test_one_by_one_the_first_voice_of_a_turn_has_heard_the_last_of_the_turn_bef
 @pytest.mark.parametrize("mode", [SIMULTANEOUS, SUMMARIZED])
 def test_when_all_talk_at_once_it_does_not_matter_who_leans(mode: str) -> None:
     teams = [team(mode, lean=lean, **MIDDLE) for lean in ((2, 0, 0), (0, 0, 2))]
-    first, last = (lead(simulate(t, 20000, 3, 1)).mean(axis=0) for t in teams)
+    first, last = (lead(simulate_debates(t, 20000, 3, 1)).mean(axis=0) for t in teams)
     np.testing.assert_allclose(first, last, atol=0.03)
     assert first[0] == pytest.approx(2 / 3, abs=0.06)
 
 
 def test_one_by_one_a_later_seat_is_more_often_right_in_the_first_turn() -> None:
-    in_order = right(simulate(team(ONE_BY_ONE, role_sd=2, shared_sd=0.3), 20000, 2, 1))[0]
+    in_order = right(simulate_debates(team(ONE_BY_ONE, role_sd=2, shared_sd=0.3), 20000, 2, 1))[0]
     assert in_order[1] > in_order[0] + 0.02
     assert in_order[2] > in_order[0] + 0.03
 
 
 @pytest.mark.parametrize("mode", [SIMULTANEOUS, SUMMARIZED])
 def test_when_all_talk_at_once_seats_are_exchangeable(mode: str) -> None:
-    t = simulate(team(mode, role_sd=2, shared_sd=0.3), 20000, 3, 1)
+    t = simulate_debates(team(mode, role_sd=2, shared_sd=0.3), 20000, 3, 1)
     for turn in range(3):
         seats = right(t)[turn]
         assert np.ptp(seats) < 5 * np.sqrt(2 * 0.25 / 20000)
 
 
 def test_a_team_that_does_not_listen_says_the_same_in_every_mode() -> None:
-    deaf = [simulate(team(mode, conformity=0), 500, 3, 1) for mode in COMMUNICATION]
+    deaf = [simulate_debates(team(mode, conformity=0), 500, 3, 1) for mode in COMMUNICATION]
     for other in deaf[1:]:
         np.testing.assert_array_equal(deaf[0].votes, other.votes)
         np.testing.assert_array_equal(deaf[0].scores, other.scores)
@@ -144,13 +148,13 @@ def test_a_team_that_does_not_listen_says_the_same_in_every_mode() -> None:
 def test_listening_brings_the_referees_together(mode: str) -> None:
     deaf, open_minded = (
         (votes[:, 1, 0] == votes[:, 1, 1]).mean()
-        for votes in (simulate(team(mode, conformity=w), 5000, 2, 1).votes for w in (0, 0.5))
+        for votes in (simulate_debates(team(mode, conformity=w), 5000, 2, 1).votes for w in (0, 0.5))
     )
     assert deaf < open_minded - 0.05
 
 
 def test_two_who_talk_at_once_and_only_listen_trade_places_forever() -> None:
-    votes = simulate(
+    votes = simulate_debates(
         team(SIMULTANEOUS, panel=2, conformity=1, talk_noise=0, gap_sd=0.5, **MIDDLE), 500, 3, 1
     ).votes
     assert (votes[:, 0, 0] != votes[:, 0, 1]).mean() > 0.3
@@ -160,7 +164,7 @@ def test_two_who_talk_at_once_and_only_listen_trade_places_forever() -> None:
 
 def test_a_noisy_summary_misleads_the_whole_team_at_once() -> None:
     clear, noisy = (
-        lead(simulate(team(SUMMARIZED, summary_noise=s, conformity=0.8, **MIDDLE), 20000, 3, 1))
+        lead(simulate_debates(team(SUMMARIZED, summary_noise=s, conformity=0.8, **MIDDLE), 20000, 3, 1))
         for s in (0.0, 3.0)
     )
     np.testing.assert_array_equal(clear[:, 0], noisy[:, 0])
@@ -171,7 +175,7 @@ def test_a_noisy_summary_misleads_the_whole_team_at_once() -> None:
 
 
 def test_one_referee_who_hears_nobody_keeps_to_the_first_opinion() -> None:
-    t = simulate(team(panel=1, talk_noise=0), 500, 4, 1)
+    t = simulate_debates(team(panel=1, talk_noise=0), 500, 4, 1)
     assert (t.votes == t.votes[:, :1]).all()
 
 
@@ -179,7 +183,7 @@ def test_one_referee_who_hears_nobody_keeps_to_the_first_opinion() -> None:
 
 
 def test_without_position_bias_the_order_of_the_answers_changes_nothing() -> None:
-    a, b = (simulate(team(position_bias=0, first=first), 300, 3, 1) for first in ("A", "B"))
+    a, b = (simulate_debates(team(position_bias=0, first=first), 300, 3, 1) for first in ("A", "B"))
     np.testing.assert_array_equal(a.scores, b.scores)
 
 
@@ -188,7 +192,7 @@ def test_position_bias_turns_verdicts_with_the_order(mode: str) -> None:
     turned = []
     for bias in (0.3, 1.0, 3.0):
         a, b = (
-            simulate(team(mode, position_bias=bias, first=first), 3000, 2, 1).verdicts()
+            simulate_debates(team(mode, position_bias=bias, first=first), 3000, 2, 1).verdicts()
             for first in ("A", "B")
         )
         turned.append((a != b)[:, -1].mean())
@@ -196,7 +200,7 @@ def test_position_bias_turns_verdicts_with_the_order(mode: str) -> None:
 
 
 def test_another_run_keeps_the_items_and_talks_anew() -> None:
-    first, again = (simulate(team(run=run), 2000, 2, 1) for run in (0, 1))
+    first, again = (simulate_debates(team(run=run), 2000, 2, 1) for run in (0, 1))
     np.testing.assert_array_equal(first.label, again.label)
     assert 0.6 < (first.verdicts() == again.verdicts()).mean() < 1
 
@@ -226,19 +230,19 @@ SMALL: dict[str, Any] = {
     ],
 )
 def test_tokens_are_those_counted_by_hand(mode: str, words: list[float]) -> None:
-    tokens = simulate(team(mode, **SMALL), 2, 3, 1).tokens
+    tokens = simulate_debates(team(mode, **SMALL), 2, 3, 1).tokens
     np.testing.assert_allclose(tokens, np.tile(words, (2, 1)) * 4 / 3)
 
 
 @every_mode
 def test_every_turn_costs_more_than_the_one_before(mode: str) -> None:
-    tokens = simulate(team(mode), 200, 5, 1).tokens
+    tokens = simulate_debates(team(mode), 200, 5, 1).tokens
     assert tokens is not None
     assert (np.diff(tokens, axis=1) > 0).all()
 
 
 def test_a_summarizer_costs_at_first_and_saves_in_a_long_discussion() -> None:
-    plain, summed = (simulate(team(mode), 200, 8, 1).tokens for mode in (SIMULTANEOUS, SUMMARIZED))
+    plain, summed = (simulate_debates(team(mode), 200, 8, 1).tokens for mode in (SIMULTANEOUS, SUMMARIZED))
     assert plain is not None
     assert summed is not None
     assert (summed[:, 0] > plain[:, 0]).all()
@@ -251,16 +255,18 @@ def test_a_summarizer_costs_at_first_and_saves_in_a_long_discussion() -> None:
 @every_mode
 @pytest.mark.parametrize("sizes", [[1, 1023, 1024, 452], [700, 900, 900]])
 def test_the_same_seed_gives_the_same_talks_however_they_are_cut(mode: str, sizes: list[int]) -> None:
-    whole = simulate(team(mode), 2500, 2, 7)
+    whole = simulate_debates(team(mode), 2500, 2, 7)
     starts = np.cumsum([0, *sizes[:-1]])
-    parts = [simulate(team(mode), n, 2, 7, first=int(at)) for n, at in zip(sizes, starts, strict=True)]
+    parts = [
+        simulate_debates(team(mode), n, 2, 7, first=int(at)) for n, at in zip(sizes, starts, strict=True)
+    ]
     for name in ("votes", "label", "scores", "tokens"):
         np.testing.assert_array_equal(getattr(whole, name), np.concatenate([getattr(p, name) for p in parts]))
 
 
 def test_every_team_of_a_seed_meets_the_same_items() -> None:
     teams = [team(mode, panel=n) for mode in COMMUNICATION for n in (2, 5)]
-    labels = [simulate(t, 500, 2, 1).label for t in teams]
+    labels = [simulate_debates(t, 500, 2, 1).label for t in teams]
     assert all((label == labels[0]).all() for label in labels)
 
 
@@ -270,9 +276,9 @@ def test_every_team_of_a_seed_meets_the_same_items() -> None:
 @every_mode
 def test_the_default_team_of_three_is_near_its_paper_and_better_than_one(mode: str) -> None:
     """Chat of three: .60 right of three labels, one agent: .54, each of 80 items (standard error .055)."""
-    three = simulate(team(mode), 20000, 2, 1)
+    three = simulate_debates(team(mode), 20000, 2, 1)
     assert (three.verdicts()[:, 1] == three.label).mean() == pytest.approx(0.60, abs=0.015)
-    alone = simulate(replace(team(mode), panel=1), 20000, 2, 1)
+    alone = simulate_debates(replace(team(mode), panel=1), 20000, 2, 1)
     assert (alone.verdicts()[:, 0] == alone.label).mean() == pytest.approx(0.54, abs=0.04)
 
 
@@ -300,7 +306,7 @@ def test_a_team_that_cannot_be_is_refused(settings: dict[str, Any], message: str
 
 @every_mode
 def test_one_turn_is_the_first_of_two(mode: str) -> None:
-    one, two = (simulate(team(mode), 500, turns, 1) for turns in (1, 2))
+    one, two = (simulate_debates(team(mode), 500, turns, 1) for turns in (1, 2))
     np.testing.assert_array_equal(one.label, two.label)
     assert one.votes.shape == (500, 1, 3)
     # Whole batches are drawn turn by turn within a stream, so the law is the same and the draws are not.
@@ -315,21 +321,21 @@ def test_one_turn_is_the_first_of_two(mode: str) -> None:
 def test_referees_of_one_role_read_alike_and_differ_by_the_call() -> None:
     same = team(SIMULTANEOUS, roles=("annotator",) * 3, talk_noise=0)
     assert same.readers == (0, 0, 0)
-    votes = simulate(same, 400, 2, 1).votes
+    votes = simulate_debates(same, 400, 2, 1).votes
     assert (votes == votes[:, :, :1]).all()
-    noisy = simulate(replace(same, talk_noise=1.0), 400, 1, 1).votes
+    noisy = simulate_debates(replace(same, talk_noise=1.0), 400, 1, 1).votes
     assert 0.05 < (noisy[:, 0, 0] != noisy[:, 0, 1]).mean() < 0.5
 
 
 def test_only_seats_of_one_role_share_their_error() -> None:
     mixed = team(SIMULTANEOUS, roles=("critic", "scientist", "critic"), talk_noise=0, role_sd=3)
-    votes = simulate(mixed, 2000, 1, 1).votes[:, 0]
+    votes = simulate_debates(mixed, 2000, 1, 1).votes[:, 0]
     assert (votes[:, 0] == votes[:, 2]).all()
     assert (votes[:, 0] != votes[:, 1]).mean() > 0.2
 
 
 def test_roles_of_their_own_are_the_team_without_roles() -> None:
-    plain, named = (simulate(team(roles=roles), 300, 2, 1) for roles in ((), ("a", "b", "c")))
+    plain, named = (simulate_debates(team(roles=roles), 300, 2, 1) for roles in ((), ("a", "b", "c")))
     np.testing.assert_array_equal(plain.scores, named.scores)
     np.testing.assert_array_equal(plain.votes, named.votes)
 
@@ -340,9 +346,9 @@ def test_repeating_a_role_gains_less_than_adding_one() -> None:
     right_of = [
         (t.verdicts()[:, -1] == t.label).mean()
         for t in (
-            simulate(team(panel=1, **settings), 20000, 1, 1),
-            simulate(team(roles=("annotator",) * 3, **settings), 20000, 2, 1),
-            simulate(team(**settings), 20000, 2, 1),
+            simulate_debates(team(panel=1, **settings), 20000, 1, 1),
+            simulate_debates(team(roles=("annotator",) * 3, **settings), 20000, 2, 1),
+            simulate_debates(team(**settings), 20000, 2, 1),
         )
     ]
     assert right_of[1] == pytest.approx(right_of[0], abs=0.02)

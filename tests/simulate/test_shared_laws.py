@@ -24,7 +24,7 @@ from d3stats.worlds import (
     Voter,
     courtroom,
     referees,
-    simulate,
+    simulate_debates,
 )
 from d3stats.worlds.conformity import chance_again, chance_decided, chances, draw_classes, shared_error
 from d3stats.worlds.courtroom import case_words as court_words
@@ -150,7 +150,7 @@ def test_the_label_of_a_pair_is_the_side_it_points_to_or_a_tie() -> None:
 
 
 def test_a_drawn_vote_is_for_the_answer_that_the_referee_scored_higher() -> None:
-    talks = simulate(Referees(panel=1), 300, 2, 3)
+    talks = simulate_debates(Referees(panel=1), 300, 2, 3)
     assert talks.scores is not None
     gap = talks.scores[..., 0] - talks.scores[..., 1]
     assert (talks.votes[..., 0] == np.where(gap > 0, 0, np.where(gap < 0, 1, 2))).all()
@@ -300,7 +300,7 @@ def test_jurors_and_judge_lean_to_the_same_arguments() -> None:
         ("position_bias", "length_sd", "own_family", "juror_shared", "juror_persona", "juror_noise", "noise"),
         0,
     )
-    debates = simulate(Courtroom(categories=[("x", 1, 0, 0)], advocate_sd=8, **quiet), 300, 1, 3)
+    debates = simulate_debates(Courtroom(categories=[("x", 1, 0, 0)], advocate_sd=8, **quiet), 300, 1, 3)
     assert debates.scores is not None
     gap = debates.scores[:, 0, 0] - debates.scores[:, 0, 1]
     assert (debates.votes[gap > 0, 0] == 0).all()

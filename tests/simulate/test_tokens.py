@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from d3stats.worlds import Lengths, PriceTable, Voter, round_tokens, sample_tokens, simulate
+from d3stats.worlds import Lengths, PriceTable, Voter, round_tokens, sample_tokens, simulate_debates
 
 SHORT = Lengths(
     system=10,
@@ -57,7 +57,7 @@ def test_a_message_is_as_long_when_read_as_when_written() -> None:
 
 
 def test_simulated_debates_carry_the_tokens_of_their_rounds() -> None:
-    t = simulate(Voter(panel=3, lengths=SHORT), 4, 5, 1)
+    t = simulate_debates(Voter(panel=3, lengths=SHORT), 4, 5, 1)
     assert t.tokens is not None
     assert (t.tokens == sum(round_tokens(SHORT, 3, 5))).all()
 

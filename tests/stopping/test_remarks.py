@@ -12,7 +12,7 @@ from d3stats import replay
 from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.stopping import Declaration, from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom, simulate
+from d3stats.worlds import Courtroom, simulate_debates
 from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 
@@ -86,7 +86,7 @@ WHOLE_PANEL = ["supermajority:1.0", "unanimity:block", "ladder:{panel}"]
 @pytest.mark.parametrize("panel", [2, 3, 4, 5, 6, 7])
 @pytest.mark.parametrize("text", WHOLE_PANEL)
 def test_a_rule_that_asks_for_a_seat_that_stays_empty_says_so(text: str, panel: int) -> None:
-    t = simulate(Courtroom(panel=panel, poll="every_round"), 60, 3, rng=1)
+    t = simulate_debates(Courtroom(panel=panel, poll="every_round"), 60, 3, rng=1)
     empty = np.full((*t.votes.shape[:2], 1), -1)
     wider = replace(
         t, votes=np.concatenate([t.votes, empty], axis=2), panel=t.panel + 1, seats=(*t.seats, "nobody")

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from d3stats.agent import Case, Refused, Request, Slot
-from d3stats.worlds import Assembly, Courtroom, JurorPersona, courtroom_items, from_table, jury_law, simulate
+from d3stats.worlds import (
+    Assembly,
+    Courtroom,
+    JurorPersona,
+    courtroom_items,
+    from_table,
+    jury_law,
+    simulate_debates,
+)
 from d3stats.worlds.base import to_toml
 from d3stats.worlds.courtroom import CourtAgent
 
@@ -30,7 +38,7 @@ def court(**settings: Any) -> Courtroom:
 
 
 def right(world: Courtroom, n: int, rounds: int, seed: int) -> np.ndarray:
-    t = simulate(world, n, rounds, seed)
+    t = simulate_debates(world, n, rounds, seed)
     return np.asarray(t.votes[:, rounds - 1, : world.panel] == t.label[:, None])
 
 
@@ -38,8 +46,8 @@ def right(world: Courtroom, n: int, rounds: int, seed: int) -> np.ndarray:
 
 
 def test_personas_without_effect_who_share_nothing_change_no_vote() -> None:
-    plain = simulate(Courtroom(), 1500, 3, 7)
-    named = simulate(Courtroom(personas=[(f"role {i}",) for i in range(5)]), 1500, 3, 7)
+    plain = simulate_debates(Courtroom(), 1500, 3, 7)
+    named = simulate_debates(Courtroom(personas=[(f"role {i}",) for i in range(5)]), 1500, 3, 7)
     np.testing.assert_array_equal(plain.votes, named.votes)
     np.testing.assert_array_equal(plain.scores, named.scores)
 
@@ -47,9 +55,9 @@ def test_personas_without_effect_who_share_nothing_change_no_vote() -> None:
 @pytest.mark.parametrize("sizes", [[1100, 900], [1, 1999], [500] * 4])
 def test_debates_with_personas_are_the_same_however_they_are_cut(sizes: list[int]) -> None:
     world = court(persona_diversity=0.5, prompt_sd=1.0)
-    whole, first = simulate(world, 2000, 2, 5), 0
+    whole, first = simulate_debates(world, 2000, 2, 5), 0
     for size in sizes:
-        part = simulate(world, size, 2, 5, first=first)
+        part = simulate_debates(world, size, 2, 5, first=first)
         np.testing.assert_array_equal(part.votes, whole.votes[first : first + size])
         np.testing.assert_array_equal(part.scores, whole.scores[first : first + size])
         first += size
@@ -84,12 +92,12 @@ QUIET: dict[str, Any] = {
 
 def test_a_wording_moves_all_scores_of_an_answer_alike_in_every_round_and_run() -> None:
     world = Courtroom(prompt_sd=6.0, hidden=0.0, categories=[("x", 1, 0, 0)], **QUIET)
-    wordings = [simulate(replace(world, wording=w), 3000, 2, 5).scores for w in range(4)]
+    wordings = [simulate_debates(replace(world, wording=w), 3000, 2, 5).scores for w in range(4)]
     np.testing.assert_array_equal(wordings[0][:, 0], wordings[0][:, 1])
     # Six marks move alike, each by a sixth, and are rounded: a variance of 6^2 + 6^2 / 12 for each answer.
     moved = np.stack(wordings)[:, :, 0, 0]
     assert moved.var(axis=0, ddof=1).mean() == pytest.approx(36 + 36 / 12, rel=0.05)
-    np.testing.assert_array_equal(simulate(replace(world, run=3), 3000, 2, 5).scores, wordings[0])
+    np.testing.assert_array_equal(simulate_debates(replace(world, run=3), 3000, 2, 5).scores, wordings[0])
     assert abs(np.corrcoef(wordings[0][:, 0, 0], wordings[0][:, 0, 1])[0, 1]) < 0.05
 
 
@@ -104,11 +112,15 @@ def test_advocates_with_a_wording_each_are_moved_by_the_best_of_them() -> None:
         categories=[("x", 1, 0, 0)],
         **QUIET,
     )
-    moved = np.stack([simulate(replace(world, wording=w), 3000, 1, 5).scores[:, 0, 0] for w in range(6)])
+    moved = np.stack(
+        [simulate_debates(replace(world, wording=w), 3000, 1, 5).scores[:, 0, 0] for w in range(6)]
+    )
     assert moved.var(axis=0, ddof=1).mean() == pytest.approx(0.5595 * 144 + 36 / 12, rel=0.05)
     one_for_all = replace(world, prompt_alike=1.0)
     alone = replace(one_for_all, advocates=1)
-    np.testing.assert_array_equal(simulate(one_for_all, 50, 1, 5).scores, simulate(alone, 50, 1, 5).scores)
+    np.testing.assert_array_equal(
+        simulate_debates(one_for_all, 50, 1, 5).scores, simulate_debates(alone, 50, 1, 5).scores
+    )
 
 
 @pytest.mark.parametrize(

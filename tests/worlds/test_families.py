@@ -10,7 +10,7 @@ import pytest
 
 import d3stats
 from d3stats.trajectories import MISSING
-from d3stats.worlds import World, simulate
+from d3stats.worlds import World, simulate_debates
 from d3stats.worlds.base import world_types
 
 PACKAGE = Path(d3stats.__file__).parent
@@ -36,7 +36,7 @@ def test_no_other_room_names_a_family() -> None:
 def test_what_a_family_says_of_its_debates_is_what_is_drawn(kind: Any) -> None:
     for panel in (3, 4):
         world: World = kind(panel=panel)
-        log = simulate(world, 60, 3, 1)
+        log = simulate_debates(world, 60, 3, 1)
         assert log.answers == world.answers
         assert len(log.seats) == panel
         assert (log.scores is None) == (world.points is None)

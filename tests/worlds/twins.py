@@ -14,7 +14,7 @@ from d3stats.planning.costs import bill
 from d3stats.protocols.play import DebateProtocol, Play, RoundOver, RuleBook, Speak, complete
 from d3stats.stopping import FullDepth, Rule
 from d3stats.trajectories import MISSING
-from d3stats.worlds import World, simulate
+from d3stats.worlds import World, simulate_debates
 from d3stats.worlds.streams import SyntheticAgent, synthetic_agent, synthetic_items
 
 Floats = NDArray[np.float64]
@@ -127,7 +127,7 @@ def played(
 
 def twin(world: World, n: int, n_rounds: int, seed: int, *, rule: Rule | None = None) -> Batch:
     """Draw n debates at once, and cut them where the rule stops them."""
-    t = simulate(world, n, n_rounds, seed)
+    t = simulate_debates(world, n, n_rounds, seed)
     depth = (rule or FullDepth()).stop_rounds(t).rounds
     # Without a rule the votes of all rounds are asked for, as far as the world has them.
     paid = None if rule is None else bill(t, rule)

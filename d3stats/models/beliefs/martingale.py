@@ -96,8 +96,8 @@ class MartingaleTest(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> found = martingale_test(simulate_debates(Voter(panel=5), 300, 4, rng=1))
     >>> found.n_debates, found.panel, round(found.p_value, 3), found.joint["df1"].tolist()
     (300, 5, 0.401, [4, 4, 4, 4])
     >>> found.plot().get_xlabel()
@@ -237,8 +237,8 @@ def martingale_test(
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> found = martingale_test(simulate_debates(Voter(panel=5), 300, 4, rng=1))
     >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
       transition  n_pairs  drift    low   high
     0        1-2      300  0.013 -0.007  0.032

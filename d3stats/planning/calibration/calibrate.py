@@ -77,8 +77,8 @@ class Calibration(Result):
 
     Examples
     --------
-    >>> from d3stats.worlds import Voter, simulate
-    >>> pilot = simulate(Voter(panel=7, accuracy=0.7), n_debates=200, n_rounds=4, rng=1)
+    >>> from d3stats.worlds import Voter, simulate_debates
+    >>> pilot = simulate_debates(Voter(panel=7, accuracy=0.7), n_debates=200, n_rounds=4, rng=1)
     >>> fit = calibrate(Voter, pilot, n_rep=40, rng=1)
     >>> fit.params.index.tolist(), fit.converged, fit.conf_int().columns.tolist()
     (['accuracy', 'precision'], True, ['low', 'high'])
@@ -218,8 +218,8 @@ class Calibration(Result):
 
         Examples
         --------
-        >>> from d3stats.worlds import Voter, simulate
-        >>> fit = calibrate(Voter, simulate(Voter(panel=5), 50, 3, rng=1), n_rep=20, rng=1)
+        >>> from d3stats.worlds import Voter, simulate_debates
+        >>> fit = calibrate(Voter, simulate_debates(Voter(panel=5), 50, 3, rng=1), n_rep=20, rng=1)
         >>> fit.study().names
         ('fixed:1', 'fixed:2', 'supermajority:0.8', 'unanimity', 'full')
         """
@@ -493,9 +493,9 @@ def calibrate(
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import simulate_debates
     >>> from d3stats.worlds import Voter
-    >>> pilot = simulate(Voter(panel=7, accuracy=0.7), n_debates=200, n_rounds=4, rng=1)
+    >>> pilot = simulate_debates(Voter(panel=7, accuracy=0.7), n_debates=200, n_rounds=4, rng=1)
     >>> fit = calibrate(Voter, pilot, n_rep=40, rng=1)
     >>> fit.method, bool(abs(fit.params["accuracy"] - 0.7) < 3 * fit.bse["accuracy"])
     ('likelihood', True)

@@ -25,7 +25,7 @@ from scipy import special
 from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, observe
 from d3stats.planning.calibration.path_likelihood import inverted
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import simulate
+from d3stats.worlds import simulate_debates
 
 __all__ = ["fit_moments", "predictive_checks", "two_sided"]
 
@@ -170,7 +170,7 @@ _SETTLED = 0.5
 
 def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Observed:
     """Draw debates and leave out the labels, votes and scores that the pilot lacks, debate for debate."""
-    log = simulate(world, n_debates, pilot.n_rounds, seed)
+    log = simulate_debates(world, n_debates, pilot.n_rounds, seed)
     at = np.arange(n_debates) % pilot.n_debates
     present = (pilot.votes != MISSING)[at]
     label = np.where(pilot.label[at] == MISSING, MISSING, log.label).astype(np.int32)

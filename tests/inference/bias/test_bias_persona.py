@@ -28,7 +28,14 @@ from d3stats.protocols.jury import curated
 from d3stats.run import debate
 from d3stats.run.items import DebateItem
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom, courtroom_items, jury_law, simulate, synthetic_agent, synthetic_items
+from d3stats.worlds import (
+    Courtroom,
+    courtroom_items,
+    jury_law,
+    simulate_debates,
+    synthetic_agent,
+    synthetic_items,
+)
 
 
 def verdicts(right: dict[str, np.ndarray], cluster: np.ndarray | None = None) -> pd.DataFrame:
@@ -349,7 +356,7 @@ def truth(law: object) -> dict[str, list[float]]:
 
 def measured(n: int, seed: int) -> dict[str, object]:
     """Audits of n drawn debates: of all, and of those of each category."""
-    t = simulate(PANEL, n, 1, seed)
+    t = simulate_debates(PANEL, n, 1, seed)
     kinds = courtroom_items(PANEL, n, seed)["category"].to_numpy()
     parts = {"all": t} | {kind: t.select(kinds == kind) for kind in ("ethics", "math")}
     return {name: persona_effect(part) for name, part in parts.items()}

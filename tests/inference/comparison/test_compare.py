@@ -12,7 +12,7 @@ import pytest
 import d3stats
 from d3stats.inference import Comparison, ItemMismatch, compare, paired_difference
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.worlds import Conformity, simulate
+from d3stats.worlds import Conformity, simulate_debates
 
 
 def table(share: float, seed: int, n: int = 120, per_cluster: int = 3) -> pd.DataFrame:
@@ -58,7 +58,7 @@ def test_the_difference_is_second_less_first_whatever_holds_the_runs(tmp_path: P
 
 
 def test_rounds_of_a_log_are_compared_debate_by_debate_within_questions() -> None:
-    t = simulate(Conformity(), 200, 4, rng=1)
+    t = simulate_debates(Conformity(), 200, 4, rng=1)
     found = compare(t, t, names=("first", "last"), by="debate", round_number=(1, None))
     first, last = (t.verdicts()[:, r] == t.label for r in (0, t.n_rounds - 1))
     assert found.difference.value == pytest.approx(last.mean() - first.mean())

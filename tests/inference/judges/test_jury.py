@@ -16,7 +16,7 @@ from d3stats.inference.judges.jury import JuryCurve, best_juror, drawn_panels, j
 from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.resampling import share
-from d3stats.worlds import MixturePanel, simulate
+from d3stats.worlds import MixturePanel, simulate_debates
 
 
 def plurality_by_listing(votes: list[int], label: int, k: int) -> tuple[float, float, float]:
@@ -105,7 +105,7 @@ def test_a_mixture_of_easy_and_hopeless_items_has_the_curve_limit_and_worth_of_i
 
 
 def test_a_simulated_log_reads_round_by_round() -> None:
-    log = simulate(MixturePanel(), 300, 2, rng=5)
+    log = simulate_debates(MixturePanel(), 300, 2, rng=5)
     first = jury_curve(log, round_number=1, rng=0)
     votes, trials = log.successes_trials()
     assert first.single.value == pytest.approx((votes[:, 0] / trials[:, 0]).mean())

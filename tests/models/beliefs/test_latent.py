@@ -25,7 +25,7 @@ from d3stats.models.beliefs.latent import (
     panel_drift_complete,
     vote_or_consensus,
 )
-from d3stats.worlds import DirichletCompound, LatentConcept, Voter, simulate
+from d3stats.worlds import DirichletCompound, LatentConcept, Voter, simulate_debates
 
 
 @st.composite
@@ -171,8 +171,10 @@ def test_drawn_debates_move_the_belief_as_the_exact_law_says() -> None:
     table = [[clarity, 1 - clarity], [1 - clarity, clarity]]
     for evidence in ("fresh", "self"):
         world = LatentConcept(panel=3, prior=0.4, clarity=clarity, evidence=evidence)
-        s, _ = simulate(world, n, 2, 11).successes_trials()
-        first_of_round_2 = simulate(world, n, 2, 11).votes[:, 1, 0] == simulate(world, n, 2, 11).label
+        s, _ = simulate_debates(world, n, 2, 11).successes_trials()
+        first_of_round_2 = (
+            simulate_debates(world, n, 2, 11).votes[:, 1, 0] == simulate_debates(world, n, 2, 11).label
+        )
         law = expected_belief([0.4, 0.6], table, 0, evidence, n_responses=3)
         chance = clarity * law + (1 - clarity) * (1 - law)
         assert abs(first_of_round_2.mean() - chance) < 4 * np.sqrt(chance * (1 - chance) / n)
@@ -233,7 +235,7 @@ def test_drawn_panels_follow_the_expected_belief_given_their_past(degree: int | 
     """Rebuild every agent's counts from the votes, and predict its next vote."""
     n, panel, p, strength = 20_000, 5, 0.6, 3.0
     world = DirichletCompound(panel=panel, accuracy=p, precision=1e9, strength=strength, degree=degree)
-    t = simulate(world, n, 3, 17)
+    t = simulate_debates(world, n, 3, 17)
     right = (t.votes == t.label[:, None, None]).astype(float)
     graph = np.zeros((panel, panel))
     for i in range(panel):
@@ -285,7 +287,7 @@ def test_debates_of_unlike_difficulty_may_turn_the_advantage() -> None:
 
 def test_voters_drawn_to_consensus_end_right_as_often_as_theorem_d_says() -> None:
     world = Voter(panel=5, accuracy=0.64, precision=4.0)
-    s, n = simulate(world, 4000, 120, 23).successes_trials()
+    s, n = simulate_debates(world, 4000, 120, 23).successes_trials()
     end = s[:, -1] / n[:, -1]
     assert np.isin(end, (0, 1)).mean() > 0.999
     truth = consensus_probability(0.64)

@@ -16,14 +16,14 @@ from d3stats.models.beliefs.martingale import (
     martingale_test,
 )
 from d3stats.resampling import hotelling
-from d3stats.worlds import Conformity, DirichletCompound, Voter, simulate
+from d3stats.worlds import Conformity, DirichletCompound, Voter, simulate_debates
 
 SIZE_WORLDS = [(3, 40), (5, 60), (7, 100)]
 
 
 def copied(panel: int, n_questions: int, replicates: int, seed: int) -> list[MartingaleTest]:
     """Test voter panels, each debate logged one to three times: questions of unlike size, wholly dependent."""
-    log = simulate(
+    log = simulate_debates(
         Voter(panel=panel, accuracy=0.65, precision=3.0), n_questions * replicates, 4, seed
     ).successes_trials()[0]
     rng = np.random.default_rng(seed)
@@ -67,13 +67,13 @@ def test_the_tests_keep_their_size_and_the_intervals_their_level_over_two_thousa
 
 def test_taking_copies_for_debates_of_their_own_would_reject_far_too_often() -> None:
     """What the clusters are for: the same replicates, each copy counted as an independent debate."""
-    s = simulate(Voter(panel=5), 60 * 200, 3, 5).successes_trials()[0]
+    s = simulate_debates(Voter(panel=5), 60 * 200, 3, 5).successes_trials()[0]
     naive = [martingale_test(np.repeat(s[60 * r : 60 * r + 60], 4, axis=0), 5).p_value for r in range(200)]
     assert np.mean(np.array(naive, float) < 0.05) > 0.2
 
 
 def test_conformity_is_found_not_to_be_a_martingale() -> None:
-    found = martingale_test(simulate(Conformity(panel=7, conformity=3.0), 300, 4, 3))
+    found = martingale_test(simulate_debates(Conformity(panel=7, conformity=3.0), 300, 4, 3))
     assert found.p_conditional is not None
     assert found.p_conditional < 1e-6
     assert found.boundary["left_all_wrong"].iloc[-1] > 0
@@ -81,7 +81,7 @@ def test_conformity_is_found_not_to_be_a_martingale() -> None:
 
 
 def test_steady_beliefs_with_noisy_votes_have_no_mean_drift_and_return_to_the_middle() -> None:
-    found = martingale_test(simulate(DirichletCompound(panel=5), 2000, 3, 4))
+    found = martingale_test(simulate_debates(DirichletCompound(panel=5), 2000, 3, 4))
     assert found.p_value is not None
     assert found.p_value > 0.01
     assert found.slope[["high", "high_inside"]].iloc[-1].max() < 0
@@ -93,7 +93,7 @@ def test_choosing_debates_by_a_bad_first_vote_makes_them_seem_to_learn_unless_th
     None
 ):
     for world, moves in ((DirichletCompound(panel=3), True), (Voter(panel=3), False)):
-        t = simulate(world, 4000, 2, 6)
+        t = simulate_debates(world, 4000, 2, 6)
         s = t.successes_trials()[0]
         found = martingale_test(t.select(s[:, 0] < 2))
         assert (found.drift["low"].iloc[0] > 0.05) == moves
@@ -102,7 +102,7 @@ def test_choosing_debates_by_a_bad_first_vote_makes_them_seem_to_learn_unless_th
 
 
 def test_under_the_voter_model_nobody_leaves_either_end_and_the_ends_are_not_tested() -> None:
-    found = martingale_test(simulate(Voter(panel=5), 400, 4, 8))
+    found = martingale_test(simulate_debates(Voter(panel=5), 400, 4, 8))
     edge = found.boundary.iloc[-1]
     assert edge["all_right"] > 0
     assert edge["left_all_right"] == edge["left_all_wrong"] == 0
@@ -187,7 +187,7 @@ def test_drifts_by_cell_are_the_means_by_starting_count() -> None:
 
 
 def test_a_log_and_its_arrays_give_the_same_table_in_any_order_of_debates() -> None:
-    t = simulate(Conformity(panel=5), 80, 3, 9)
+    t = simulate_debates(Conformity(panel=5), 80, 3, 9)
     s, n = t.successes_trials()
     question = np.arange(80) % 30
     order = np.random.default_rng(1).permutation(80)
@@ -228,7 +228,7 @@ def test_cells_of_smaller_panels_are_the_nearest_counts_of_the_largest() -> None
 
 
 def test_the_drift_given_the_start_takes_whole_panels_and_says_how_many_are_left_out() -> None:
-    t = simulate(Voter(panel=5, accuracy=0.65, precision=3.0), 300, 4, 3)
+    t = simulate_debates(Voter(panel=5, accuracy=0.65, precision=3.0), 300, 4, 3)
     rng = np.random.default_rng(3)
     votes = np.where(rng.random(t.votes.shape) < 0.2, -1, t.votes)
     holed = Trajectories.from_arrays(votes, label=t.label, answers=list(t.answers))
@@ -251,7 +251,7 @@ def test_with_missing_votes_the_slope_and_the_cells_keep_their_size() -> None:
     """On all shares the slope rejected 16 % of these true nulls."""
     rng = np.random.default_rng(8)
     slopes, cells = [], []
-    t = simulate(Voter(panel=5, accuracy=0.65, precision=3.0), 60 * 150, 4, 8)
+    t = simulate_debates(Voter(panel=5, accuracy=0.65, precision=3.0), 60 * 150, 4, 8)
     votes = np.where(rng.random(t.votes.shape) < 0.1, -1, t.votes)
     for k in range(150):
         at = slice(60 * k, 60 * (k + 1))
@@ -327,7 +327,7 @@ def test_an_increment_that_follows_its_start_exactly_has_a_slope_without_an_inte
 
 
 def test_the_result_says_level_and_kind_and_draws_itself() -> None:
-    found = martingale_test(simulate(Conformity(panel=5), 200, 3, 2), level=0.9)
+    found = martingale_test(simulate_debates(Conformity(panel=5), 200, 3, 2), level=0.9)
     frame = found.to_frame()
     assert frame["level"].unique().tolist() == [0.9]
     assert frame["interval"].unique().tolist() == ["cluster t"]
@@ -364,7 +364,7 @@ def test_bad_input_is_refused_in_words(call: object, error: type[Exception], say
 
 
 def test_a_log_brings_its_own_trials_and_an_unlabelled_one_is_refused() -> None:
-    t = simulate(Voter(panel=3), 10, 2, 1)
+    t = simulate_debates(Voter(panel=3), 10, 2, 1)
     with pytest.raises(TypeError, match="it brings its own"):
         martingale_test(t, 3)
     unlabelled = Trajectories.from_arrays([[["A", "B"], ["A", "A"]]] * 3)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from d3stats.models.chains.optimum import cheapest, frontier, solve
 from d3stats.models.chains.process import CountProcess, Verdict, agreement_loss, error_loss, walk
 from d3stats.models.chains.votes import optimal_votes
-from d3stats.worlds import Voter, count_process, simulate
+from d3stats.worlds import Voter, count_process, simulate_debates
 
 STUDY = Path(__file__).parents[3] / "simulations" / "d3_headline"
 fit_process = runpy.run_path(str(STUDY / "learned_chain.py"))["fit_process"]
@@ -182,21 +182,21 @@ def test_the_frontier_trades_rounds_for_errors_and_the_cheapest_policy_is_on_it(
 def test_a_learned_process_nears_the_truth() -> None:
     world = Voter(panel=5, accuracy=0.65, precision=4.0)
     truth = count_process(world, 4)
-    successes, _ = simulate(world, 4000, 4, 3).successes_trials()
+    successes, _ = simulate_debates(world, 4000, 4, 3).successes_trials()
     learned = fit_process(successes, 5)
     assert np.abs(learned.initial - truth.initial).max() < 0.03
     assert np.abs(learned.steps - truth.steps).max() < 0.06
 
 
 def test_shrinkage_moves_a_small_pilot_to_the_smooth_chain() -> None:
-    successes, _ = simulate(Voter(panel=5), 30, 3, 1).successes_trials()
+    successes, _ = simulate_debates(Voter(panel=5), 30, 3, 1).successes_trials()
     truth = count_process(Voter(panel=5), 3)
     bare, shrunk = (fit_process(successes, 5, shrinkage=s) for s in (0.0, None))
     assert np.abs(shrunk.steps - truth.steps).mean() < np.abs(bare.steps - truth.steps).mean()
 
 
 def test_two_classes_and_no_labels_are_learned_as_symmetric_laws() -> None:
-    t = simulate(Voter(panel=3), 200, 3, 2)
+    t = simulate_debates(Voter(panel=3), 200, 3, 2)
     two = fit_process(t.successes_trials()[0], 3, n_classes=2)
     assert two.n_classes == 4
     folded = fit_process((t.votes == 0).sum(axis=2), 3, labelled=False)

@@ -1,4 +1,4 @@
-"""A sweep's memory does not grow with the number of debates."""
+"""A simulation's memory does not grow with the number of debates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """
 import sys
-from d3stats.planning import Study, sweep
+from d3stats.planning import Study, simulate
 from d3stats.worlds import Voter
 study = Study(
     worlds={"null": Voter(panel=5)},
@@ -18,7 +18,7 @@ study = Study(
     debates=int(sys.argv[1]),
     chunk=8192,
 )
-sweep(study)
+simulate(study).to_frame()
 # ru_maxrss would start from the peak of the process that started this one.
 with open("/proc/self/status") as status:
     print(next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")))
@@ -26,7 +26,7 @@ with open("/proc/self/status") as status:
 
 
 def peak(debates: int) -> float:
-    """Peak resident memory in MB of a process that sweeps so many debates."""
+    """Peak resident memory in MB of a process that simulates so many debates."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(debates)], capture_output=True, text=True, check=True, timeout=300
     )

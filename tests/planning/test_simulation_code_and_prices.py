@@ -1,4 +1,4 @@
-"""A sweep's sums belong to the code that made them, and its dollars to the kinds of tokens."""
+"""A simulation's sums belong to the code that made them, and its dollars to the kinds of tokens."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import d3stats
-from d3stats.planning import Study, read_study, run_sweep, sweep
+from d3stats.planning import Study, read_study, simulate
 from d3stats.planning import study as study_module
 from d3stats.stopping import from_text
-from d3stats.worlds import Courtroom, Referees, Voter, simulate
+from d3stats.worlds import Courtroom, Referees, Voter, simulate_debates
 from d3stats.worlds.tokens import Lengths
 
 PACKAGE = Path(d3stats.__file__).parent
@@ -51,13 +51,13 @@ def test_a_changed_page_or_command_is_the_same_study(copy: Path) -> None:
 
 
 def test_sums_of_other_code_are_never_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = tmp_path / "sweep.jsonl"
+    journal = tmp_path / "simulated.jsonl"
     asked = {"worlds": {"w": Voter(panel=3)}, "rules": ["fixed:1"], "n_rounds": 2}
-    run_sweep(Study(**asked, debates=50), out=journal)
+    simulate(Study(**asked, debates=50), out=journal)
     before = journal.read_bytes()
     monkeypatch.setattr(study_module, "_code", lambda: "of a mended sampler")
     with pytest.raises(ValueError, match="of other code of samplers and rules"):
-        run_sweep(Study(**asked, debates=100), out=journal)
+        simulate(Study(**asked, debates=100), out=journal)
     assert journal.read_bytes() == before
 
 
@@ -71,8 +71,8 @@ def test_dollars_are_each_kind_of_token_at_its_own_price(world) -> None:
     asked = Study(
         worlds=[world], rules=rules, n_rounds=3, debates=300, dollars_per_million_tokens=(1.0, 10.0)
     )
-    table = sweep(asked).set_index("rule")
-    log = simulate(world, 300, 3, rng=0)
+    table = simulate(asked).to_frame().set_index("rule")
+    log = simulate_debates(world, 300, 3, rng=0)
     for rule in rules:
         stops = from_text(rule).stop_rounds(log).rounds
         at = np.arange(300), stops - 1
@@ -89,7 +89,9 @@ def test_dollars_are_each_kind_of_token_at_its_own_price(world) -> None:
 
 def test_one_price_for_both_kinds_is_one_price() -> None:
     one, two = (
-        sweep(Study(worlds=[Voter(panel=3)], rules=[], n_rounds=3, debates=200, dollars_per_million_tokens=p))
+        simulate(
+            Study(worlds=[Voter(panel=3)], rules=[], n_rounds=3, debates=200, dollars_per_million_tokens=p)
+        ).to_frame()
         for p in (2.0, (2.0, 2.0))
     )
     np.testing.assert_allclose(one["dollars"], two["dollars"], rtol=1e-3)
@@ -98,7 +100,9 @@ def test_one_price_for_both_kinds_is_one_price() -> None:
 
 def test_a_team_of_referees_has_a_price() -> None:
     asked = {"worlds": {"team": Referees()}, "rules": [], "debates": 20, "dollars_per_million_tokens": 1.0}
-    three, one = (sweep(Study(**asked, n_rounds=n)).set_index("rule")["dollars"] for n in (3, 1))
+    three, one = (
+        simulate(Study(**asked, n_rounds=n)).to_frame().set_index("rule")["dollars"] for n in (3, 1)
+    )
     assert (one > 0).all()
     assert three["full"] > one["full"]
 

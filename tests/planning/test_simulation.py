@@ -1,4 +1,4 @@
-"""A sweep's table is the same for any cut and any number of workers, and says what the debates said."""
+"""A simulation's table is the same for any cut and any number of workers, and says what the debates said."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pandas.testing import assert_frame_equal
 
 from d3stats.log import LogWriter, count_log
 from d3stats.log.counting import reduce_logs
-from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, sweep
+from d3stats.planning import Study, evaluate, read_study, replay, simulate
 from d3stats.planning.study import _dot, sums_of_rules
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity, from_text
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Assembly, Courtroom, Voter, count_process, simulate
+from d3stats.worlds import Assembly, Courtroom, Voter, count_process, simulate_debates
 
 STUDY = Path(__file__).with_name("study.toml")
 
@@ -42,7 +42,7 @@ def study(**changes: object) -> Study:
 
 @pytest.fixture(scope="module")
 def whole() -> pd.DataFrame:
-    return sweep(study(chunk=6000), by="seed")
+    return simulate(study(chunk=6000)).to_frame("seed")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -50,36 +50,38 @@ def whole() -> pd.DataFrame:
 def test_the_table_is_bit_identical_for_any_chunk_and_any_number_of_processes(
     whole: pd.DataFrame, chunk: int, workers: int
 ) -> None:
-    again = sweep(study(chunk=chunk), workers=workers, by="seed")
+    again = simulate(study(chunk=chunk), workers=workers).to_frame("seed")
     assert_frame_equal(whole, again, check_exact=True)
 
 
 def test_a_large_chunk_is_played_in_pieces_with_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"rules": ["fixed:2", "ks:0.1"], "debates": 3000, "batch": 300, "chunk": 3000, "seeds": 1}
-    at_once = sweep(study(**asked))
+    at_once = simulate(study(**asked)).to_frame()
     monkeypatch.setattr("d3stats.planning.study.PIECE", 700)
-    assert_frame_equal(sweep(study(**asked)), at_once, check_exact=True)
+    assert_frame_equal(simulate(study(**asked)).to_frame(), at_once, check_exact=True)
 
 
 def test_a_rule_for_a_batch_sees_the_same_batches_whatever_the_chunk() -> None:
     asked = {"rules": ["ks:0.1,patience=1", "unanimity | ks:0.1"], "batch": 300, "seeds": 1}
-    tables = [sweep(study(chunk=chunk, **asked)) for chunk in (100, 1024, 6000)]
+    tables = [simulate(study(chunk=chunk, **asked)).to_frame() for chunk in (100, 1024, 6000)]
     for other in tables[1:]:
         assert_frame_equal(tables[0], other, check_exact=True)
     assert set(tables[0]["decides"]) == {"debate", "batch"}
-    t = simulate(Voter(panel=5), 600, 6, rng=0, first=300)
+    t = simulate_debates(Voter(panel=5), 600, 6, rng=0, first=300)
     second = KSStability(0.1, patience=1).stop_rounds(t.select(np.arange(300))).rounds.sum()
     first_two = sums_of_rules(
-        simulate(Voter(panel=5), 600, 6, rng=0), [KSStability(0.1, patience=1), Unanimity(), FullDepth()],
+        simulate_debates(Voter(panel=5), 600, 6, rng=0), [KSStability(0.1, patience=1), Unanimity(), FullDepth()],
         "exclude", 300,
     )[0]  # fmt: skip
-    head = KSStability(0.1, patience=1).stop_rounds(simulate(Voter(panel=5), 300, 6, rng=0)).rounds.sum()
+    head = (
+        KSStability(0.1, patience=1).stop_rounds(simulate_debates(Voter(panel=5), 300, 6, rng=0)).rounds.sum()
+    )
     assert (first_two.units, first_two.totals[1]) == (2, head + second)
 
 
 def test_a_cell_says_what_a_replay_of_its_debates_says(whole: pd.DataFrame) -> None:
     world = read_study(STUDY).worlds["easy"]
-    played = replay(simulate(world, 6000, 6, rng=11), list(read_study(STUDY).rules)).to_frame()
+    played = replay(simulate_debates(world, 6000, 6, rng=11), list(read_study(STUDY).rules)).to_frame()
     cell = whole.query("world == 'easy' and seed == 11").reset_index(drop=True)
     shares = ("accuracy", "agreement", "flips", "gained", "lost", "premature")
     for name in ("rounds", *shares, "saved_rounds_vs_unanimity"):
@@ -95,7 +97,7 @@ def test_a_cell_says_what_a_replay_of_its_debates_says(whole: pd.DataFrame) -> N
 
 
 def test_seeds_put_together_are_the_mean_of_the_seeds(whole: pd.DataFrame) -> None:
-    pooled = sweep(study())
+    pooled = simulate(study()).to_frame()
     for name in ("rounds", "accuracy", "tokens"):
         mean = whole.groupby(["world", "rule"], sort=False)[name].mean().to_numpy()
         np.testing.assert_allclose(pooled[name], mean, rtol=1e-12)
@@ -104,9 +106,9 @@ def test_seeds_put_together_are_the_mean_of_the_seeds(whole: pd.DataFrame) -> No
     np.testing.assert_allclose(ratio, 1 / np.sqrt(2), rtol=0.02)
 
 
-def test_the_sweep_agrees_with_exact_evaluation_within_four_standard_errors() -> None:
+def test_the_simulation_agrees_with_exact_evaluation_within_four_standard_errors() -> None:
     world = Voter(panel=5)
-    done = run_sweep(Study(worlds=[world], rules=["fixed:1", "unanimity"], n_rounds=5, debates=20_000))
+    done = simulate(Study(worlds=[world], rules=["fixed:1", "unanimity"], n_rounds=5, debates=20_000))
     process = count_process(world, 5)
     for rule, (_, row) in zip(done.study.rules, done.to_frame().iterrows(), strict=True):
         assert isinstance(rule, Rule)
@@ -122,11 +124,15 @@ def test_the_sweep_agrees_with_exact_evaluation_within_four_standard_errors() ->
 
 def test_a_share_of_early_stops_in_one_batch_alone_has_no_standard_error() -> None:
     # At this threshold one of eight batches stops early, so nothing is known of how batches differ.
-    found = sweep(
-        Study(worlds=[Voter(panel=5)], rules=["ks:0.04"], n_rounds=6, debates=800, batch=100, seeds=[3])
-    ).iloc[0]
+    found = (
+        simulate(
+            Study(worlds=[Voter(panel=5)], rules=["ks:0.04"], n_rounds=6, debates=800, batch=100, seeds=[3])
+        )
+        .to_frame()
+        .iloc[0]
+    )
     stopped = [
-        KSStability(0.04).stop_rounds(simulate(Voter(panel=5), 100, 6, rng=3, first=at)).rounds[0] < 6
+        KSStability(0.04).stop_rounds(simulate_debates(Voter(panel=5), 100, 6, rng=3, first=at)).rounds[0] < 6
         for at in range(0, 800, 100)
     ]
     assert sum(stopped) == 1
@@ -137,29 +143,29 @@ def test_a_share_of_early_stops_in_one_batch_alone_has_no_standard_error() -> No
 
 def test_worlds_share_streams_unless_told_otherwise() -> None:
     twins = {"one": Voter(panel=5), "two": Voter(panel=5)}
-    shared = sweep(study(worlds=twins, debates=500, seeds=1)).set_index(["world", "rule"])
+    shared = simulate(study(worlds=twins, debates=500, seeds=1)).to_frame().set_index(["world", "rule"])
     assert_frame_equal(shared.loc["one"], shared.loc["two"], check_exact=True)
     own = study(worlds=twins, debates=500, seeds=1, common_random_numbers=False)
-    apart = sweep(own).set_index(["world", "rule"])
+    apart = simulate(own).to_frame().set_index(["world", "rule"])
     assert (apart.loc["one", "rounds"] != apart.loc["two", "rounds"]).any()
 
 
 def test_dollars_are_tokens_at_the_price() -> None:
-    table = sweep(study(dollars_per_million_tokens=2.5, debates=300, seeds=1))
+    table = simulate(study(dollars_per_million_tokens=2.5, debates=300, seeds=1)).to_frame()
     np.testing.assert_allclose(table["dollars"], table["tokens"] * 2.5e-6)
     np.testing.assert_allclose(table["dollars_se"], table["tokens_se"] * 2.5e-6)
-    assert "dollars" not in sweep(study(debates=300, seeds=1))
+    assert "dollars" not in simulate(study(debates=300, seeds=1)).to_frame()
 
 
 def test_stops_count_every_debate_once() -> None:
-    stops = run_sweep(study(debates=700)).stops(by="seed")
+    stops = simulate(study(debates=700)).stops(by="seed")
     assert (stops.groupby(["world", "seed", "rule"])["n_debates"].sum() == 700).all()
     assert (stops[["wrong", "right", "unscored"]].sum(axis=1) == stops["n_debates"]).all()
     assert stops.query("rule == 'fixed:2' and round != 2")["n_debates"].sum() == 0
 
 
 def test_sums_of_parts_add_to_the_sums_of_the_whole_and_of_huge_numbers_exactly() -> None:
-    t = simulate(Voter(panel=5), 900, 4, rng=2)
+    t = simulate_debates(Voter(panel=5), 900, 4, rng=2)
     assert t.tokens is not None
     t = replace(t, tokens=t.tokens * 1e7, tokens_in=None, tokens_out=None)
     rules = [FixedRounds(2), Unanimity(), FullDepth()]
@@ -200,15 +206,15 @@ def test_a_rule_that_a_world_cannot_serve_is_named_with_the_world(workers: int) 
     with pytest.raises(
         ValueError, match=r"^world 'voter:.*': rule gap: scores must be in the log; got none$"
     ):
-        sweep(asked, workers=workers)
+        simulate(asked, workers=workers).to_frame()
 
 
 def test_a_price_on_a_world_without_tokens_is_refused_before_anything_is_drawn() -> None:
     silent = Voter(panel=5, lengths=None)
     with pytest.raises(ValueError, match=r"dollars_per_million_tokens must not be given .* world 'mute'"):
-        sweep(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10,
-                    dollars_per_million_tokens=1.0))  # fmt: skip
-    table = sweep(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10))
+        simulate(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10,
+                    dollars_per_million_tokens=1.0)).to_frame()  # fmt: skip
+    table = simulate(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10)).to_frame()
     assert table["tokens"].isna().all()
     assert table["rounds"].notna().all()
 
@@ -216,20 +222,20 @@ def test_a_price_on_a_world_without_tokens_is_refused_before_anything_is_drawn()
 # ---------------------------------------------------------------- the journal
 
 
-def test_a_killed_sweep_goes_on_and_gives_the_same_table(tmp_path: Path) -> None:
-    journal = tmp_path / "sweep.jsonl"
+def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path) -> None:
+    journal = tmp_path / "simulated.jsonl"
     code = (
-        "from d3stats.planning import run_sweep, Study, read_study\n"
+        "from d3stats.planning import Study, read_study, simulate\n"
         f"s = read_study({str(STUDY)!r})\n"
         "big = Study(worlds=s.worlds, rules=s.rules, n_rounds=6, debates=20_000, seeds=s.seeds, chunk=512)\n"
-        f"run_sweep(big, out={str(journal)!r})\n"
+        f"simulate(big, out={str(journal)!r})\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     try:
         deadline = time.monotonic() + 60
         while not journal.exists() or journal.read_bytes().count(b"\n") < 5:
             assert time.monotonic() < deadline, "no chunk was written in a minute"
-            assert process.poll() is None, "the sweep ended before it could be killed"
+            assert process.poll() is None, "the simulation ended before it could be killed"
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
     finally:
@@ -240,17 +246,17 @@ def test_a_killed_sweep_goes_on_and_gives_the_same_table(tmp_path: Path) -> None
     whole_lines = done[: done.rindex(b"\n") + 1]
     journal.write_bytes(whole_lines + whole_lines.splitlines()[-1][:100])
     big = study(debates=20_000)
-    resumed = sweep(big, out=journal, workers=2)
-    assert_frame_equal(resumed, sweep(big), check_exact=True)
+    resumed = simulate(big, out=journal, workers=2).to_frame()
+    assert_frame_equal(resumed, simulate(big).to_frame(), check_exact=True)
     assert journal.read_bytes().startswith(whole_lines)
     assert all(isinstance(json.loads(line), dict) for line in journal.read_text().splitlines())
 
 
 def test_a_finished_journal_is_read_and_not_played_again(tmp_path: Path, whole: pd.DataFrame) -> None:
     journal = tmp_path / "j.jsonl"
-    first = sweep(study(chunk=700), out=journal, by="seed")
+    first = simulate(study(chunk=700), out=journal).to_frame("seed")
     size = journal.stat().st_size
-    again = sweep(study(chunk=5000), out=journal, by="seed")
+    again = simulate(study(chunk=5000), out=journal).to_frame("seed")
     assert journal.stat().st_size == size
     assert_frame_equal(first, whole, check_exact=True)
     assert_frame_equal(again, whole, check_exact=True)
@@ -258,8 +264,8 @@ def test_a_finished_journal_is_read_and_not_played_again(tmp_path: Path, whole: 
 
 def test_a_journal_grows_with_more_debates_and_more_seeds(tmp_path: Path, whole: pd.DataFrame) -> None:
     journal = tmp_path / "j.jsonl"
-    sweep(study(debates=1500, seeds=[11]), out=journal)
-    assert_frame_equal(sweep(study(), out=journal, by="seed"), whole, check_exact=True)
+    simulate(study(debates=1500, seeds=[11]), out=journal).to_frame()
+    assert_frame_equal(simulate(study(), out=journal).to_frame("seed"), whole, check_exact=True)
 
 
 @pytest.mark.parametrize(
@@ -268,10 +274,10 @@ def test_a_journal_grows_with_more_debates_and_more_seeds(tmp_path: Path, whole:
 )
 def test_a_journal_of_another_study_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     journal = tmp_path / "j.jsonl"
-    sweep(study(debates=200), out=journal)
+    simulate(study(debates=200), out=journal).to_frame()
     before = journal.read_bytes()
     with pytest.raises(ValueError, match="must be a journal of this study; got the journal of another study"):
-        sweep(study(debates=200, **change), out=journal)
+        simulate(study(debates=200, **change), out=journal).to_frame()
     assert journal.read_bytes() == before
 
 
@@ -280,40 +286,40 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> 
         other = tmp_path / "other.txt"
         other.write_text(text)
         with pytest.raises(ValueError, match=r"other\.txt"):
-            sweep(study(debates=100), out=other)
+            simulate(study(debates=100), out=other).to_frame()
         assert other.read_text() == text
 
 
 def test_a_line_that_is_wrong_or_too_much_is_named(tmp_path: Path) -> None:
     journal = tmp_path / "j.jsonl"
-    sweep(study(debates=200), out=journal)
+    simulate(study(debates=200), out=journal).to_frame()
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join([*lines[:2], "{}\n", *lines[2:]]))
     with pytest.raises(ValueError, match=r"j\.jsonl:3: line must be a chunk of this study"):
-        sweep(study(debates=200), out=journal)
+        simulate(study(debates=200), out=journal).to_frame()
     journal.write_text("".join([*lines, lines[-1]]))
     with pytest.raises(ValueError, match="each debate once; got debate 1 of world 2, seed 11 twice"):
-        sweep(study(debates=200), out=journal)
+        simulate(study(debates=200), out=journal).to_frame()
     journal.write_text("".join(lines))
     with pytest.raises(ValueError, match="no more than the study needs"):
-        sweep(study(debates=150), out=journal)
+        simulate(study(debates=150), out=journal).to_frame()
 
 
 def test_a_rule_without_a_text_cannot_be_kept_in_a_journal(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"out must be None when a rule has no text form.*; got gap"):
-        sweep(study(rules=[NeedsScores()]), out=tmp_path / "j.jsonl")
+        simulate(study(rules=[NeedsScores()]), out=tmp_path / "j.jsonl").to_frame()
     assert not (tmp_path / "j.jsonl").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file locks are of POSIX systems")
-def test_two_sweeps_cannot_write_one_journal(tmp_path: Path) -> None:
-    from d3stats.planning.sweep import Journal
+def test_two_simulations_cannot_write_one_journal(tmp_path: Path) -> None:
+    from d3stats.planning.simulate import Journal
 
     with (
         Journal(tmp_path / "j.jsonl", study()),
-        pytest.raises(ValueError, match="one sweep at a time"),
+        pytest.raises(ValueError, match="one simulation at a time"),
     ):
-        sweep(study(debates=100), out=tmp_path / "j.jsonl")
+        simulate(study(debates=100), out=tmp_path / "j.jsonl").to_frame()
 
 
 # ---------------------------------------------------------------- logs
@@ -359,16 +365,16 @@ def test_a_defect_comes_back_from_a_worker_with_its_file_and_line(tmp_path: Path
 
 def test_a_loss_says_what_it_is_against() -> None:
     worlds = {"end": Courtroom(), "polled": Courtroom(poll="every_round")}
-    done = run_sweep(Study(worlds=worlds, rules=["d3_paper"], n_rounds=3, debates=200))
+    done = simulate(Study(worlds=worlds, rules=["d3_paper"], n_rounds=3, debates=200))
     assert done.recommend().set_index("world")["loss_vs"].to_dict() == {"end": "full", "polled": "unanimity"}
 
 
 def test_a_debate_without_a_decision_is_not_right_in_the_loss() -> None:
-    """Losses of the sweep are those of the debates themselves, with the convention of risk control."""
+    """Losses of the simulation are those of the debates themselves, with the convention of risk control."""
     rules = ["fixed:1", "unanimity", "full"]
     world = Assembly(protocol="peer_discussion")
-    done = run_sweep(Study(worlds={"pair": world}, rules=rules, n_rounds=3, debates=400))
-    t = simulate(world, 400, 3, rng=done.study.stream(0, 0))
+    done = simulate(Study(worlds={"pair": world}, rules=rules, n_rounds=3, debates=400))
+    t = simulate_debates(world, 400, 3, rng=done.study.stream(0, 0))
     right: dict[str, float] = {}
     for rule in rules:
         verdict = t.verdicts()[np.arange(400), from_text(rule).stop_rounds(t).rounds - 1]

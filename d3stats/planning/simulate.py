@@ -2,7 +2,7 @@
 
 A cell is a world and a seed. Its debates are drawn in chunks, and a chunk is reduced at once to whole-number
 sums that add (see ``_work``). So the result is the same, bit for bit, for any chunk size, number of workers
-or cluster, memory does not grow with the number of debates, and a killed sweep can be resumed.
+or cluster, memory does not grow with the number of debates, and a killed run can be resumed.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["Journal", "Sweep", "run_sweep", "sweep"]
+__all__ = ["Journal", "Simulation", "simulate"]
 
-FORMAT = "d3stats sweep 1"
+FORMAT = "d3stats simulation 1"
 
 SYNC_SECONDS = 1.0
 """Every line goes to the system at once and survives a killed process; to the disk at least this often."""
@@ -65,7 +65,7 @@ class Journal:
     """An append-only file of one study's chunks; use it as a context.
 
     The first line names the study by its key; then one line per chunk. A last line that breaks off is
-    dropped. While a sweep writes, no other may.
+    dropped. While a run writes, no other may.
     """
 
     def __init__(self, path: str | Path, study: Study) -> None:
@@ -121,13 +121,13 @@ class Journal:
     def _lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # a system without it trusts its user to run one sweep at a time
+        except ImportError:  # a system without it trusts its user to run one at a time
             return
         try:
             fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
-                f"{self.path} must be written by one sweep at a time; another process has it open"
+                f"{self.path} must be written by one simulation at a time; another process has it open"
             ) from None
 
     def _load(self) -> None:
@@ -140,7 +140,9 @@ class Journal:
             record = self._read(number, line)
             if number == 1:
                 if record.get("journal") != FORMAT:
-                    raise ValueError(f"{self.path} must be the journal of a sweep; got another kind of file")
+                    raise ValueError(
+                        f"{self.path} must be the journal of a simulation; got another kind of file"
+                    )
                 if record.get("study") != key:
                     raise ValueError(
                         f"{self.path} must be a journal of this study; got the journal of another study, "
@@ -152,7 +154,7 @@ class Journal:
                 self.done.append(self._chunk(number, record))
             whole += len(line)
         if not seen and self._file.seek(0, os.SEEK_END) > 0 and not self._torn_header():
-            raise ValueError(f"{self.path} must be the journal of a sweep; got another kind of file")
+            raise ValueError(f"{self.path} must be the journal of a simulation; got another kind of file")
         self._file.truncate(whole)
         self._file.seek(0, os.SEEK_END)
         if not seen:
@@ -236,7 +238,7 @@ _SAVED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep(Result):
+class Simulation(Result):
     """Results of every rule in every cell, as sums.
 
     Attributes
@@ -255,7 +257,7 @@ class Sweep(Result):
     Examples
     --------
     >>> from d3stats.worlds import Voter
-    >>> found = run_sweep(Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500))
+    >>> found = simulate(Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500))
     >>> found.to_frame()[["world", "rule"]].values.tolist()
     [['null', 'fixed:1'], ['null', 'unanimity'], ['null', 'full']]
     >>> found.stops()[["rule", "round"]].head(2).values.tolist()
@@ -458,7 +460,7 @@ class Sweep(Result):
         Examples
         --------
         >>> from d3stats.worlds import Courtroom
-        >>> found = run_sweep(Study(worlds={"court": Courtroom()}, rules=["d3_paper"], n_rounds=3, debates=500))
+        >>> found = simulate(Study(worlds={"court": Courtroom()}, rules=["d3_paper"], n_rounds=3, debates=500))
         >>> found.to_frame()["rule"].tolist()
         ['budgeted:3.0,max_rounds=5', 'full']
         >>> found.notes[0].partition(":")[0]
@@ -537,7 +539,7 @@ class Sweep(Result):
         ----------
         max_loss : float, optional
             How much lower than unanimity's a rule's accuracy may be; than that of full depth in a world whose protocol
-            cannot be run with unanimity. By default, here and below, what the sweep itself has.
+            cannot be run with unanimity. By default, here and below, what the simulation itself has.
         confidence : float, optional
             Probability that the simulation must leave to a loss of at most that; of the world it says nothing.
         pilot : Trajectories, optional
@@ -612,50 +614,14 @@ class Sweep(Result):
                 yield name, -1, reduce(added, cells)
 
 
-def sweep(
-    study: Study | str | Path,
-    *,
-    workers: int = 1,
-    scheduler: str | None = None,
-    out: str | Path | None = None,
-    by: By = "world",
-    progress: bool | None = None,
-) -> pd.DataFrame:
-    """Simulate every rule of a study in every world: :func:`run_sweep`, as a table.
-
-    Parameters
-    ----------
-    study, workers, scheduler, out, progress
-        As in :func:`run_sweep`.
-    by : {"world", "seed"}
-        Put the seeds of a world together, or show each.
-
-    Returns
-    -------
-    DataFrame
-        See :meth:`Sweep.to_frame`.
-
-    Examples
-    --------
-    >>> from d3stats.worlds import Voter
-    >>> study = Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500)
-    >>> sweep(study)[["world", "rule", "n_debates"]]
-      world       rule  n_debates
-    0  null    fixed:1        500
-    1  null  unanimity        500
-    2  null       full        500
-    """
-    return run_sweep(study, workers=workers, scheduler=scheduler, out=out, progress=progress).to_frame(by)
-
-
-def run_sweep(
+def simulate(
     study: Study | str | Path,
     *,
     workers: int = 1,
     scheduler: str | None = None,
     out: str | Path | None = None,
     progress: bool | None = None,
-) -> Sweep:
+) -> Simulation:
     """Simulate every rule of a study in every world, on one machine or on a cluster.
 
     Parameters
@@ -673,7 +639,7 @@ def run_sweep(
 
     Returns
     -------
-    Sweep
+    Simulation
         The same, bit for bit, for any `workers`, `scheduler` and chunk size.
 
     Raises
@@ -687,8 +653,8 @@ def run_sweep(
     --------
     >>> from d3stats.worlds import Voter
     >>> study = Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500)
-    >>> run_sweep(study)
-    <Sweep: Run fixed:1 in null: it saves 93 % of the tokens of unanimity; accuracy +7.4 points (error 1.96) against ...
+    >>> simulate(study)
+    <Simulation: Run fixed:1 in null: it saves 93 % of the tokens of unanimity; accuracy +7.4 points (error 1.96) ...
     """
     if not isinstance(study, Study):
         study = read_study(study)
@@ -718,7 +684,7 @@ def run_sweep(
             fold(chunk)
             done += chunk.n_debates
             tell("debates", done, total)
-    return Sweep(study, cells)
+    return Simulation(study, cells)
 
 
 def _open_ranges(study: Study, done: list[Chunk]) -> list[tuple[int, int, int, int]]:
@@ -750,11 +716,11 @@ def _tasks(study: Study, open_ranges: list[tuple[int, int, int, int]]) -> Iterat
 
 
 def _check_prices(study: Study) -> None:
-    from d3stats.worlds import simulate
+    from d3stats.worlds import simulate_debates
 
     for name, world in study.worlds.items():
         try:
-            drawn = simulate(world, 1, study.n_rounds, rng=0)
+            drawn = simulate_debates(world, 1, study.n_rounds, rng=0)
         except (TypeError, ValueError) as error:
             raise ValueError(f"world {name!r}: {error}") from error
         if drawn.tokens is None:
