@@ -264,8 +264,9 @@ def test_every_argument_is_tried_with_a_value_that_some_kind_of_source_takes(fun
 
 
 ELSEWHERE = {
-    "rng", "n_boot", "threads", "decisions", "personas", "needs", "price", "dollars", "baseline", "use_label", "against",
-    "family", "human", "unit", "trials", "cluster", "a", "b", "n_starts", "method", "rules", "max_loss_vs_full", "delta",
+    "rng", "n_boot", "threads", "decisions", "personas", "needs", "price", "dollars", "baseline", "use_label",
+    "against", "family", "human", "unit", "trials", "cluster", "a", "b", "n_starts", "method", "rules",
+    "max_loss_vs_full", "delta",
 }  # fmt: skip
 """Arguments without an effect by default, of one function of several kinds, or of the method alone."""
 
