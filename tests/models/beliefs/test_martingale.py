@@ -373,3 +373,17 @@ def test_a_log_brings_its_own_trials_and_an_unlabelled_one_is_refused() -> None:
     unlabelled = Trajectories.from_arrays([[["A", "B"], ["A", "A"]]] * 3)
     with pytest.raises(ValueError, match="votes in two successive rounds"):
         martingale_test(unlabelled)
+
+
+@pytest.mark.parametrize("sizes", [[5] * 20, [2] * 60, [1, 2, 4, 8, 30] * 8, [*range(1, 13)] * 2])
+def test_a_mean_drift_holds_its_level_where_few_questions_have_a_wrong_vote(sizes: list[int]) -> None:
+    """Most clusters never move, so they say nothing of how far a cluster moves."""
+    rng, held = np.random.default_rng(5), []
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    for _ in range(600):
+        wrong = rng.binomial(5, rng.beta(0.07, 0.93, len(sizes))[cluster])
+        found = clustered_mean(rng.binomial(wrong, 0.2) / 5, cluster, 0.95)
+        if found.low is not None and found.high is not None:
+            held.append(found.low <= 0.07 * 0.2 <= found.high)
+    assert len(held) > 500
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / len(held)), np.mean(held)
