@@ -56,7 +56,7 @@ OF_A_TERMINAL = {
     *("json", "latex", "figure", "help", "output", "overwrite", "table"),  # where and how results are written
     *("prices", "model", "role_model", "output_share"),  # a table of prices, which dollars are made of
     *("all", "pairs", "at_least", "at_most"),  # what is printed, and exit codes for programs
-    *("paired", "jury", "round", "level"),  # methods and other functions of a result
+    *("paired", "jury", "round", "level", "bayes"),  # methods and other functions of a result
     *("world", "name"),  # the first argument of `calibrate`; names of two logs, of `compare_rationales`
 }
 
