@@ -1,11 +1,13 @@
-"""What every test may use: the folder of real logs, the oracles, hypothesis profiles."""
+"""What every test may use: the folder of real logs, one program for all calls, hypothesis profiles."""
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,6 +17,9 @@ settings.register_profile(
 )
 settings.register_profile("slow", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+# A call of a command in this process takes the program as it is, not one made anew: a tenth of a second each.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 def _real_data_folder() -> Path:

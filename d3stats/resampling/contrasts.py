@@ -33,8 +33,7 @@ from d3stats.resampling.clusters import ONE_CLUSTER, Statistic
 from d3stats.resampling.degrees import (
     degrees_of_freedom,
     effective_clusters,
-    item_error,
-    left_out_error,
+    mean_error,
     too_unequal,
 )
 
@@ -196,7 +195,7 @@ class _Side(NamedTuple):
         if spread <= _ROUNDING:
             return cls(share, kish, np.inf, kish, np.zeros(len(below)))
         away, sizes = residuals[below > 0], below[below > 0]
-        se = max(left_out_error(away / trials, sizes), item_error(away, sizes, spread))
+        se = mean_error(away, sizes, spread)
         deff = se**2 / spread * (trials - 1)
         square = away**2
         own = square * (1 - 1 / np.maximum(sizes, 1.0))

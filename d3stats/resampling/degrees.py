@@ -21,6 +21,8 @@ Kish (1965), Survey Sampling, section 11.7. Bell and McCaffrey (2002), Survey Me
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,10 +30,12 @@ from d3stats.resampling.clusters import ONE_CLUSTER
 
 __all__ = [
     "LEAST_EFFECTIVE",
+    "changed_degrees",
     "degrees_of_freedom",
     "effective_clusters",
     "item_error",
     "left_out_error",
+    "mean_error",
     "too_unequal",
 ]
 
@@ -41,7 +45,11 @@ UNEQUAL = "equal clusters and their variation is unknown"
 """End of the reason for no interval where one cluster has most of the weight."""
 LEAST_EFFECTIVE = 2.0
 """With fewer effective clusters there is no interval, as with a single one."""
+_LEAST_CHANGED = 2.0
+"""With one degree of freedom, t limits are wider than any count of changes can be."""
 _ROUNDING = 1e-9
+_TRACE = 1e-12
+"""A change below this share of what was added up is rounding."""
 
 
 def effective_clusters(weights: ArrayLike, times: ArrayLike | None = None) -> float:
@@ -95,6 +103,22 @@ def degrees_of_freedom(weights: ArrayLike, times: ArrayLike | None = None) -> fl
     whole = round(effective)
     # Equal sizes give a whole number, whatever rounding makes of it.
     return max((float(whole) if abs(effective - whole) < _ROUNDING * whole else effective) - 1, 1.0)
+
+
+def changed_degrees(items: Floats, distances: Sequence[Floats], usual: Sequence[Floats] = ()) -> float:
+    """Return the degrees of freedom of a mean change whose items mostly did not change, or all changed alike.
+
+    A cluster that did not change says nothing of how large changes are, nor does one that changed as most did. So the
+    number is at most that of the other clusters, and at most their share of the items times what all are worth. It is
+    at least 2, unless all clusters are worth less than 3. Each array of `distances` and `usual` is how far the clusters
+    (of `items`) are from one such change; those of `usual` also count as what each cluster is worth.
+    """
+    kish, apart = effective_clusters(items), np.inf
+    for distance in (*distances, *usual):
+        other = distance > _TRACE * items
+        apart = min(apart, float(items[other].sum() / items.sum()) * kish, int(other.sum()))
+    apart = min([apart, *(effective_clusters(distance) for distance in usual)])
+    return min(degrees_of_freedom(items), max(apart, _LEAST_CHANGED))
 
 
 def too_unequal(weights: ArrayLike, times: ArrayLike | None = None, *, what: str = "items") -> str:
@@ -197,3 +221,8 @@ def item_error(away: Floats, sizes: Floats, variance: float) -> float:
         correlation = min((found - clusters) / (total - clusters), 1.0)
     square = variance * (correlation * float(share @ share) + (1 - correlation) / total)
     return float(np.sqrt(max(square, 0.0)))
+
+
+def mean_error(away: Floats, sizes: Floats, variance: float) -> float:
+    """Return the larger of both errors of a mean over items: :func:`left_out_error` and :func:`item_error`."""
+    return max(left_out_error(away / sizes.sum(), sizes), item_error(away, sizes, variance))

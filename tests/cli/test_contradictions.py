@@ -192,8 +192,21 @@ def test_a_log_that_contradicts_itself_is_warned_of(
     assert "several labels" not in sound
 
 
-@pytest.mark.parametrize("contradiction", BETWEEN)
-@pytest.mark.parametrize("command", TWO_LOGS)
+@pytest.mark.parametrize(
+    ("command", "contradiction"),
+    [
+        # A page is slow, and warns by the code of the commands; two kinds of warning stand for all.
+        pytest.param(
+            command,
+            contradiction,
+            marks=pytest.mark.slow
+            if command == "report" and contradiction not in ("other labels", "some labels in one log")
+            else (),
+        )
+        for command in TWO_LOGS
+        for contradiction in BETWEEN
+    ],
+)
 def test_two_logs_that_contradict_each_other_are_refused_or_warned_of(
     command: str, contradiction: str, files: Path, tmp_path: Path
 ) -> None:

@@ -226,7 +226,8 @@ def test_every_measure_is_the_exact_one_within_its_interval() -> None:
             assert row["tokens_vs_second_low"] <= exact_tokens(t) / DEAR <= row["tokens_vs_second_high"]
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [60, 400])
 def test_the_limit_on_the_loss_holds_over_pilots(n: int) -> None:
     rng = np.random.default_rng(5)
     broken = 0

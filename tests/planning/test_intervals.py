@@ -97,7 +97,10 @@ def coverage(reps: int, n_questions: int, each: int) -> np.ndarray:
     return np.nanmean(covered, axis=0)
 
 
-@pytest.mark.parametrize(("questions", "each"), [(10, 1), (20, 1), (30, 4)])
+@pytest.mark.parametrize(
+    ("questions", "each"),
+    [(10, 1), *(pytest.param(*at, marks=pytest.mark.slow) for at in ((20, 1), (30, 4)))],
+)
 def test_intervals_cover_with_few_questions(questions: int, each: int) -> None:
     """Quantiles of resampled questions held .87 of the mean rounds of 10 debates."""
     reps = 150

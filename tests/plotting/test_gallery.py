@@ -120,6 +120,7 @@ def test_a_figure_is_made_anew_only_when_its_data_code_or_files_change(
         script.FIGURES.update(whole)
 
 
+@pytest.mark.slow
 def test_a_figure_hangs_on_the_code_that_it_uses_and_on_no_other(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +235,7 @@ def other_pythons() -> list[str]:
     return [path for minor, path in found.items() if path and minor != sys.version_info.minor]
 
 
+@pytest.mark.slow
 def test_the_form_of_code_is_the_same_under_every_python(script: ModuleType, tmp_path: Path) -> None:
     """If it hangs on the version of Python, every figure is drawn again under another one."""
     program, hard = tmp_path / "alone.py", tmp_path / "hard.py"
@@ -276,6 +278,7 @@ def test_another_caption_is_written_without_another_drawing(script: ModuleType, 
         script.FIGURES.update(whole)
 
 
+@pytest.mark.slow
 def test_the_hash_of_code_does_not_hang_on_the_order_of_names(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ def test_two_protocols_alike_are_both_on_the_frontier() -> None:
 
 
 @pytest.mark.parametrize("width", [ONE_COLUMN, TWO_COLUMNS])
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 def test_labels_hide_no_point_and_no_other_label(width: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = frame()

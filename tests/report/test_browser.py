@@ -70,8 +70,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.stem: path for path in folder.glob("*.html")}
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", ["slm7", "two logs", "wide"])
+@pytest.mark.parametrize(
+    ("name", "look"),
+    [
+        pytest.param(name, look, marks=() if name == "two logs" or look == "telephone" else pytest.mark.slow)
+        for name in ("slm7", "two logs", "wide")
+        for look in LOOKS
+    ],
+)
 def test_a_page_fits_its_screen_and_asks_for_nothing(
     name: str, look: str, pages: dict[str, Path], chromium: Browser
 ) -> None:

@@ -259,7 +259,8 @@ def least(n: int) -> float:
     return 0.93 - 2 * float(np.sqrt(0.93 * 0.07 / n))
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 2_000])
 @pytest.mark.parametrize(("sizes", "shares", "icc"), CELLS)
 def test_clustered_sides_hold_their_level(
     sizes: tuple[Floats, Floats], shares: tuple[float, float], icc: float, n: int
@@ -271,6 +272,7 @@ def test_clustered_sides_hold_their_level(
     assert held / n >= least(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "trials"), [(10, 1), (40, 1), (20, 3)])
 def test_sides_that_share_their_clusters_hold_their_level_and_gain_by_it(
     n_clusters: int, trials: int

@@ -41,6 +41,7 @@ def measured(law: str, n: int, sets: int, *, sign: float = 1.0) -> tuple[float, 
     return float(np.mean(held)), float(np.mean(rejected)), float(np.mean(width) / np.mean(plain))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("n", [20, 60])
 @pytest.mark.parametrize("law", ["lognormal", "exponential"])

@@ -532,6 +532,7 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
     every = [*CHANGES.items(), *OF_FILES.items(), *OF_HANDS.items()]

@@ -27,13 +27,7 @@ from d3stats.note import Note
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
 from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, ONE_CLUSTER, cluster_totals, ratios
-from d3stats.resampling.degrees import (
-    degrees_of_freedom,
-    effective_clusters,
-    item_error,
-    left_out_error,
-    too_unequal,
-)
+from d3stats.resampling.degrees import changed_degrees, effective_clusters, mean_error, too_unequal
 from d3stats.resampling.proportions import clustered_share
 from d3stats.resampling.sign_flip import sign_flip_p
 
@@ -118,8 +112,6 @@ CUT = "limits beyond -1 or 1 are cut at -1 or 1, because no difference of shares
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _ROUNDING = 1e-12
 """A change below this share of what was added up is rounding."""
-_LEAST_DF = 2
-"""With one degree of freedom, t limits are wider than any count of changes can be."""
 
 
 def checked_kind(kind: str) -> str:
@@ -198,24 +190,17 @@ class PairData:
 
     @cached_property
     def df(self) -> float:
-        """Degrees of freedom of the difference's t: what the clusters are worth, less one, or fewer.
+        """Degrees of freedom of the difference's t, by :func:`~d3stats.resampling.degrees.changed_degrees`.
 
-        Clusters are counted in equal ones (Kish, 1965). A cluster that did not change says nothing of how large changes
-        are, nor does one whose items all changed as most items did. So the number is at most that of the other
-        clusters, and at most their share of the items times what all are worth. For right or wrong items it is also at
-        most what clusters are worth by their distance from the usual change. It is at least 2, unless all clusters are
-        worth less than 3. Without the part on the usual change, 95 % limits cover .85 where nine of ten items are gains
-        in 20 questions of five (ICC .9).
+        Right or wrong items also count by the distance from the usual change. Without that, 95 % limits cover .85 where
+        nine of ten items are gains in 20 questions of five (ICC .9).
         """
         items, change = self.totals[:, _ITEMS], self.totals[:, _CHANGE]
-        kish, apart = effective_clusters(items), math.inf
-        for value in (0.0, *self._usual_changes):
-            distance = np.abs(change - value * items)
-            other = distance > _ROUNDING * items
-            apart = min(apart, float(items[other].sum() / items.sum()) * kish, int(other.sum()))
-            if self.binary and value in self._usual_changes:
-                apart = min(apart, effective_clusters(distance))
-        return min(degrees_of_freedom(items), max(apart, _LEAST_DF))
+        apart = [np.abs(change - value * items) for value in self._usual_changes]
+        unchanged = [np.abs(change)]
+        if self.binary:
+            return changed_degrees(items, unchanged, apart)
+        return changed_degrees(items, unchanged + apart)
 
     @cached_property
     def _usual_changes(self) -> list[float]:
@@ -227,17 +212,11 @@ class PairData:
 
     @cached_property
     def se(self) -> float:
-        """Standard error of the difference: the larger of two that are the same with clusters of equal size.
-
-        One leaves out a cluster at a time. The other takes all items as alike; it sees variation where the large
-        clusters happen to change alike.
-        """
+        """Standard error of the difference, by :func:`~d3stats.resampling.degrees.mean_error`."""
         items, change = self.totals[:, _ITEMS], self.totals[:, _CHANGE]
         each = self.second - self.first
         mean = float(change.sum() / items.sum())
-        away = change - mean * items
-        found = left_out_error(away / items.sum(), items)
-        return max(found, item_error(away, items, float(np.mean((each - mean) ** 2))))
+        return mean_error(change - mean * items, items, float(np.mean((each - mean) ** 2)))
 
     def change_t(self, level: float) -> tuple[float, float, float]:
         """Return the t limits of the difference and the p-value of 0; refused where :meth:`why_no_spread` says why."""

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
-from d3stats.resampling.degrees import degrees_of_freedom, left_out_error, too_unequal
+from d3stats.resampling.degrees import changed_degrees, degrees_of_freedom, mean_error, too_unequal
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, log_or_array
 
@@ -99,7 +99,7 @@ class MartingaleTest(Result):
     >>> from d3stats.worlds import Voter, simulate_debates
     >>> found = martingale_test(simulate_debates(Voter(panel=5), 300, 4, rng=1))
     >>> found.n_debates, found.panel, round(found.p_value, 3), found.joint["df1"].tolist()
-    (300, 5, 0.401, [4, 4, 4, 4])
+    (300, 5, 0.402, [4, 4, 4, 4])
     >>> found.plot().get_xlabel()
     'share of correct votes before'
     """
@@ -219,7 +219,8 @@ def martingale_test(
     missing : {"exclude", "wrong"}
         With a log: leave missing votes out of the share, or count them as not correct.
     level : float
-        Level of the intervals, which are Student's with the degrees of freedom that clusters of these sizes are worth.
+        Level of the intervals, which are Student's. Those of a drift have the degrees of freedom of the clusters that
+        moved (:mod:`d3stats.resampling.degrees`), those of a slope what clusters of these sizes are worth.
     min_cell_clusters : int
         A cell with fewer clusters is shown and not tested, at least 2.
     **reading : Reading
@@ -242,7 +243,7 @@ def martingale_test(
     >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
       transition  n_pairs  drift    low   high
     0        1-2      300  0.013 -0.007  0.032
-    1        2-3      300 -0.005 -0.025  0.014
+    1        2-3      300 -0.005 -0.025  0.015
     2        3-4      300  0.006 -0.010  0.022
     3     pooled      900  0.004 -0.006  0.015
     """
@@ -362,7 +363,7 @@ class ClusteredEstimate(NamedTuple):
 
     Where every cluster is alike `se` is 0, which measures no error, and limits and p-value are None; with fewer than
     two clusters, or one that has most of the weight, `se` is None as well. `df` is what the clusters are worth, less
-    one (:func:`~d3stats.resampling.degrees_of_freedom`).
+    one (:func:`~d3stats.resampling.degrees_of_freedom`); of a mean change at most what those that moved are worth.
     """
 
     value: float
@@ -374,13 +375,18 @@ class ClusteredEstimate(NamedTuple):
 
 
 def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEstimate:
-    """Return the mean over debates and its error over clusters of unequal size, leaving out one at a time."""
-    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
-    value, sizes = float(values.mean()), totals[:, 1]
-    if len(totals) < 2 or too_unequal(sizes):
+    """Return the mean change over debates, its error over clusters, and the degrees of freedom of those that moved.
+
+    Where few questions have a wrong vote, most clusters never move. With clusters - 1 degrees of freedom 95 % limits
+    held .74 at 44 questions of 2 to 126 debates and an accuracy of .95, and with these .93 or more in every cell tried.
+    """
+    columns = np.column_stack([values, np.ones(len(values)), np.abs(values)])
+    sums, sizes, moved = cluster_totals(columns, cluster).T
+    value = float(values.mean())
+    if len(sizes) < 2 or too_unequal(sizes):
         return _with_limits(value, 0.0, sizes, level)
-    error = left_out_error((totals[:, 0] - value * sizes) / len(values), sizes)
-    return _with_limits(value, error**2, sizes, level)
+    error = mean_error(sums - value * sizes, sizes, float(np.mean((values - value) ** 2)))
+    return _with_limits(value, error**2, sizes, level, changed_degrees(sizes, [moved]))
 
 
 def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
@@ -412,10 +418,13 @@ def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> Cluste
     return _with_limits(value, (g - 1) / g * float(((without - without.mean()) ** 2).sum()), spread, level)
 
 
-def _with_limits(value: float, variance: float, weights: Floats, level: float) -> ClusteredEstimate:
+def _with_limits(
+    value: float, variance: float, weights: Floats, level: float, df: float | None = None
+) -> ClusteredEstimate:
     if len(weights) < 2 or too_unequal(weights):
         return ClusteredEstimate(value, None, 0, None, None, None)
-    df, se = degrees_of_freedom(weights), float(np.sqrt(variance))
+    se = float(np.sqrt(variance))
+    df = degrees_of_freedom(weights) if df is None else df
     # Rounding leaves a trace of an error where every cluster is alike.
     if se <= 1e-13 * max(1.0, abs(value)):
         return ClusteredEstimate(value, 0.0, df, None, None, None)

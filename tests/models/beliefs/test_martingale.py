@@ -44,6 +44,7 @@ def sizes(found: list[MartingaleTest]) -> dict[str, float]:
     return {name: float((p < 0.05).mean()) for name, p in named}
 
 
+@pytest.mark.slow
 def test_the_tests_keep_their_size_under_the_voter_model_with_dependent_debates() -> None:
     found = copied(5, 60, 300, seed=7)
     allowed = 0.055 + 2 * np.sqrt(0.05 * 0.95 / 300)
@@ -65,6 +66,7 @@ def test_the_tests_keep_their_size_and_the_intervals_their_level_over_two_thousa
     assert 0.94 <= inside <= 0.96
 
 
+@pytest.mark.slow
 def test_taking_copies_for_debates_of_their_own_would_reject_far_too_often() -> None:
     """What the clusters are for: the same replicates, each copy counted as an independent debate."""
     s = simulate_debates(Voter(panel=5), 60 * 200, 3, 5).successes_trials()[0]
@@ -247,6 +249,7 @@ def test_the_drift_given_the_start_takes_whole_panels_and_says_how_many_are_left
     assert found.boundary[["left_all_wrong", "left_all_right"]].sum().sum() == 0
 
 
+@pytest.mark.slow
 def test_with_missing_votes_the_slope_and_the_cells_keep_their_size() -> None:
     """On all shares the slope rejected 16 % of these true nulls."""
     rng = np.random.default_rng(8)
@@ -370,3 +373,17 @@ def test_a_log_brings_its_own_trials_and_an_unlabelled_one_is_refused() -> None:
     unlabelled = Trajectories.from_arrays([[["A", "B"], ["A", "A"]]] * 3)
     with pytest.raises(ValueError, match="votes in two successive rounds"):
         martingale_test(unlabelled)
+
+
+@pytest.mark.parametrize("sizes", [[5] * 20, [2] * 60, [1, 2, 4, 8, 30] * 8, [*range(1, 13)] * 2])
+def test_a_mean_drift_holds_its_level_where_few_questions_have_a_wrong_vote(sizes: list[int]) -> None:
+    """Most clusters never move, so they say nothing of how far a cluster moves."""
+    rng, held = np.random.default_rng(5), []
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    for _ in range(600):
+        wrong = rng.binomial(5, rng.beta(0.07, 0.93, len(sizes))[cluster])
+        found = clustered_mean(rng.binomial(wrong, 0.2) / 5, cluster, 0.95)
+        if found.low is not None and found.high is not None:
+            held.append(found.low <= 0.07 * 0.2 <= found.high)
+    assert len(held) > 500
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / len(held)), np.mean(held)
