@@ -664,7 +664,7 @@ def _by_home(chapter: str, listed: list[Name]) -> dict[str, list[Name]]:
 
 
 def _module(name: str, *, indexed: bool = True) -> list[str]:
-    """Return what a module says of itself; a module of another package is indexed nowhere, since several may list it."""
+    """Return what a module says of itself; one of another package is not indexed, since several may list it."""
     hidden = [] if indexed and name not in aliases().values() else ["   :no-index:"]
     return [f".. automodule:: {name}", "   :no-members:", *hidden, ""]
 

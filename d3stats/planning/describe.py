@@ -331,7 +331,7 @@ class RoundsReport(Result):
         ]
 
     def bayes(self, *, rng: RngLike = None, **options: Unpack[SamplingOptions]) -> RoundsPosterior:
-        """Fit the same mixtures by their Bayesian twin: the posterior of all rounds together, by NUTS.
+        """Fit the same mixtures with priors, all rounds together: the posterior by the No-U-Turn sampler.
 
         Parameters
         ----------
@@ -349,6 +349,13 @@ class RoundsReport(Result):
         ------
         ImportError
             Without the extra ``bayes``.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Voter, simulate_debates
+        >>> report = fit(simulate_debates(Voter(panel=5), 40, 2, rng=1), n_components=1, n_boot=0)
+        >>> report.bayes(rng=1, draws=100, tune=100, chains=1).rounds
+        (1, 2)
         """
         from d3stats.models.bayes.rounds import fit_rounds as fit_bayes
 
