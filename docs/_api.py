@@ -631,7 +631,7 @@ def chapter_page(chapter: str) -> str:
         if home != chapter:
             lines += _heading(home.removeprefix(f"{chapter}."))
         if home != chapter and home not in CHAPTERS:
-            lines += _module(home)
+            lines += _module(home, indexed=home.startswith(f"{chapter}."))
         lines += _table([(_link(_by_key()[n.key], n.name), n.says) for n in own])
     constants = [n for n in listed if n.kind == "constant"]
     if constants:
@@ -663,8 +663,9 @@ def _by_home(chapter: str, listed: list[Name]) -> dict[str, list[Name]]:
     )
 
 
-def _module(name: str) -> list[str]:
-    hidden = [] if name not in aliases().values() else ["   :no-index:"]
+def _module(name: str, *, indexed: bool = True) -> list[str]:
+    """Return what a module says of itself; one of another package is not indexed, since several may list it."""
+    hidden = [] if indexed and name not in aliases().values() else ["   :no-index:"]
     return [f".. automodule:: {name}", "   :no-members:", *hidden, ""]
 
 

@@ -84,8 +84,10 @@ def test_the_metadata_say_what_the_package_is(wheel: zipfile.ZipFile) -> None:
     ]
     assert pythons == ["3.11", "3.12", "3.13"]
     assert "Typing :: Typed" in said.get_all("Classifier", [])
-    # There is no public address of the project yet, and none is invented.
-    assert said.get_all("Project-URL", []) == []
+    # The project has no public address yet. RFC 2606 reserves the domain of these, so no page is behind them.
+    addresses = dict(each.split(", ") for each in said.get_all("Project-URL", []))
+    assert set(addresses) == {"Homepage", "Documentation", "Source", "Issues"}
+    assert all(address.split("/")[2].endswith(".example") for address in addresses.values())
     assert said["Home-page"] is None
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, Logs, left_out, omitted_notes, one_format
+from d3stats.cli.options import (
+    Everything,
+    Figure,
+    Json,
+    Latex,
+    Logs,
+    left_out,
+    omitted_notes,
+    one_format,
+    refuse_unused,
+)
 from d3stats.cli.output import (
     is_warning,
     print_answer,
@@ -34,12 +44,20 @@ if TYPE_CHECKING:
 @derived("d3stats.planning.describe:fit", {"logs": Logs})
 def fit(
     given: Given,
+    context: typer.Context,
     round_number: Annotated[
         int | None,
         typer.Option(
             "--round", help="Show the full fit of this round only, with the intervals of the table."
         ),
     ] = None,
+    bayes: Annotated[
+        bool,
+        typer.Option(
+            "--bayes",
+            help="Show the posterior of the same mixtures, sampled by PyMC (needs the extra 'bayes').",
+        ),
+    ] = False,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -47,22 +65,31 @@ def fit(
 ) -> None:
     """Fit a Beta-Binomial mixture to each round of a log."""
     one_format(as_json, as_latex)
+    if bayes:
+        refuse_unused(
+            context,
+            "must come without --bayes, which samples all rounds at 95 %",
+            "--round",
+            "--level",
+            "--n-boot",
+        )
     with working("fitting"):
         opened = given.open()
         t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
-        report = given(t)
+        report: RoundsReport = given(t, **({"n_boot": 0} if bayes else {}))
+        result = report.bayes(rng=given.settings["rng"]) if bayes else report
     omitted = omitted_notes(passed_over)
     if round_number is not None:
         _show_round(report, round_number, omitted, figure, as_json, as_latex)
         return
     if figure is not None:
-        save_figure(lambda: report.plot(rng=given.settings["rng"]), figure)
+        save_figure(lambda: result.plot() if bayes else report.plot(rng=given.settings["rng"]), figure)
     if as_json:
-        print_document(report.to_dict(), omitted, left_out=passed_over)
+        print_document(result.to_dict(), omitted, left_out=passed_over)
     elif as_latex:
-        print_latex(tables_of(report))
+        print_latex(tables_of(result))
     else:
-        print_result(report, everything=everything, notes=omitted)
+        print_result(result, everything=everything, notes=omitted)
 
 
 def _show_round(

@@ -29,6 +29,9 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from d3stats.models.bayes.result import SamplingOptions
+    from d3stats.models.bayes.rounds import RoundsPosterior
+
 __all__ = ["RoundsReport", "fit"]
 
 
@@ -326,6 +329,40 @@ class RoundsReport(Result):
             f"No debate has votes in both rounds {'; '.join(apart)}, so these rounds describe different debates and "
             "have no distance."
         ]
+
+    def bayes(self, *, rng: RngLike = None, **options: Unpack[SamplingOptions]) -> RoundsPosterior:
+        """Fit the same mixtures with priors, all rounds together: the posterior by the No-U-Turn sampler.
+
+        Parameters
+        ----------
+        rng : Generator, int or None
+            The same seed gives the same draws.
+        **options
+            Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
+
+        Returns
+        -------
+        RoundsPosterior
+            See :func:`d3stats.models.bayes.rounds.fit_rounds`, which takes debates as independent.
+
+        Raises
+        ------
+        ImportError
+            Without the extra ``bayes``.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Voter, simulate_debates
+        >>> report = fit(simulate_debates(Voter(panel=5), 40, 2, rng=1), n_components=1, n_boot=0)
+        >>> report.bayes(rng=1, draws=100, tune=100, chains=1).rounds
+        (1, 2)
+        """
+        from d3stats.models.bayes.rounds import fit_rounds as fit_bayes
+
+        counts = self.trajectories.counts(self.missing)
+        return fit_bayes(
+            counts, n_components=self.fit[self.fit.rounds[0]].settings.n_components, rng=rng, **options
+        )
 
     def _left_out(self) -> list[str]:
         unlabelled = int((self.trajectories.label == MISSING).sum())

@@ -56,7 +56,7 @@ OF_A_TERMINAL = {
     *("json", "latex", "figure", "help", "output", "overwrite", "table"),  # where and how results are written
     *("prices", "model", "role_model", "output_share"),  # a table of prices, which dollars are made of
     *("all", "pairs", "at_least", "at_most"),  # what is printed, and exit codes for programs
-    *("paired", "jury", "round", "level"),  # methods and other functions of a result
+    *("paired", "jury", "round", "level", "bayes"),  # methods and other functions of a result
     *("world", "name"),  # the first argument of `calibrate`; names of two logs, of `compare_rationales`
 }
 
@@ -147,6 +147,38 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
 """Commands whose options are written out: the function that each calls, and parameters of another form."""
 
 
+POWER = "d3stats.inference.comparison.power:"
+
+PIECES: dict[str, tuple[tuple[str, ...], dict[str, str | None]]] = {
+    "power": (
+        (POWER + "Design", POWER + "sample_size", POWER + "power", POWER + "minimum_detectable_effect"),
+        {"n_questions": "n", "alternative": None, "effect": "effect", "design": None},
+    ),
+    "debate": (
+        ("d3stats.run.run:run_debates", "d3stats.run.live:LiveAgent"),
+        {
+            "rule": "stop",
+            "log": "output",
+            "agents": "model",
+            "requests_per_minute": "rpm",
+            "concurrency": "concurrency",
+            "backoff": None,
+            "longest_wait": None,
+            "observer": None,
+            "halt": None,
+            "protocol": "protocol",
+        },
+    ),
+    "show": (("d3stats.log.transcript:read_transcript",), {}),
+    "audit-table": (("d3stats.inference.printed_tables:audit_table",), {"checks": "check"}),
+}
+"""Commands that call several functions, or one of them by case: the functions, and the options of another name.
+
+None: a form of Python only. `alternative` is --one-sided in a terminal, `observer` and `halt` are functions, `backoff`
+and `longest_wait` serve tests of servers. `concurrency` is that of the run; an agent alone has one of its own.
+"""
+
+
 @pytest.mark.parametrize("name", BESIDE)
 def test_a_command_that_is_written_out_has_the_parameters_and_defaults_of_its_function(name: str) -> None:
     place, special = BESIDE[name]
@@ -158,6 +190,20 @@ def test_a_command_that_is_written_out_has_the_parameters_and_defaults_of_its_fu
             continue
         option = typed.get(parameter.name) or typed[singular(parameter.name)]
         assert option.default == parameter.default, parameter
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_a_command_of_several_functions_has_the_parameters_and_defaults_of_each(name: str) -> None:
+    places, renamed = PIECES[name]
+    typed = options(name)
+    for place in places:
+        for parameter in inspect.signature(library_function(place)).parameters.values():
+            words = renamed.get(parameter.name, parameter.name)
+            if words is None or (parameter.default is parameter.empty and parameter.name not in renamed):
+                continue
+            option = typed.get(words) or typed[singular(words)]
+            unset = parameter.default is parameter.empty or parameter.name in renamed
+            assert unset or option.default in (parameter.default, None), parameter
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo"}))

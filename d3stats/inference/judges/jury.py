@@ -3,8 +3,8 @@
 The accuracy of k jurors drawn without replacement is exact, item by item, from counts of votes; it is set against
 Condorcet's independent jurors of the same accuracy. The worth in independent jurors comes from the correlations of the
 jurors' errors (:mod:`~d3stats.inference.judges.effective`), the limit of a large panel from the counts of right votes
-(:mod:`~d3stats.inference.judges.large_panel`). With two answers and a coin for ties, an even panel is exactly as right
-as one juror fewer.
+(`large_panel`). With two answers and a coin for ties, an even panel is exactly as right as one
+juror fewer.
 
 References
 ----------

@@ -149,6 +149,39 @@ class RoundsPosterior(BayesFit):
         note = f"P(increase) = {float((gap > 0).mean()):z.3f}"
         return posterior_estimate(name, gap, n=self.n_obs, level=level, note=note)
 
+    @property
+    def headline(self) -> str:
+        """The share of right votes in the first and the last round, and whether the draws converged."""
+        table = self._by_round().iloc[[0, -1]]
+        first, last = (f"{row['votes right (%)']} in round {row['round']}" for _, row in table.iterrows())
+        done = "converged" if self.converged else "NOT CONVERGED"
+        return f"Votes are right (%): {first} and {last}; 95 % posterior intervals; {done}."
+
+    def _by_round(self) -> pd.DataFrame:
+        """Return each round's quantities as texts: the mean of the posterior and its limits."""
+        limits = self.conf_int().assign(mean=self.params)
+
+        def cell(name: str, at: int, unit: float, digits: int) -> str:
+            row = unit * limits.loc[f"{name}[{at}]"]
+            return f"{row['mean']:z.{digits}f} [{row['low']:z.{digits}f}, {row['high']:z.{digits}f}]"
+
+        columns = {
+            "votes right (%)": ("accuracy", 100.0, 1),
+            "majority right (%)": ("majority", 100.0, 1),
+            "spread between debates": ("spread", 1.0, 3),
+        }
+        rows = [
+            {
+                "round": r,
+                **{head: cell(name, at, unit, digits) for head, (name, unit, digits) in columns.items()},
+            }
+            for at, r in enumerate(self.rounds)
+        ]
+        return pd.DataFrame(rows)
+
+    def _shown(self) -> Mapping[str, pd.DataFrame]:
+        return {"rounds": self._by_round(), **super()._shown()}
+
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return ``round, successes, observed, predicted, low, high, level, kind`` of full panels."""
         parts = [
