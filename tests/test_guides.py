@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -194,6 +195,13 @@ FOREIGN = {"model_comparator.py"}
 """Files of other projects."""
 
 
+@cache
+def python_files() -> list[str]:
+    return [
+        f"/{path.relative_to(ROOT).as_posix()}" for folder in PYTHON for path in (ROOT / folder).rglob("*.py")
+    ]
+
+
 FINDINGS = [
     page for folder in ("analysis", "simulations") for page in sorted((ROOT / folder).glob("*/findings.md"))
 ]
@@ -206,9 +214,7 @@ def test_the_python_files_that_a_page_names_exist(page: Path) -> None:
         n.removeprefix("./")
         for n in re.findall(r"`([\w./]+\.py)(?:::\w+)?`", page.read_text(encoding="utf-8"))
     }
-    files = [
-        f"/{path.relative_to(ROOT).as_posix()}" for folder in PYTHON for path in (ROOT / folder).rglob("*.py")
-    ]
+    files = python_files()
     assert {n for n in named - FOREIGN if not any(path.endswith(f"/{n}") for path in files)} == set()
 
 
