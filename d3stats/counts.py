@@ -8,12 +8,13 @@ own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, whole_numbers
@@ -22,28 +23,82 @@ from d3stats.values import canonical
 __all__ = ["ConfusionCounts", "Counts", "RoundCounts", "TransitionCounts"]
 
 
-class _CellColumn(np.ndarray[Any, np.dtype[np.int64]]):
-    """A column of cells that may stand for several debates each: without their weights it is no column of debates."""
+class CellColumn(NDArrayOperatorsMixin):
+    """One column of cells, each of one debate or of several.
 
-    weighted = False
+    Arithmetic and comparisons with it give plain arrays, and `values` is one. It turns into an array of its own accord
+    only where every cell is one debate, because a function that takes the bare array would take each cell for one.
 
-    def __array_finalize__(self, made_from: object) -> None:
-        """Keep the mark in views and slices."""
-        self.weighted = getattr(made_from, "weighted", False)
+    Examples
+    --------
+    >>> column = Counts.from_columns([3, 3, 1], [3, 3, 2]).successes
+    >>> column.tolist(), (column / 2).tolist(), column[1], column.max(), len(column)
+    ([1, 3], [0.5, 1.5], np.int64(3), np.int64(3), 2)
+    >>> np.asarray(column)
+    Traceback (most recent call last):
+    TypeError: successes must come with weights, because each is a cell of several debates; got none: pass the counts \
+themselves, or weights=counts.weights
+    """
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return a plain array from arithmetic."""
-        plain = np.asarray(array)
-        return plain[()] if return_scalar or not plain.ndim else plain
+    __slots__ = ("name", "values", "weighted")
+
+    def __init__(self, name: str, values: NDArray[np.int64], weighted: bool) -> None:
+        self.name, self.values, self.weighted = name, values, weighted
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the values where each is one debate."""
+        if self.weighted:
+            raise TypeError(
+                f"{self.name} must come with weights, because each is a cell of several debates; "
+                "got none: pass the counts themselves, or weights=counts.weights"
+            )
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Compute value by value; a sum or another reduction needs the weights."""
+        if method != "__call__":
+            return getattr(ufunc, method)(*map(np.asarray, inputs), **options)
+        return ufunc(*map(bare, inputs), **options)
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self.values[index]
+        return CellColumn(self.name, part, self.weighted) if isinstance(part, np.ndarray) else part
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[np.int64]:
+        return iter(self.values)
+
+    def __repr__(self) -> str:
+        return f"CellColumn({self.name!r}, {self.values.tolist()}, weighted={self.weighted})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells, as a tuple."""
+        return self.values.shape
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return self.values.size
+
+    def tolist(self) -> list[int]:
+        """Return the values as whole numbers of Python."""
+        return [int(value) for value in self.values]
+
+    def max(self, initial: int | None = None) -> np.int64:
+        """Return the largest value, which no weight changes."""
+        return np.int64(self.values.max() if initial is None else self.values.max(initial=initial))
+
+    def min(self) -> np.int64:
+        """Return the smallest value, which no weight changes."""
+        return np.int64(self.values.min())
 
 
-def _of_debates(name: str, column: ArrayLike) -> None:
-    """Refuse a column of weighted cells that comes without its weights."""
-    if isinstance(column, _CellColumn) and column.weighted:
-        raise TypeError(
-            f"{name} must come with weights, because each is a cell of several debates; "
-            "got none: pass the counts themselves, or weights=counts.weights"
-        )
+def bare(column: Any) -> Any:
+    """Return the plain values of a column of cells, for those who have the weights; anything else as it is."""
+    return column.values if isinstance(column, CellColumn) else column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,9 +152,8 @@ class _Cells:
             raise TypeError(
                 f"{cls.__name__} needs {len(cls.columns)} columns {cls.columns}; got {len(columns)}"
             )
-        if weights is None:
-            for name, column in zip(cls.columns, columns, strict=True):
-                _of_debates(name, column)
+        if weights is not None:
+            columns = tuple(map(bare, columns))
         arrays = [whole_numbers(name, column) for name, column in zip(cls.columns, columns, strict=True)]
         size = arrays[0].size
         for name, array in zip(cls.columns, arrays, strict=True):
@@ -144,6 +198,13 @@ class _Cells:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Refuse: an array of the cells would lose the weights."""
+        raise TypeError(
+            f"{type(self).__name__} must stay what it is, because an array has no weights; "
+            "got a conversion to an array: use to_frame()"
+        )
 
     def __len__(self) -> int:
         """Return the number of distinct cells."""
@@ -239,19 +300,17 @@ class Counts(_Cells):
         return _count_votes(array)
 
     @property
-    def successes(self) -> NDArray[np.int64]:
+    def successes(self) -> CellColumn:
         """Correct votes of each cell, shape (cells,); a fit takes them with `weights` only."""
         return self._column(0)
 
     @property
-    def trials(self) -> NDArray[np.int64]:
+    def trials(self) -> CellColumn:
         """Votes cast in each cell, shape (cells,); a fit takes them with `weights` only."""
         return self._column(1)
 
-    def _column(self, at: int) -> NDArray[np.int64]:
-        column = self.keys[:, at].view(_CellColumn)
-        column.weighted = bool((self.weights != 1).any())
-        return column
+    def _column(self, at: int) -> CellColumn:
+        return CellColumn(self.columns[at], self.keys[:, at], bool((self.weights != 1).any()))
 
     @property
     def panel(self) -> int:
@@ -259,7 +318,7 @@ class Counts(_Cells):
 
         Debates without a vote do not count. The largest, because a missing vote makes a panel smaller, never larger.
         """
-        sizes, at = np.unique(self.trials, return_inverse=True)
+        sizes, at = np.unique(self.keys[:, 1], return_inverse=True)
         held = np.bincount(at, weights=self.weights)[sizes > 0]
         if not held.size:
             raise ValueError("counts must hold at least one debate with a vote to have a panel; got none")

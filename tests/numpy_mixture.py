@@ -182,7 +182,7 @@ def fit_by_lbfgs(
     """Fit as :func:`d3stats.fit_beta_binomial_mixture` does, by the other search on the other likelihood."""
     s = np.asarray(list(successes))
     counts = Counts.from_columns(s, np.broadcast_to(trials, s.shape), weights=weights)
-    space, cells = Space(n_components, n_binomial), Cells.of(counts.successes, counts.trials)
+    space, cells = Space(n_components, n_binomial), Cells.of(*counts.keys.T)
     found = search_by_lbfgs(
         cells, counts.weights, space, n_starts=n_starts, penalty=penalty, max_iter=max_iter
     )

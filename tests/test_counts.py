@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
-from d3stats.models.mixtures.fit import counts_of
+from d3stats.models.mixtures.fit import (
+    counts_of,
+    fit_beta_binomial_mixture,
+    fit_beta_binomial_mixture_batch,
+)
 
 Rows = list[tuple[int, ...]]
 
@@ -346,15 +351,14 @@ def test_every_way_from_counts_to_a_fit_gives_the_same_cells_or_is_refused(
         counts_of(counts, None, None),
         counts_of(counts.successes, counts.trials, counts.weights),
         counts_of(right, cast, None),
-        counts_of(np.repeat(counts.successes, counts.weights.astype(int)),
-                  np.repeat(counts.trials, counts.weights.astype(int)), np.ones(len(rows))),
+        counts_of(*np.repeat(counts.keys, counts.weights.astype(int), axis=0).T, np.ones(len(rows))),
         Counts.from_frame(counts.to_frame()),
     ]  # fmt: skip
     assert all(way == counts for way in ways)
     mask = np.ones(len(counts), dtype=bool)
     for successes, trials in (
         (counts.successes, counts.trials),
-        (counts.successes[mask], np.asarray(counts.trials)),
+        (counts.successes[mask], counts.keys[:, 1]),
         (counts.successes[::-1], counts.trials[::-1]),
     ):
         if (counts.weights == 1).all():
@@ -369,3 +373,47 @@ def test_arithmetic_on_a_column_of_cells_gives_plain_numbers() -> None:
     for made in (counts.successes + 0, counts.trials - counts.successes, counts.successes / counts.trials):
         assert type(made) is np.ndarray
     assert isinstance(counts.trials.max(), np.integer)
+
+
+ARRAYS: dict[str, Callable[[Any], object]] = {
+    "asarray": np.asarray,
+    "array": np.array,
+    "asanyarray": np.asanyarray,
+    "mean": np.mean,
+    "sum": np.sum,
+    "add.reduce": np.add.reduce,
+    "concatenate": lambda column: np.concatenate([column, column]),
+    "column_stack": lambda column: np.column_stack([column, column]),
+    "Series": pd.Series,
+    "frame": lambda column: pd.DataFrame({"successes": column}),
+    "a slice": lambda column: np.asarray(column[1:]),
+    "floats": lambda column: np.asarray(column, dtype=float),
+}
+
+
+@pytest.mark.parametrize("way", list(ARRAYS))
+def test_no_array_is_made_of_weighted_cells_without_their_weights(way: str) -> None:
+    """Every public object that holds cells with weights refuses to become an array that has none."""
+    weighted = Counts.from_columns([1, 2, 3], [3, 3, 3], weights=[50, 5, 45])
+    single = Counts.from_columns([1, 2, 3], [3, 3, 3])
+    batch = fit_beta_binomial_mixture_batch(range(4), 3, [[3, 5, 9, 4]], n_components=1)
+    for column in (weighted.successes, weighted.trials, batch.successes, batch.trials):
+        with pytest.raises(TypeError, match="must come with weights"):
+            ARRAYS[way](column)
+    ARRAYS[way](single.successes)
+    rounds = RoundCounts.from_rounds({1: weighted})
+    moves = TransitionCounts.from_columns([1, 1], [1, 2], [3, 3], [2, 3], [3, 3])
+    for cells in (weighted, single, rounds, moves):
+        for make in (np.asarray, np.array, np.asanyarray):
+            with pytest.raises(TypeError, match=r"use to_frame\(\)"):
+                make(cells)
+
+
+def test_cells_with_weights_fit_like_the_debates_that_they_stand_for() -> None:
+    counts = Counts.from_columns([0, 1, 2, 3], [3, 3, 3, 3], weights=[50, 5, 5, 60])
+    expected = fit_beta_binomial_mixture(counts).llf
+    assert fit_beta_binomial_mixture(counts.successes, counts.trials, counts.weights).llf == expected
+    batch = fit_beta_binomial_mixture_batch(counts.successes, counts.trials, counts.weights[None])
+    np.testing.assert_allclose(batch[0].llf, expected, rtol=1e-9)
+    with pytest.raises(TypeError, match="must come with weights"):
+        fit_beta_binomial_mixture(np.asarray(counts.successes), np.asarray(counts.trials))

@@ -118,6 +118,11 @@ def as_ratings(
     if isinstance(source, Ratings):
         if round_number is not None:
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
+        for setting_of, value, usual in (("repeats", repeats, "refuse"), ("by", by, "debate")):
+            if value != usual:
+                raise ValueError(
+                    f"{setting_of} must be left out for ratings, because as_ratings read them; got {value!r}"
+                )
         open(source, **reading)  # refuses settings of reading, because these ratings were read already
         ratings = source if categories is None else _recoded(source, categories)
     else:

@@ -101,7 +101,7 @@ def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str |
         return _of_log(opened.recorded(), of, round_number, called)
     if round_number is not None:
         raise ValueError(NO_ROUNDS.format(round_number))
-    if of.value is not None and isinstance(given, pd.Series):
+    if of.value is not None and one_column:
         raise ValueError(ONE_COLUMN.format(of.value))
     words = opened.missing_words
     table = _of_column(pd.Series(given), words) if one_column else _of_items(opened, of, called or UNNAMED)

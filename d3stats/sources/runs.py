@@ -84,7 +84,14 @@ def as_run(
     ([1.0, 0.0], True)
     """
     of = RunOf(value, by, missing)
+    _refuse_by([source], of)
     return _run_of(open(source, **reading), of, name, round_number)
+
+
+def _refuse_by(given: Sequence[Any], of: RunOf) -> None:
+    """Refuse another choice of items for runs that all were read already."""
+    if of.by != "question" and all(isinstance(one, Run) for one in given):
+        raise ValueError(f"by must be left out for runs, whose items are chosen by as_run; got by={of.by!r}")
 
 
 def _run_of(opened: Opened, of: RunOf, name: str | None, round_number: int | None) -> Run:
@@ -150,6 +157,7 @@ def runs_of(
     `round_number` is one for all or one per run.
     """
     rounds = _rounds(round_number, len(sources))
+    _refuse_by([one.value for one in sources], of)
     kinds = [None if strata is None else _strata_of(one, strata, of) for one in sources]
     runs = []
     for one, kind, number in zip(sources, kinds, rounds, strict=True):

@@ -117,6 +117,11 @@ def as_judgments(
                 f"votes must be for A, B or tie in an audit of pairs; got votes for {list(source.answers[:5])}"
             )
         open(source, **reading)  # refuses settings of reading, because these verdicts were read already
+        if votes not in (None, source.votes):
+            raise ValueError(
+                f"votes must be left out for verdicts, because as_judgments read them as {source.votes!r}; "
+                f"got {votes!r}"
+            )
         return _with(source, needs)
     opened = open(source, **reading)
     missing_values = opened.reading.get("missing_values")

@@ -71,7 +71,7 @@ def test_bic_is_that_of_a_plain_likelihood(module: dict[str, Any], made: dict[st
         tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8"))
     ) if label == "small models, 7 seats, GSM8K" and played == 1)  # fmt: skip
     fit = module["fit_beta_binomial_mixture"](counts, n_components=2)
-    law, s, n = fit.distribution, counts.successes[:, None], counts.trials[:, None]
+    law, s, n = fit.distribution, counts.keys[:, :1], counts.keys[:, 1:]
     strength = (1 - law.rho) / np.maximum(law.rho, 1e-12)
     a, b = law.mu * strength, (1 - law.mu) * strength
     choose = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)

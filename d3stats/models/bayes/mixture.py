@@ -316,7 +316,7 @@ def fit_mixture(
     def density() -> Any:
         from d3stats.models.bayes.kernel import MixtureDensity
 
-        cells = Cells.of(counts.successes, counts.trials)
+        cells = Cells.of(*counts.keys.T)
         return MixtureDensity(cells, counts.weights[None], k, astuple(believed), np.empty(0))
 
     natural, prior, stats, used, notes = drawn_laws(
@@ -335,7 +335,9 @@ def fit_mixture(
             sample_stats=stats,
             log_likelihood=pointwise("votes", like, counts.weights),
             prior={name: values[None] for name, values in prior.items()},
-            observed_data={"successes": counts.successes, "trials": counts.trials, "debates": counts.weights},
+            observed_data=dict(
+                zip(("successes", "trials", "debates"), (*counts.keys.T, counts.weights), strict=True)
+            ),
         ),
         build=build,
         notes=(*notes, INDEPENDENT),
@@ -398,14 +400,14 @@ def observe_votes(weight: Any, mean: Any, rho: Any, parts: Sequence[Counts]) -> 
 
     pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
     # All outcomes 0..n of each round and panel size, one after another.
-    panels = [(r, int(n)) for r, part in enumerate(parts) for n in np.unique(part.trials)]
+    panels = [(r, int(n)) for r, part in enumerate(parts) for n in np.unique(part.keys[:, 1])]
     first = np.cumsum([0, *(n + 1 for _, n in panels)])
     at = np.concatenate([np.full(n + 1, r) for r, n in panels])
     s, n = all_outcomes(n for _, n in panels)
     log_choose = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)
     place = dict(zip(panels, first.tolist(), strict=False))
     start = np.array([place[r, int(m)] for r, part in enumerate(parts) for m in part.trials], dtype=np.int64)
-    seen = np.concatenate([part.successes for part in parts])
+    seen = np.concatenate([part.keys[:, 0] for part in parts])
     debates = np.concatenate([part.weights for part in parts])
 
     def log_pmf_of_outcomes(weight: Any, mean: Any, rho: Any) -> Any:
@@ -476,7 +478,7 @@ def pmf_bands(law: BetaBinomialMixture, trials: int, level: float, kind: str) ->
 
 def log_likelihood(values: Mapping[str, Floats], counts: Counts) -> Floats:
     """Return the log pmf of one debate in each cell, shape (chains, draws, cells), for ``weight, mean, rho``."""
-    cells = Cells.of(counts.successes, counts.trials)
+    cells = Cells.of(*counts.keys.T)
     with np.errstate(divide="ignore"):  # a weight may underflow
         log_weight = np.log(values["weight"])
     out = np.full((*values["mean"].shape[:-1], len(counts)), -np.inf)
@@ -488,7 +490,7 @@ def log_likelihood(values: Mapping[str, Floats], counts: Counts) -> Floats:
 
 def observed_statistics(counts: Counts) -> dict[str, float]:
     """Return the statistics of the data."""
-    values = _statistics(counts.successes, counts.trials, counts.weights[None])
+    values = _statistics(counts.keys[:, 0], counts.keys[:, 1], counts.weights[None])
     return {name: float(v[0]) for name, v in values.items()}
 
 
@@ -500,7 +502,7 @@ def replicated_statistics(
     `values` holds ``weight, mean, rho`` of shape (draws, K); at most 1000 draws, evenly spaced, are used.
     """
     law = law_of({name: some_of(values[name], REPLICATES) for name in LAW})
-    sizes, tables = np.unique(counts.trials).tolist(), []
+    sizes, tables = np.unique(counts.keys[:, 1]).tolist(), []
     for n in sizes:
         debates = max(round(float(counts.weights[counts.trials == n].sum())), 1)
         pmf = law.pmf(n)

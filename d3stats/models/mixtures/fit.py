@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._words import counted, percent, said_p
-from d3stats.counts import Counts
+from d3stats.counts import CellColumn, Counts, bare
 from d3stats.models.mixtures.climb import Method, Objective, Optima, optimise, settled
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 from d3stats.models.mixtures.result import FitSettings, MixtureFit, simulate_counts
@@ -151,9 +151,7 @@ def fit_beta_binomial_mixture(
     counts = counts_of(successes, trials, weights)
     max_iter = _longest(max_iter, method)
     settings = FitSettings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
-    found, converged = _optimise(
-        Cells.of(counts.successes, counts.trials), counts.weights[None], settings, rng
-    )
+    found, converged = _optimise(Cells.of(*counts.keys.T), counts.weights[None], settings, rng)
     return MixtureFit._from_optimum(counts, settings, found, converged, 0)
 
 
@@ -163,7 +161,7 @@ class MixtureBatch(Result):
 
     Attributes
     ----------
-    successes, trials : ndarray of int, shape (cells,)
+    successes, trials : CellColumn, shape (cells,)
     weights : ndarray, shape (data sets, cells)
     distribution : BetaBinomialMixture
         Batch of shape (data sets, K), components ordered by mean.
@@ -177,8 +175,8 @@ class MixtureBatch(Result):
     ([-27.607, -18.756], [True, True])
     """
 
-    successes: NDArray[np.int64]
-    trials: NDArray[np.int64]
+    successes: CellColumn
+    trials: CellColumn
     weights: Floats
     distribution: BetaBinomialMixture
     converged: NDArray[np.bool_]
@@ -273,12 +271,13 @@ def fit_beta_binomial_mixture_batch(
     if empty.any():
         row = np.argmax(empty)
         raise ValueError(f"weights must be positive somewhere in each data set; got none in row {row}")
-    s = np.asarray(successes, dtype=np.int64)
-    n = np.broadcast_to(np.asarray(trials, dtype=np.int64), s.shape)
+    s = np.asarray(bare(successes), dtype=np.int64)
+    n = np.broadcast_to(np.asarray(bare(trials), dtype=np.int64), s.shape)
     max_iter = _longest(max_iter, method)
     settings = FitSettings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
     found, converged = _optimise(Cells.of(s, n), table, settings, rng)
-    return MixtureBatch(s, n, table, settings.space.law(found.x), converged, settings, found)
+    columns = CellColumn("successes", s, True), CellColumn("trials", n, True)
+    return MixtureBatch(*columns, table, settings.space.law(found.x), converged, settings, found)
 
 
 def counts_of(
@@ -295,13 +294,14 @@ def counts_of(
                 "trials must be given unless successes is a Counts (of a log: log.counts()[round]); "
                 f"got successes of type {type(successes).__name__} and no trials"
             )
+        if weights is not None:
+            successes, trials = bare(successes), bare(trials)
         s = np.asanyarray(list(successes) if isinstance(successes, range) else successes)
         n = np.asanyarray(trials)
         counts = Counts.from_columns(s, np.broadcast_to(n, s.shape) if n.ndim == 0 else n, weights=weights)
     if (counts.trials == 0).any():
         cast = counts.trials > 0
-        s, n, w = (column[cast] for column in (counts.successes, counts.trials, counts.weights))
-        counts = Counts.from_columns(s, n, weights=w)
+        counts = Counts.from_columns(*counts.keys[cast].T, weights=counts.weights[cast])
     if not keep_all and counts.n_obs <= 0:
         raise ValueError("counts must hold at least one debate with a vote; got none")
     return counts

@@ -28,7 +28,7 @@ _GRID: Floats = expit(np.linspace(-_FAR, _FAR, 129))
 
 def profile_limits(counts: Counts, mean: float, rho: float, level: float) -> Floats:
     """Return low and high of the mean and of the correlation, shape (2, 2), from an optimum of the likelihood."""
-    cells = Cells.of(counts.successes, counts.trials)
+    cells = Cells.of(*counts.keys.T)
 
     def llf(mu: Floats, rho: Floats) -> Floats:
         one, other = np.broadcast_arrays(np.clip(mu, _GRID[0], _GRID[-1]), np.clip(rho, 0.0, _GRID[-1]))

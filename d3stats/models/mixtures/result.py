@@ -263,7 +263,7 @@ class MixtureFit(Result):
     @property
     def saturated_llf(self) -> float:
         """Log-likelihood of the observed shares themselves, separately for each number of trials."""
-        trials = self.counts.trials
+        trials = self.counts.keys[:, 1]
         by_size = (self.counts.weights[trials == n] for n in np.unique(trials))
         return sum(float((w * np.log(w / w.sum())).sum()) for w in by_size)
 
@@ -373,7 +373,7 @@ class MixtureFit(Result):
             )
         totals = np.bincount(index * width + cell, minlength=n_questions * width).astype(np.float64)
         sets = resampled_totals(totals.reshape(n_questions, width), n_boot, rng)
-        cells = Cells.of(self.counts.successes, self.counts.trials)
+        cells = Cells.of(*self.counts.keys.T)
         return refit(self, cells, sets), question_kind(n_boot)
 
     def conf_int(
@@ -526,12 +526,12 @@ class MixtureFit(Result):
 def observed_shares(counts: Counts, trials: int) -> Floats:
     """Return the shares of 0..trials right votes among the debates with so many votes, shape (trials + 1,)."""
     here, shares = counts.trials == trials, np.zeros(trials + 1)
-    shares[counts.successes[here]] = counts.weights[here] / counts.weights[here].sum()
+    shares[counts.keys[here, 0]] = counts.weights[here] / counts.weights[here].sum()
     return shares
 
 
 def _cell_probabilities(law: BetaBinomialMixture, counts: Counts) -> Floats:
-    components = law.component_probabilities(Cells.of(counts.successes, counts.trials))
+    components = law.component_probabilities(Cells.of(*counts.keys.T))
     return np.asarray((law.weight[:, None] * components).sum(axis=0))
 
 
@@ -617,7 +617,7 @@ def worth_of_questions(fit: MixtureFit) -> float:
         return np.inf
     cell, question = fit.questions
     codes = np.unique(question, return_inverse=True)[1]
-    return worth_of_rarer_votes(fit.counts.successes[cell], fit.counts.trials[cell], codes)[1]
+    return worth_of_rarer_votes(fit.counts.keys[cell, 0], fit.counts.keys[cell, 1], codes)[1]
 
 
 def _with_long_sides(
@@ -710,7 +710,7 @@ class Information:
 def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Information:
     """Invert the Hessian at an interior optimum `x`; refused where it is not positive definite to working precision."""
     k = space.n_components
-    objective = Objective(Cells.of(counts.successes, counts.trials), space, penalty)
+    objective = Objective(Cells.of(*counts.keys.T), space, penalty)
     _, _, hess = objective.derivatives(x[None], counts.weights[None])
     free = np.ones(space.size, dtype=bool)
     free[2 * k - 1 : 2 * k - 1 + space.n_binomial] = False
@@ -773,7 +773,7 @@ def simulate_counts(
     [[9.0, 35.0, 37.0, 19.0], [14.0, 24.0, 38.0, 24.0]]
     """
     generator = as_rng(rng)
-    sizes, at = np.unique(counts.trials, return_inverse=True)
+    sizes, at = np.unique(counts.keys[:, 1], return_inverse=True)
     totals = np.bincount(at, weights=counts.weights)
     if not np.allclose(totals, np.rint(totals), rtol=1e-12, atol=1e-9):
         raise ValueError(f"weights must add up to whole debates to be resampled; got {totals.tolist()}")

@@ -59,7 +59,7 @@ def histogram(trajectories: Trajectories, n_agents: int) -> tuple[list[int], ...
         cells = counts[played]
         assert set(cells.trials) == {n_agents}
         row = np.zeros(n_agents + 1, dtype=int)
-        row[cells.successes] = cells.weights.astype(int)
+        row[cells.keys[:, 0]] = cells.weights.astype(int)
         rows.append(row.tolist())
     return tuple(rows)
 

@@ -176,7 +176,7 @@ def test_one_binomial_is_refuted_where_debates_differ_and_kept_where_they_do_not
 def test_the_binomial_null_has_the_likelihood_of_the_pooled_share() -> None:
     counts = Counts.from_columns([0, 2, 5, 7, 3], [7, 7, 7, 7, 4], weights=[3, 4, 9, 5, 2])
     test = likelihood_ratio_test(counts, null_family="binomial", n_boot=9, rng=1)
-    s, n, w = (np.asarray(column, float) for column in (counts.successes, counts.trials, counts.weights))
+    s, n, w = (np.asarray(column, float) for column in (*counts.keys.T, counts.weights))
     share = (w @ s) / (w @ n)
     assert test.null.llf == pytest.approx(float(w @ stats.binom.logpmf(s, n, share)), rel=1e-9)
 

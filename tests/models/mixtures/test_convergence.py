@@ -18,7 +18,7 @@ def gain_of_small_moves(fit: MixtureFit, rng: np.random.Generator) -> float:
     """What single and joint moves of up to a thousandth bring, as a share of the log-likelihood."""
     s = fit.settings
     space = Space(s.n_components, s.n_binomial)
-    objective = Objective(Cells.of(fit.counts.successes, fit.counts.trials), space, s.penalty)
+    objective = Objective(Cells.of(*fit.counts.keys.T), space, s.penalty)
     weights = fit.counts.weights[None]
     value, gradient, _ = objective.derivatives(fit.point[None], weights)
     steepest = gradient / max(float(np.abs(gradient).max()), 1e-300)

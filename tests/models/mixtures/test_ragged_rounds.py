@@ -12,6 +12,7 @@ import d3stats
 from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.models.mixtures.fit import fit_beta_binomial
 from d3stats.models.mixtures.rounds import rounds_drift
+from d3stats.resampling.degrees import item_error
 
 
 def ragged(rng: np.random.Generator) -> tuple[Any, Any, Any]:
@@ -42,12 +43,17 @@ def test_the_martingale_test_of_a_ragged_log_is_that_of_a_loop_over_its_pairs_of
             mine = [row for row in rows if name == "pooled" or row[0] == int(name.split("-")[0]) - 1]
             _, group, start, end, whole = (np.array(column) for column in zip(*mine, strict=True))
             change = end - start
-            # The jackknife about the mean, and Kish's number of equal clusters less one, each from its definition.
+            # The jackknife about the mean, and Kish's number of equal clusters less one, at most
+            # that of the clusters that moved, each from its definition.
             names = np.unique(group)
             without = np.array([change[group != g].mean() for g in names])
             sizes = np.array([(group == g).sum() for g in names])
             se = np.sqrt((len(names) - 1) / len(names) * ((without - change.mean()) ** 2).sum())
-            df = sizes.sum() ** 2 / (sizes**2).sum() - 1
+            away = np.array([change[group == g].sum() - change.mean() * (group == g).sum() for g in names])
+            se = max(se, item_error(away, sizes, change.var()))
+            kish = sizes.sum() ** 2 / (sizes**2).sum()
+            moved = np.array([np.abs(change[group == g]).sum() > 1e-9 for g in names])
+            df = min(kish - 1, max(min(kish * sizes[moved].sum() / sizes.sum(), moved.sum()), 2.0))
             assert drift["n_pairs"] == len(mine)
             assert abs(drift["drift"] - change.mean()) < 1e-12
             if se > 1e-12:

@@ -1,0 +1,281 @@
+"""An argument of a public function changes the result in every kind of source, or is refused.
+
+An argument that one kind of source takes and another passes over gives numbers that were not asked for, without a word.
+`tests/cli/test_no_option_is_ignored.py` holds the same of the options of the terminal.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import d3stats
+from d3stats import inference, planning
+from d3stats.inference import bias
+from d3stats.trajectories import Trajectories
+
+
+def debates(seed: int = 1, n: int = 36) -> pd.DataFrame:
+    """Three judges, three rounds, two debates a question, two kinds of question, tokens, scores, a missing vote."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for d in range(n):
+        truth = "AB"[d // 2 % 2]
+        for r in (1, 2, 3):
+            for k, agent in enumerate(("x (1-2)", "x (2-1)", "y (1-2)")):
+                right = rng.random() < 0.5 + 0.12 * r - 0.1 * (d % 2)
+                vote = truth if right else "BA"["AB".index(truth)]
+                points = {side: {"merit": float(rng.integers(1, 11))} for side in "AB"}
+                rows.append((f"d{d:02d}", f"q{d // 2:02d}", r, agent, ("judge", "judge", "juror")[k],
+                             vote, truth, points, 40 + 10 * r + k, ["odd", "even"][d // 2 % 3 > 0]))  # fmt: skip
+    names = ["debate", "question", "round", "agent", "role", "vote", "label", "scores", "tokens", "kind"]
+    table = pd.DataFrame(rows, columns=names)
+    table.loc[[8, 44, 101, 51, 52, 53], "vote"] = None  # the last three are all votes of a round
+    return table
+
+
+def items(seed: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    right = (rng.random(60) < 0.6).astype(float)
+    right[7] = np.nan
+    return pd.DataFrame({"item": [f"i{k:02d}" for k in range(60)], "correct": right, "other": rng.random(60),
+                         "cluster": [f"c{k // 3:02d}" if k < 30 else f"e{k}" for k in range(60)],
+                         "kind": ["odd", "even"] * 30})  # fmt: skip
+
+
+def ratings(seed: int = 2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(40):
+        truth = int(rng.integers(1, 6))
+        for rater in range(3):
+            vote = truth if rng.random() < 0.6 else int(rng.integers(1, 6))
+            rows.append(
+                (f"i{item:02d}", f"rater {rater}", vote, f"c{item // 2:02d}", ["odd", "even"][item % 2])
+            )
+    return pd.DataFrame(rows, columns=["item", "rater", "vote", "cluster", "kind"])
+
+
+def verdicts(seed: int = 3) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(60):
+        truth, length = "AB"[int(rng.integers(0, 2))], rng.integers(50, 300, 2)
+        for judge, family in (("judge x", "x"), ("judge y", "y"), ("judge z", "z")):
+            for order in ("AB", "BA"):
+                vote = truth if rng.random() < 0.7 else "BA"["AB".index(truth)]
+                vote = order[0] if rng.random() < 0.2 else vote
+                rows.append((f"i{item:02d}", judge, order, vote, truth, *map(int, length),
+                             *("xy" if item % 2 else "yx"), family, ["odd", "even"][item % 3 > 0]))  # fmt: skip
+    names = [
+        "item",
+        "judge",
+        "order",
+        "vote",
+        "label",
+        "length_a",
+        "length_b",
+        "family_a",
+        "family_b",
+        "judge_family",
+    ]
+    return pd.DataFrame(rows, columns=[*names, "kind"])
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    return table.pivot_table(index="item", columns="rater", values="vote").reset_index()
+
+
+@cache
+def sources() -> dict[str, Any]:
+    table, one, verdict = debates(), items(), verdicts()
+    rated = ratings()
+    return {
+        "log": table, "read log": d3stats.open(table).log(), "array view": Trajectories.from_frame(table),
+        "opened": d3stats.open(table),
+        "items": one, "series": one.set_index("item")["correct"], "list": one["correct"].tolist(),
+        "array": one["correct"].to_numpy(), "run": inference.as_run(one),
+        "ratings": rated, "wide": wide(rated), "read ratings": inference.as_ratings(rated),
+        "verdicts": verdict, "read verdicts": bias.as_judgments(verdict),
+    }  # fmt: skip
+
+
+def _other(kind: str) -> Any:
+    """Return a second run of the same kind, with other values."""
+    if kind in ("log", "read log", "array view", "opened"):
+        table = debates(seed=9)
+        return {"log": table, "read log": d3stats.open(table).log(), "array view": Trajectories.from_frame(table),
+                "opened": d3stats.open(table)}[kind]  # fmt: skip
+    one = items(seed=6)
+    return {"items": one, "series": one.set_index("item")["correct"], "list": one["correct"].tolist(),
+            "array": one["correct"].to_numpy(), "run": inference.as_run(one)}[kind]  # fmt: skip
+
+
+SLOW_FROM = ("log", "array view")
+"""Kinds that functions of more than 0.1 s are tried with."""
+LOGS = ("log", "read log", "array view", "opened")
+RUNS = (*LOGS, "items", "series", "list", "array", "run")
+RATED = (*LOGS, "ratings", "wide", "read ratings")
+JUDGED = (*LOGS[:2], "verdicts", "read verdicts")
+
+Call = Callable[..., Any]
+CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
+    "compare": (d3stats.compare, RUNS, {"rng": 1}, {
+        "names": ["one", "two"], "value": "votes", "by": "debate", "round_number": 1, "missing": "wrong",
+        "weights": "question", "strata": "kind", "margin": 0.2, "level": 0.5, "kind": "basic",
+        "test": "McNemar exact", "baseline": "A",
+    }),
+    "compare with a bootstrap": (d3stats.compare, ("log", "list"), {"kind": "percentile", "rng": 1}, {"n_boot": 50}),
+    "as_run": (inference.as_run, RUNS, {}, {
+        "name": "mine", "value": "votes", "by": "debate", "round_number": 1, "missing": "wrong",
+    }),
+    "agreement": (d3stats.agreement, RATED, {"rng": 1}, {
+        "measures": ["alpha"], "raters": ["x (1-2)", "y (1-2)"], "weights": "linear",
+        "metric": "interval", "round_number": 1, "categories": ["A", "B", "C", *range(7)], "repeats": "separate",
+        "by": "question", "kind": "basic", "level": 0.5, "strata": "kind",
+    }),
+    "as_ratings": (inference.as_ratings, RATED, {}, {
+        "round_number": 1, "categories": ["A", "B", "C", *range(7)], "raters": ["x (1-2)", "y (1-2)"],
+        "repeats": "separate", "by": "question",
+    }),
+    "krippendorff_alpha": (inference.krippendorff_alpha, RATED, {"rng": 1}, {
+        "metric": "interval", "kind": "basic", "level": 0.5, "categories": ["A", "B", "C", *range(7)],
+    }),
+    "gwet_ac": (inference.gwet_ac, RATED, {"rng": 1}, {
+        "weights": "linear", "kind": "basic", "level": 0.5, "categories": ["A", "B", "C", *range(7)],
+    }),
+    "as_ratings of questions": (inference.as_ratings, LOGS, {"repeats": "separate"}, {"by": "question"}),
+    "jury_curve": (d3stats.jury_curve, SLOW_FROM, {"rng": 1}, {
+        "sizes": [1], "tokens": 100.0, "ties": "wrong", "level": 0.5, "round_number": 1, "n_permutations": 99,
+    }),
+    "position_bias": (d3stats.position_bias, JUDGED, {"rng": 1}, {
+        "judge": "judge z", "votes": "slot", "level": 0.5, "strata": "kind",
+    }),
+    "bias": (d3stats.bias, JUDGED, {"rng": 1}, {
+        "audit": "verbosity", "judges": ["judge z"], "votes": "slot", "level": 0.5, "strata": "kind",
+    }),
+    "length_bias": (inference.length_bias, JUDGED[2:], {"judge": "judge x"}, {
+        "judge": "judge z", "votes": "slot", "use_label": False, "level": 0.5, "strata": "kind",
+    }),
+    "self_preference": (inference.self_preference, JUDGED[2:], {"judge": "judge x"}, {
+        "judge": "judge y", "votes": "slot", "against": "all", "level": 0.5, "strata": "kind",
+    }),
+    "fit": (d3stats.fit, SLOW_FROM, {"rng": 1, "n_boot": 10}, {
+        "n_components": 1, "missing": "wrong", "level": 0.5, "n_boot": 20,
+    }),
+    "fit_rounds": (d3stats.fit_rounds, LOGS, {}, {"n_components": 1, "n_binomial": 1, "penalty": 1.0}),
+    "replay": (d3stats.replay, LOGS, {}, {
+        "rules": ["fixed:1"], "missing": "wrong", "level": 0.5, "strata": "kind",
+    }),
+    "scan": (lambda log, rules=("fixed:1", "fixed:2"), **how: d3stats.scan(log, rules, **how), LOGS, {}, {
+        "rules": ["fixed:1"], "missing": "wrong",
+    }),
+    "plan": (d3stats.plan, SLOW_FROM, {"rng": 1, "n_draws": 20, "max_loss": 0.2, "confidence": 0.5, "limit": False}, {
+        "max_loss": 0.4, "confidence": 0.9, "level": 0.5, "debates": 5, "target": "agreement",
+        "rules": ["supermajority:0.7"], "limit": True, "n_draws": 30,
+    }),
+    "martingale_test": (d3stats.martingale_test, LOGS, {}, {
+        "missing": "wrong", "level": 0.5, "min_cell_clusters": 2,
+    }),
+    "gap_posterior": (d3stats.gap_posterior, LOGS, {}, {"a0": 2.0, "b0": 2.0, "first": 0.5}),
+    "scores": (d3stats.scores, LOGS, {"rng": 1}, {"strata": "kind", "level": 0.5}),
+    "score_gaps": (planning.score_gaps, LOGS[:1], {"strata": "kind"}, {
+        "gap": "label", "level": 0.5,
+    }),
+    "risk_controlled": (
+        lambda log, **how: d3stats.risk_controlled(log, ["fixed:1", "fixed:2"], **how),
+        SLOW_FROM, {"max_loss_vs_full": 0.45, "delta": 0.2, "rng": 1}, {
+        "max_loss_vs_full": 0.3, "delta": 0.05, "target": "accuracy", "method": "hoeffding_bentkus", "order": "split",
+        "mean_over": "units",
+    }),
+}  # fmt: skip
+"""The function, its kinds of source, settings of every call, and another value of each argument."""
+
+NOTHING_TO_CHANGE: dict[tuple[str, str], tuple[str, ...]] = {
+    # A row of a table is an item; the docstring says "in a log".
+    **dict.fromkeys([("compare", "by"), ("as_run", "by")], ("items", "series", "list", "array")),
+    **dict.fromkeys([("agreement", "by"), ("as_ratings", "by")], ("ratings", "wide")),
+    # Each question is one item, or each item its own cluster.
+    ("compare", "weights"): (*LOGS, "series", "list", "array"),
+    # No rater votes twice on an item.
+    **dict.fromkeys([("agreement", "repeats"), ("as_ratings", "repeats")], (*LOGS, "ratings", "wide")),
+    # Each question has two debates.
+    ("risk_controlled", "mean_over"): LOGS,
+}
+"""Function and argument to the kinds of source where the value that is tried gives the same, with the reason."""
+
+
+def said(call: Call, form: str, settings: dict[str, Any]) -> str:
+    """Return all that a call says, or its refusal."""
+    source = sources()[form]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = (
+                call(source, _other(form), **settings)
+                if call is d3stats.compare
+                else call(source, **settings)
+            )
+    except (ValueError, TypeError, KeyError) as error:
+        return f"refused: {error}"
+    if isinstance(found, pd.DataFrame):
+        return found.to_csv()
+    if hasattr(found, "to_dict"):
+        return str(found.to_dict()) + str(getattr(found, "notes", ""))
+    return str({name: np.asarray(value).tolist() if isinstance(value, np.ndarray) else repr(value)
+                for name, value in vars(found).items()})  # fmt: skip
+
+
+def ignored(function: str, kind: str) -> tuple[str, list[str]]:
+    call, _, settings, others = CASES[function]
+    usual = said(call, kind, settings)
+    return usual, [
+        name for name, value in others.items()
+        if said(call, kind, {**settings, name: value}) == usual
+        and kind not in NOTHING_TO_CHANGE.get((function, name), ())
+    ]  # fmt: skip
+
+
+TRIED = [(function, kind) for function, (_, kinds, _, _) in CASES.items() for kind in kinds]
+
+
+@pytest.mark.parametrize(("function", "kind"), TRIED)
+def test_every_argument_has_an_effect_or_is_refused(function: str, kind: str) -> None:
+    usual, same = ignored(function, kind)
+    assert not usual.startswith("refused"), usual
+    assert same == []
+
+
+@pytest.mark.parametrize("function", list(CASES))
+def test_every_argument_is_tried_with_a_value_that_some_kind_of_source_takes(function: str) -> None:
+    call, kinds, settings, others = CASES[function]
+    taken = {
+        name for name, value in others.items()
+        if any(not said(call, kind, {**settings, name: value}).startswith("refused") for kind in kinds)
+    }  # fmt: skip
+    assert set(others) - taken == set()
+
+
+ELSEWHERE = {
+    "rng", "n_boot", "threads", "decisions", "personas", "needs", "price", "dollars", "baseline", "use_label",
+    "against", "family", "human", "unit", "trials", "cluster", "a", "b", "n_starts", "method", "rules",
+    "max_loss_vs_full", "delta",
+}  # fmt: skip
+"""Arguments without an effect by default, of one function of several kinds, or of the method alone."""
+
+
+@pytest.mark.parametrize("function", [name for name in CASES if " " not in name])
+def test_every_argument_of_these_functions_is_tried(function: str) -> None:
+    _, _, settings, others = CASES[function]
+    real = (
+        getattr(d3stats, function, None) or getattr(inference, function, None) or getattr(planning, function)
+    )
+    keywords = {p.name for p in inspect.signature(real).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    assert keywords - set(others) - set(settings) - ELSEWHERE == set()
