@@ -548,8 +548,8 @@ class Drift(Result):
 
         Where questions with a debate whose count changed are worth fewer than ten, resampled questions do not show how
         many change: if none did, every replicate has distance 0. A distance of counts is at most the share of debates
-        whose count changed, so that on the pmf scale the limits are 0 and the upper limit of that share
-        (:func:`~d3stats.resampling.share_limits`); the latent scale has none.
+        whose count changed. So on the pmf scale the limits are 0 and the upper limit of that share
+        (:func:`~d3stats.resampling.share_limits`). The latent scale has none.
         """
         for scale in scales:
             if scale not in self._by_scale:
