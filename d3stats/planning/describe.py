@@ -291,6 +291,12 @@ class RoundsReport(Result):
                 f"Round {which}: no intervals of the mean, the spread, the chance of a right majority and KS, because "
                 f"{next(iter(bare.values()))}."
             )
+        few = [str(r) for r in self.drift.few_changed]
+        if few and not self.drift.too_few:
+            notes.append(
+                f"Round {', '.join(few)}: fewer than ten questions' worth of debates changed since the last round. KS "
+                "is limited by the share that changed; the latent KS has no limits."
+            )
         edge = [f"round {r}" for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if f.boundary]
         if edge:
             valid = "Means, spreads" if self.fit.panel > 1 else "Means"

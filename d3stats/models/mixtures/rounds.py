@@ -34,6 +34,8 @@ from d3stats.models.mixtures.result import (
 )
 from d3stats.resampling.bootstrap import least_replicates, too_few_replicates
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, resampled_totals, swapped_totals
+from d3stats.resampling.degrees import effective_clusters
+from d3stats.resampling.proportions import ShareLimits, share_limits
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, log_or_array, open
 from d3stats.trajectories import Trajectories
@@ -400,6 +402,8 @@ class Pair:
         The laws of both rounds.
     resampled, swapped : tuple of BetaBinomialMixture
         Batches of the replicates, before and after.
+    few_changed : ShareLimits or None
+        Limits of the share of debates whose count changed, where questions that hold one are worth fewer than ten.
 
     Examples
     --------
@@ -417,6 +421,7 @@ class Pair:
     after: BetaBinomialMixture
     resampled: tuple[BetaBinomialMixture, BetaBinomialMixture]
     swapped: tuple[BetaBinomialMixture, BetaBinomialMixture]
+    few_changed: ShareLimits | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -501,6 +506,17 @@ class Drift(Result):
         """The reason for no limits in any round, too few replicates for the level; "" where there are enough."""
         return too_few_replicates(self.n_boot, self.level)
 
+    @property
+    def few_changed(self) -> tuple[int, ...]:
+        """The rounds whose distances have limits from the share of debates that changed since the round before."""
+        last, pairs = self.fit.rounds[1:], self.pairs
+        apart = [any(self.without_limits[at : at + 2]) for at in range(len(last))]
+        return tuple(
+            r
+            for r, pair, bare in zip(last, pairs, apart, strict=True)
+            if pair is not None and pair.few_changed is not None and not bare
+        )
+
     def functionals(self) -> pd.DataFrame:
         """Return mean, spread and majority probability of every round, with question-bootstrap intervals.
 
@@ -529,6 +545,11 @@ class Drift(Result):
         true difference lies within c of d everywhere, its maximum lies within c of the maximum of d. Percentiles of the
         replicates' own distances miss distances near 0, because the maximum of noise is above 0: with 20 questions they
         cover .70. Limits are missing where one of the rounds is in `without_limits`.
+
+        Where questions with a debate whose count changed are worth fewer than ten, resampled questions do not show how
+        many change: if none did, every replicate has distance 0. A distance of counts is at most the share of debates
+        whose count changed. So on the pmf scale the limits are 0 and the upper limit of that share
+        (:func:`~d3stats.resampling.share_limits`). The latent scale has none.
         """
         for scale in scales:
             if scale not in self._by_scale:
@@ -552,10 +573,20 @@ class Drift(Result):
             if len(swapped) >= least_replicates(self.level, sides=1):
                 noise = np.quantile(swapped, self.level, method="weibull")
             away = _distances(*pair.resampled, scale, panel, (pair.before, pair.after))
-            if not any(self.without_limits[at : at + 2]) and not too_few_replicates(len(away), self.level):
+            few, kind = pair.few_changed, self.band
+            printed = not any(self.without_limits[at : at + 2])
+            printed = printed and not too_few_replicates(len(away), self.level)
+            if printed and few is None:
                 reach = np.quantile(away, self.level, method="weibull")
                 low, high = max(ks - reach, 0.0), min(ks + reach, 1.0)
-            rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.band))
+            elif printed and few is not None and few.high is not None and scale == "pmf":
+                # The fitted laws can lie further apart than the counts do.
+                low, high, kind = (
+                    0.0,
+                    max(few.high, ks),
+                    f"{few.kind} upper limit of the debates that changed",
+                )
+            rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, kind))
         return rows
 
 
@@ -577,7 +608,8 @@ def rounds_drift(
     questions' worth of debates hold a wrong vote (or a right one, if most are wrong): with one or two, percentiles of
     the spread cover .25. With fewer than 30, limits reach further on the long side of each quantity, towards one half
     for a chance and up for the spread. 95 % limits then cover .94 with 13 of 60 and with 24 of 200, percentiles .84 and
-    .88.
+    .88. Where fewer than ten questions' worth of debates changed their count, a distance has the limits of
+    :meth:`Drift.ks`.
 
     Parameters
     ----------
@@ -646,7 +678,8 @@ def rounds_drift(
             continue
         swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, two, n_boot, generator)
         before, after = (one.distribution for one in two)
-        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, moved[r], swapped))
+        few = _few_changed(s[:, r : r + 2], n[:, r : r + 2], codes, level)
+        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, moved[r], swapped, few))
     why = tuple(_without_limits(s[:, r], n[:, r], codes) for r in range(s.shape[1]))
     return Drift(fit, resampled, tuple(pairs), level, n_boot, why)
 
@@ -657,6 +690,16 @@ def _without_limits(successes: Ints, trials: Ints, cluster: Ints) -> str:
     if worth >= FEW_CLUSTERS:
         return ""
     return f"the questions with a {rare} vote are worth {worth:z.1f} equal ones, fewer than ten"
+
+
+def _few_changed(successes: Ints, trials: Ints, cluster: Ints, level: float) -> ShareLimits | None:
+    """Limit the share of debates whose count changed, if so few changed that resampled questions do not show it."""
+    both = (trials > 0).all(axis=1)
+    s, n, codes = successes[both], trials[both], np.unique(cluster[both], return_inverse=True)[1]
+    changed = (s[:, 0] != s[:, 1]) | (n[:, 0] != n[:, 1])
+    held, debates = np.bincount(codes, changed).astype(np.float64), np.bincount(codes).astype(np.float64)
+    worth = effective_clusters(debates) * float(debates[held > 0].sum()) / float(debates.sum())
+    return share_limits(held, debates, level) if worth < FEW_CLUSTERS else None
 
 
 def _shared_debates(

@@ -593,4 +593,27 @@ def test_shrunken_values_of_few_questions_have_no_limits_and_a_note(questions: i
     assert found.mean is not None
     assert all((e.low is not None) is limits for e in (found.mean, *found.shrunken) if e is not None)
     assert any("too little of a long tail" in note for note in found.notes) is not limits
-    assert all(e.low is not None for e in found.raw)
+    assert all((e.low is not None) is limits for e in found.raw)
+    assert found.overall.low is not None
+
+
+@pytest.mark.parametrize(("sizes", "limits"), [([4], False), ([5], True), ([8, 2, 2, 2, 2, 2, 2], False)])
+def test_a_stratum_worth_fewer_than_five_questions_has_limits_of_a_share_only(
+    sizes: list[int], limits: bool
+) -> None:
+    """The limits of log-normal values in strata of 2.5 questions cover .88 to .91; those of shares keep their level."""
+    sizes = sizes * 4 if len(sizes) > 1 else [1] * sizes[0] * 4
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    strata = np.array(list("abcd"))[cluster * 4 // len(sizes)]
+    values = np.random.default_rng(3).lognormal(size=len(cluster))
+    found = stratify(values, strata, cluster=cluster)
+    for e in found.raw:
+        assert (e.low is not None, e.p_value is not None) == (limits, limits)
+        assert e.se is not None
+    assert found.overall.low is not None
+    assert sum("no limits of stratum 'a', 'b', 'c', 'd'" in note for note in found.notes) == (not limits)
+    assert found.null == "0"
+    right = stratify(cluster % 2, strata, cluster=cluster)
+    signed = stratify(values, strata, cluster=cluster, symmetric=True)
+    # Shares, and differences of two runs, keep the limits that they have.
+    assert all(e.low is not None for e in (*right.raw, *signed.raw))

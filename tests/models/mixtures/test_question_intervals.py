@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import d3stats
@@ -16,8 +17,10 @@ from d3stats.cli import app
 from d3stats.models.mixtures.result import functional_values, percentiles
 from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
 from d3stats.resampling.bootstrap import expanded_level
+from d3stats.resampling.proportions import share as share_of
 from d3stats.trajectories import Trajectories
 
+Ints = NDArray[np.int64]
 LIMITS = ["low", "high"]
 
 
@@ -276,3 +279,40 @@ def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
     ends = percentiles(functional_values(many.resampled[0], 5), expanded_level(0.95, 40.0))
     found = many.functionals()[["low", "high"]].to_numpy().T
     assert found == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "few"),
+    [([1] * 60, 0.0, True), ([1] * 60, 0.01, True), ([5] * 40, 0.01, True), ([1] * 60, 0.5, False)],
+)
+def test_limits_of_a_distance_hold_it_where_hardly_any_debate_changed(
+    sizes: list[int], share: float, few: bool
+) -> None:
+    """Where no debate of the sample changed, every replicate has distance 0: [0, 0] held .01 of changes in .41."""
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    rng = np.random.default_rng(4)
+
+    def draw(question: Ints) -> Ints:
+        before = rng.binomial(5, rng.beta(2.8, 1.2, size=question.max() + 1)[question])
+        fewer = np.maximum(before - rng.integers(1, 3, len(before)), 0)
+        return np.column_stack([before, np.where(rng.random(len(before)) < share, fewer, before)])
+
+    below = [np.bincount(s, minlength=6).cumsum() / 100_000 for s in draw(np.arange(100_000)).T]
+    true = float(np.abs(below[0] - below[1]).max())
+    held, told = [], []
+    for seed in range(20):
+        votes = draw(cluster)
+        drift = rounds_drift(votes, np.full(votes.shape, 5), cluster, n_components=1, n_boot=40, rng=seed)
+        pmf, latent = drift.ks().to_dict("records")
+        held.append(pmf["low"] <= true <= pmf["high"] and pmf["low"] <= pmf["ks"] <= pmf["high"])
+        told.append(bool(drift.few_changed))
+        changed = (votes[:, 0] != votes[:, 1]).astype(int)
+        if drift.few_changed:
+            upper = share_of(changed, np.ones(len(changed), int), cluster=cluster).high
+            assert upper is not None
+            assert (pmf["low"], pmf["high"]) == (0.0, pytest.approx(max(upper, pmf["ks"])))
+            assert np.isnan([latent["low"], latent["high"]]).all()
+        else:
+            assert pmf["kind"] == latent["kind"] == drift.band
+    assert np.mean(held) >= 0.93
+    assert np.mean(told) > 0.9 if few else not any(told)
