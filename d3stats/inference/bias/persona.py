@@ -595,14 +595,14 @@ def _agreement(
 
 def _beyond_chance(data: Judgments, votes: Ints, names: list[str], cluster: Ints, level: float) -> Estimate:
     """Return Fleiss' kappa of the votes (personas, items)."""
-    groups = pd.unique(cluster)
+    groups = pd.Index(cluster).unique()
     ratings = Ratings(
         items=tuple(map(str, range(votes.shape[1]))),
         raters=tuple(names),
         categories=tuple(map(str, data.answers)),
         codes=votes.T,
         label=None,
-        cluster=pd.Index(groups).get_indexer(cluster).astype(np.int64),
+        cluster=groups.get_indexer(pd.Index(cluster)).astype(np.int64),
         cluster_names=tuple(map(str, groups)),
         notes=(),
     )

@@ -658,7 +658,7 @@ def _corrected_limits(
     ends = [fieller(above, below, own[0, 0], own[0, 1], own[1, 1], t) for own in sides(t)]
 
     def beyond(t: float) -> float:
-        return abs(above) - t * float(np.sqrt(max(sides(t)[0 if above > 0 else 1][0, 0], 0.0)))
+        return float(abs(above) - t * np.sqrt(max(sides(t)[0 if above > 0 else 1][0, 0], 0.0)))
 
     return ends[0][0], ends[1][1], 2 * float(stdtr(df, -_root(beyond))), ""
 
