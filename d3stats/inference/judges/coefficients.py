@@ -294,7 +294,7 @@ def fleiss_kappa(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABBC"), "y": list("AABCC"), "z": list("ABBBC")})
     >>> print(fleiss_kappa(votes).estimate)
-    Fleiss' kappa: 0.595 [-0.185, 0.931] (95 % cluster t, n = 5 in 5 clusters)
+    Fleiss' kappa: 0.595 [-0.185, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
     read = _paired(ratings, categories, "Fleiss' kappa", reading)
     _refuse_constant(read, "Fleiss' kappa")
@@ -355,7 +355,7 @@ def gwet_ac(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": ["A"] * 19 + ["B"], "y": ["A"] * 18 + ["B", "A"]})
     >>> print(gwet_ac(votes).estimate)
-    Gwet's AC1: 0.890 [0.499, 0.981] (95 % cluster t, n = 20 in 20 clusters)
+    Gwet's AC1: 0.890 [0.499, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
     read = _paired(ratings, categories, "Gwet's coefficient", reading).occurring()
     if len(read.categories) < 2:
@@ -677,7 +677,8 @@ def _reaches(sums: Sums, how: How) -> Callable[[float], tuple[float, float]]:
     """Return the function of t: how far limits of the share of disagreement are above and below, in t of its errors.
 
     They are Wilson's at as many trials as its error is worth, as an item of several raters is worth more than one
-    trial. That error is the larger of two (:func:`~d3stats.resampling.degrees.mean_error`).
+    trial. That error is the larger of two (:func:`~d3stats.resampling.degrees.mean_error`). Neither side is shorter
+    than t errors: with Wilson's shorter side, Cohen's kappa held .92 where nine in ten ratings are alike.
     """
     paired = np.ones(len(sums.agree)) if sums.paired is None else sums.paired
     items, pairs = (paired - sums.agree)[paired > 0], paired[paired > 0]
@@ -694,7 +695,8 @@ def _reaches(sums: Sums, how: How) -> Callable[[float], tuple[float, float]]:
         square = (t * error) ** 2 / spread
         half = error * float(np.sqrt(1 + square / (4 * spread)))
         centre = t * error**2 * (0.5 - share) / spread
-        return (half + centre) / (1 + square) / left_out, (half - centre) / (1 + square) / left_out
+        ends = (half + centre) / (1 + square) / left_out, (half - centre) / (1 + square) / left_out
+        return max(1.0, ends[0]), max(1.0, ends[1])
 
     return reaches
 
