@@ -509,20 +509,22 @@ def on_interrupt(loop: AbstractEventLoop, act: Callable[[], None]) -> Iterator[N
     import signal
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before: dict[int, Any] = {}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
+    bare: set[int] = set()
     try:
         for number in numbers:
             try:
                 loop.add_signal_handler(number, act)
             except NotImplementedError:
-                before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(act))
+                bare.add(number)
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(act))
         yield
     finally:
         for number in numbers:
-            if number in before:
-                signal.signal(number, before[number])
-            else:
+            if number not in bare:
                 loop.remove_signal_handler(number)
+            # The loop leaves its own default; a program started in the background may ignore an interrupt.
+            signal.signal(number, before[number] or signal.SIG_DFL)
 
 
 def _each(agents: Any) -> list[Any]:
