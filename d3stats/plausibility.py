@@ -431,7 +431,10 @@ def _votes_state_answers(t: VoteTable) -> str:
         closed = True
     elif closed:
         votes, n = np.unique(t.vote[t.cast], return_counts=True)
-        pairs = [(t.answers[k], labels, int(many)) for k, many in zip(votes, n, strict=True)]
+        # An answer that is never right is no label, but it is voted for, and a sentence may state it.
+        letters = {text for k in votes if (text := t.answers[k]).isascii() and _all_short({text})}
+        among = labels | letters if _all_short(labels) else labels
+        pairs = [(t.answers[k], among - {t.answers[k]}, int(many)) for k, many in zip(votes, n, strict=True)]
         pairs = [each for each in pairs if each[0] not in labels]
     else:
         both, n = np.unique(t.vote[known] * width + t.right[known], return_counts=True)

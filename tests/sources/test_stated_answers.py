@@ -169,3 +169,15 @@ def test_the_commands_read_what_is_stated_and_warn_without(words: str, tmp_path:
 def test_a_negative_code_among_letters_is_named_above_the_results_of_a_log() -> None:
     spoilt = mutated(debates(), lambda _: "-1", 0.2, seed=4)
     assert any("'-1'" in note and "WARNING" in note for note in d3stats.as_trajectories(spoilt).remarks())
+
+
+def test_a_sentence_that_states_an_answer_which_is_never_right_is_warned_of() -> None:
+    rows = [
+        {"debate": f"d{d}", "round": 1, "agent": f"a{a}", "vote": "AB"[(d + a) % 3 > 1], "label": "A"}
+        for d in range(30)
+        for a in range(5)
+    ]
+    for row in rows[::6]:
+        row["vote"] = "The answer is B."
+    notes = d3stats.fit(pd.DataFrame(rows), n_boot=0).notes
+    assert any("'The answer is B.' says 'B'" in note for note in notes)
