@@ -24,6 +24,7 @@ from d3stats.values import stated_answer
 
 __all__ = [
     "FINDINGS",
+    "NO_SIDE",
     "Finding",
     "VoteTable",
     "findings",
@@ -33,6 +34,7 @@ __all__ = [
     "row_of_sums",
     "several_labels",
     "several_of",
+    "unequal_clusters",
     "warnings_of",
 ]
 
@@ -587,7 +589,7 @@ _OFTEN = 0.05
 """From this share of the votes on, a vote that is no label of a closed set is a finding."""
 
 
-_NO_SIDE = frozenset({"tie", "tied", "tie (bothbad)", "bothbad", "both", "neither", "draw", "equal", "same"})
+NO_SIDE = frozenset({"tie", "tied", "tie (bothbad)", "bothbad", "both", "neither", "draw", "equal", "same"})
 """Verdicts that name no side, which a judge may give where each label names one."""
 
 
@@ -618,8 +620,8 @@ def _votes_no_label(t: VoteTable) -> str:
         and not (letters and len(text) == 1 and text.isalpha() and ord(text) <= max(map(ord, labels)) + 2)
         and _folded(text) not in spelled
         and not _LIKE_MISSING.fullmatch(_bare(text))
-        and _bare(text) not in _NO_SIDE
-        and text.casefold() not in _NO_SIDE
+        and _bare(text) not in NO_SIDE
+        and text.casefold() not in NO_SIDE
         and stated_answer(text, labels, anywhere=_all_short(labels)) is None
     ]
     if not found or 2 * right < len(cast):
@@ -1051,3 +1053,24 @@ def _is_number(text: str) -> bool:
 def _listed(names: Sequence[str] | set[str]) -> str:
     shown = sorted(names) if isinstance(names, set) else list(names)
     return ", ".join(repr(name) for name in shown[:3]) + (", ..." if len(shown) > 3 else "")
+
+
+def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
+    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
+
+    `clusters` is the cluster of each row, `unit` what a cluster is called, `of` what a row is.
+    """
+    from d3stats.resampling.degrees import effective_clusters, too_unequal
+
+    sizes = pd.Series(list(clusters), dtype=object).value_counts()
+    if len(sizes) < 2:
+        return []
+    worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
+    if not unequal and worth >= len(sizes) / 2:
+        return []
+    effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
+    text = (
+        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
+        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
+    )
+    return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]

@@ -28,8 +28,8 @@ from d3stats.log.problems import Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
-from d3stats.note import MISSING_VALUES, kind_of, severity_of, warning
-from d3stats.plausibility import Finding, VoteTable, findings
+from d3stats.note import MISSING_VALUES, kind_of, severity_of
+from d3stats.plausibility import Finding, VoteTable, findings, unequal_clusters
 from d3stats.values import canonical
 
 if TYPE_CHECKING:
@@ -556,27 +556,6 @@ def _few_questions(log: DebateLog) -> list[str]:
     if "question" not in log.items:
         return []
     return unequal_clusters(log.items["question"].dropna(), "question", "debate")
-
-
-def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
-    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
-
-    `clusters` is the cluster of each row, `unit` what a cluster is called, `of` what a row is.
-    """
-    from d3stats.resampling.degrees import effective_clusters, too_unequal
-
-    sizes = pd.Series(list(clusters), dtype=object).value_counts()
-    if len(sizes) < 2:
-        return []
-    worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
-    if not unequal and worth >= len(sizes) / 2:
-        return []
-    effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
-    text = (
-        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
-        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
-    )
-    return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]
 
 
 def _how_many(sizes: NDArray[np.int64]) -> dict[int, int]:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._words import counted, setting
-from d3stats.inference.comparison.pair_data import PairData
+from d3stats.inference.comparison.pair_data import changes_of
 from d3stats.polling import reads_votes
 from d3stats.resampling import (
     cluster_t,
@@ -521,9 +521,7 @@ def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[
 
     Student's limits of the mean would miss where few debates changed.
     """
-    codes = np.unique(cluster, return_inverse=True)[1]
-    data = PairData(("", ""), np.maximum(-change, 0.0), np.maximum(change, 0.0), codes, 2, (0,))
-    found = data.interval("cluster t", level)
+    found = changes_of(change, cluster).interval("cluster t", level)
     return (np.nan, np.nan) if found.low is None or found.high is None else (found.low, found.high)
 
 

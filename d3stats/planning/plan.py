@@ -57,6 +57,7 @@ from d3stats.planning.ladders import (
     thresholds_of,
 )
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
+from d3stats.plausibility import unequal_clusters
 from d3stats.polling import reads_votes
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
@@ -280,6 +281,9 @@ class Pilot:
                     "completion tokens are not recorded apart: left out of dollars"
                 )
         questions = len(np.unique(log.cluster))
+        notes += unequal_clusters(
+            np.asarray(log.cluster_names, dtype=object)[log.cluster], "question", "debate"
+        )
         if questions < 20:
             notes.append(
                 f"only {questions} questions, so no interval is reliable and the prior has much influence"

@@ -21,7 +21,7 @@ from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
-from d3stats.plausibility import judged, row_of_sums, several_labels, warnings_of
+from d3stats.plausibility import NO_SIDE, judged, row_of_sums, several_labels, warnings_of
 from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
@@ -634,6 +634,8 @@ def _are_alike(one: set[str], other: set[str]) -> bool:
     """Whether two columns share half of the values of the one with fewer, or are numbers of overlapping ranges."""
     if not one or not other:
         return True  # a rater who never rated
+    if all(map(_is_verdict, one | other)):
+        return True  # a rater may name a side that no other names
     if 2 * len(one & other) >= min(len(one), len(other)):
         return True
     try:
@@ -642,6 +644,11 @@ def _are_alike(one: set[str], other: set[str]) -> bool:
         return False
     shared = min(high for _, high in ranges) - max(low for low, _ in ranges)
     return shared >= 0.5 * max(high - low for low, high in ranges) and min(len(one), len(other)) > 2
+
+
+def _is_verdict(form: str) -> bool:
+    """Whether a text is the letter of an answer, or says that no side is better."""
+    return (len(form) == 1 and form.isalpha()) or form.lower() in NO_SIDE
 
 
 def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:

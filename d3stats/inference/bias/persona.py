@@ -37,6 +37,7 @@ from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, audited, clustered_rate
 from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.comparison.pair_data import mean_change
 from d3stats.inference.judges.coefficients import fleiss_kappa
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.ratings import Ratings
@@ -49,6 +50,8 @@ from d3stats.resampling import (
     clustered_share,
     hotelling,
 )
+from d3stats.resampling.cluster_t import student_limits
+from d3stats.resampling.degrees import changed_degrees
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import judgments_with_strata
@@ -513,8 +516,17 @@ def _cluster_of_items(data: Judgments) -> Ints:
     return cluster
 
 
+_UNCHANGED = "no item changed between right and wrong with the personas"
+
+
 def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> Estimate:
     """Return the mean over personas of their mean gain per item, by clusters."""
+    if len(gains) == 1:
+        (gain,) = gains
+        seen = ~np.isnan(gain)
+        found = mean_change(name, gain[seen], cluster[seen], level)
+        unchanged = found.low is None and not gain[seen].any()
+        return replace(found, note=_UNCHANGED) if unchanged and found.n_clusters != 1 else found
     columns = []
     for gain in gains:
         known = ~np.isnan(gain)
@@ -526,9 +538,13 @@ def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> E
         return np.asarray((sums[:, ::2] / sums[:, 1::2]).mean(axis=1))
 
     found = cluster_estimate(name, totals, statistic, int(seen.sum()), level=level, bounds=(-1.0, 1.0))
-    if found.low is None and len(totals) > 1 and found.value == 0:
-        return replace(found, note="no item changed between right and wrong with the personas")
-    return found
+    if found.low is None or found.se is None:
+        unchanged = len(totals) > 1 and found.value == 0
+        return replace(found, note=_UNCHANGED) if unchanged else found
+    items, changed = totals[:, 1::2].sum(axis=1), np.abs(totals[:, ::2]).sum(axis=1)
+    low, high, p = student_limits(found.value, found.se, changed_degrees(items, [changed]), level)
+    low, high = min(low, found.low), max(high, found.high)
+    return replace(found, low=max(low, -1.0), high=min(high, 1.0), p_value=max(p, found.p_value or 0.0))
 
 
 def _heterogeneity(right: list[Floats], cluster: Ints) -> Heterogeneity:

@@ -6,11 +6,13 @@
   over both orders of an item, the quality of the answers cancels. For an unbiased judge, one half of the inconsistent
   pairs favour the first place; the log-odds of that share, log(b/c), are those of a paired logistic model.
 
-The test flips the sign of each cluster's sum of leanings, exactly (with a pair per cluster and no ties it is McNemar's
-exact test). A pair that is inconsistent through a tie leans half as much; it counts in the excess and its test, and not
-in the share of inconsistent pairs that favour the first place. With one order per item, the effect compares
-errors against the labels: half of how much more often the judge errs towards the first place than towards the second.
-This assumes that an unbiased judge errs equally often both ways, which random orders ensure.
+The limits are those of a paired difference: a pair that is consistent says nothing of how large leanings are, so the
+t has the degrees of freedom of the pairs that lean. The test flips the sign of each cluster's sum of leanings,
+exactly (with a pair per cluster and no ties it is McNemar's exact test). A pair that is inconsistent through a tie
+leans half as much; it counts in the excess and its test, and not in the share of inconsistent pairs that favour the
+first place. With one order per item, the effect compares errors against the labels: half of how much more often the
+judge errs towards the first place than towards the second. This assumes that an unbiased judge errs equally often
+both ways, which random orders ensure.
 
 References
 ----------
@@ -39,9 +41,10 @@ from d3stats.inference.bias.audit import (
     contrast_of_rates,
     unlabelled_note,
 )
+from d3stats.inference.comparison.pair_data import mean_change
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.verdicts import TIE, Judgments, Votes, one_judge
-from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
+from d3stats.resampling import cluster_totals, sign_flip_p
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import judgments_with_strata
 from d3stats.trajectories import MISSING
@@ -322,13 +325,11 @@ def _from_pairs(
     outright = np.abs(lean) == 2
     first, second = int((lean == 2).sum()), int((lean == -2).sum())
     through_tie = int((np.abs(lean) == 1).sum())
-    totals = cluster_totals(np.stack([lean / 4, np.ones(n)], axis=1), cluster)
-    excess = cluster_estimate(
-        EXCESS, totals, ratios((0, 1)), n, level=level, bounds=(-0.5, 0.5), symmetric=True
-    )
-    flipped = sign_flip_p(cluster_totals(lean[:, None].astype(float), cluster)[:, 0], rng=rng)
-    if len(totals) > 1:
-        excess = replace(_bounded(excess, lean, cluster, len(totals)), p_value=flipped.p_value)
+    sums = cluster_totals(lean[:, None].astype(float), cluster)[:, 0]
+    excess = mean_change(EXCESS, lean / 2, cluster, level, scale=0.5)
+    flipped = sign_flip_p(sums, rng=rng)
+    if len(sums) > 1:
+        excess = replace(_bounded(excess, lean, cluster, len(sums)), p_value=flipped.p_value)
     found = [excess, clustered_rate(CONSISTENCY, (ab == ba).astype(float), cluster, level)]
     if outright.any():
         share = clustered_rate(FAVOURS, (lean[outright] == 2).astype(float), cluster[outright], level)
@@ -359,7 +360,7 @@ def _from_pairs(
     )
     both = np.zeros(len(data), dtype=bool)
     both[one] = both[other] = True
-    found += _accuracy_by_place(data.rows(both), level, notes)
+    found += _accuracy_by_place(data.rows(both), level, notes, _gap_of_pairs(data, one, other, level))
     method = "exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws"
     return PositionBias(judge=name, estimates=tuple(found), notes=tuple(notes), consistent=int((ab == ba).sum()),
                         first=first, second=second, through_tie=through_tie, method=method)  # fmt: skip
@@ -451,8 +452,20 @@ def _by_place(data: Judgments) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return decided & (data.order == data.label), decided & (data.order != data.label)
 
 
-def _accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[Estimate]:
-    """Return accuracy by where the right answer was shown, and the difference."""
+def _gap_of_pairs(data: Judgments, one: Ints, other: Ints, level: float) -> Estimate | None:
+    """Return how much more often a pair is right where the right answer is first; None where no label is decided."""
+    label = data.label[one]
+    decided = ((label == 0) | (label == 1)) & (label == data.label[other])
+    right = [(data.vote[rows] == data.label[rows])[decided].astype(float) for rows in (one, other)]
+    # Rows `one` show A first.
+    change = np.where(label[decided] == 0, right[0] - right[1], right[1] - right[0])
+    return mean_change(RIGHT_GAP, change, data.cluster[one][decided], level) if len(change) else None
+
+
+def _accuracy_by_place(
+    data: Judgments, level: float, notes: list[str], gap: Estimate | None = None
+) -> list[Estimate]:
+    """Return accuracy by where the right answer was shown, and the difference, of pairs by `gap`."""
     masks = _by_place(data)
     decided = masks[0] | masks[1]
     if not decided.any():
@@ -468,4 +481,4 @@ def _accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[
     right = (data.vote == data.label).astype(float)
     first, second = ((right[mask], data.cluster[mask]) for mask in masks)
     rates = [clustered_rate(RIGHT_FIRST, *first, level), clustered_rate(RIGHT_SECOND, *second, level)]
-    return [*rates, contrast_of_rates(RIGHT_GAP, (first, second), (1, -1), level)]
+    return [*rates, gap or contrast_of_rates(RIGHT_GAP, (first, second), (1, -1), level)]

@@ -12,9 +12,10 @@ accuracy).
 With few changes, all of them losses, one limit of the comparison's t is too near and the other too far. A claim here
 rests on one limit, so the error is not averaged out. With losses alone, in 2 to 9 clusters on average, a one-sided
 test at 5 % rejects up to 9 %. Right or wrong items that are their own clusters are therefore decided by Tango's score
-test and the t together: each limit is the farther of the two, the p-value the larger. Runs that agree on all of n such
-items are decided by the
-exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides nothing.
+test and the t together: each limit is the farther of the two, the p-value the larger. Where all changes are gains or
+all are losses, the exact limit of their share is the third. Runs that agree on all of n such items are decided by the
+exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides
+nothing.
 
 References
 ----------
@@ -213,8 +214,36 @@ class MarginTests(Result):
         return booktabs("lrlrrl", ("", "difference", "interval", "margin", "p", "claim"), rows)
 
 
-_BOTH = "Tango and cluster t"
-"""The kind of limits that are on either side the farther ones of the two."""
+def _exact_limits(data: PairData, alpha: float) -> tuple[float, float]:
+    """Return one-sided limits of the difference of items that all changed alike or not at all, else the difference.
+
+    If no item was gained, the difference is at least minus the exact upper limit of the share lost. If all n were
+    gained, a difference of d had at most the chance ((1 + d) / 2)^n of that. Tango's limits are then too near.
+    """
+    from scipy.special import betaincinv
+
+    n, (gained, lost) = data.n_items, data.gained_lost
+    most = [1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha)) for k in (lost, gained)]
+    alike = 2 * alpha ** (1 / n) - 1
+    value = (gained - lost) / n
+    low = alike if gained == n else -most[0] if gained == 0 else value
+    high = -alike if lost == n else most[1] if lost == 0 else value
+    return low, high
+
+
+def _exact_p_values(data: PairData, margin: float) -> tuple[float, float]:
+    """Return the p-values that go with :func:`_exact_limits`; 0 on a side where those are the difference itself."""
+    from scipy.special import bdtr
+
+    n, (gained, lost) = data.n_items, data.gained_lost
+    alike = ((1 - margin) / 2) ** n
+    above = alike if gained == n else float(bdtr(lost, n, margin)) if gained == 0 else 0.0
+    below = alike if lost == n else float(bdtr(gained, n, margin)) if lost == 0 else 0.0
+    return above, below
+
+
+_BOTH, _NO_T = "Tango and cluster t", "Tango and exact"
+"""The kinds of limits that are on either side the farther ones of several."""
 
 
 def noninferiority(
@@ -357,15 +386,20 @@ class _Test:
         found = data.interval(pair.kind, 1 - 2 * alpha)
         if pair.kind == "cluster t" and data.binary and data.alone:
             t, found = found, data.interval("Tango", 1 - 2 * alpha)
-            if found.low is not None and found.high is not None and t.low is not None and t.high is not None:
-                found = replace(t, kind=_BOTH, low=min(found.low, t.low), high=max(found.high, t.high))
+            if found.low is not None and found.high is not None and not data.agree:
+                ends = [(found.low, found.high), _exact_limits(data, alpha)]
+                if t.low is not None and t.high is not None:
+                    ends.append((t.low, t.high))
+                lows, highs = zip(*ends, strict=True)
+                kind = _BOTH if len(ends) > 2 else _NO_T
+                found = replace(found, kind=kind, low=min(lows), high=max(highs), se=t.se)
         return cls(question, pair, found, margin, alpha, better)
 
     @property
     def rests_on_too_few(self) -> bool:
         """Whether so few clusters changed that one limit alone misses too often to decide."""
         data = self.pair.data
-        if self.effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
+        if self.effect.kind in ("Tango", _BOTH, _NO_T) or data.changed >= FEW_CLUSTERS:
             return False
         # Scores that change in most clusters are few data, not rare events: the t is made for them.
         return data.binary or 2 * data.changed <= data.n_clusters
@@ -376,12 +410,14 @@ class _Test:
 
         data, margin = self.pair.data, self.margin
         found: list[tuple[float, float]] = []
-        if self.effect.kind in ("Tango", _BOTH):
+        if self.effect.kind in ("Tango", _BOTH, _NO_T):
             gained, lost = data.gained_lost
             if margin > 1:
                 return 0.0, 0.0
             above, below = (score_z(gained, lost, data.n_items, at) for at in (-margin, margin))
             found.append((float(ndtr(-above)), float(ndtr(below))))
+            if self.effect.kind != "Tango":
+                found.append(_exact_p_values(data, margin))
         se = data.interval("cluster t", self.effect.level).se if self.pair.kind == "cluster t" else None
         if se:
             away = (-(self.effect.value + margin) / se, (self.effect.value - margin) / se)

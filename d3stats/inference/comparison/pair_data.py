@@ -39,8 +39,10 @@ __all__ = [
     "PairData",
     "PairTest",
     "Test",
+    "changes_of",
     "checked_kind",
     "disagreements",
+    "mean_change",
     "notes_on",
     "paired_tests",
     "said_p",
@@ -340,6 +342,23 @@ class PairData:
         value: Any = np.corrcoef(self.first, self.second)[0, 1]
         # A run with itself is 1, whatever rounding leaves of it.
         return round(float(value), 12)
+
+
+def changes_of(change: Floats, cluster: NDArray[np.int64]) -> PairData:
+    """Return the changes of items as two runs; changes of -1, 0 and 1 are those of right or wrong items."""
+    codes = np.unique(cluster, return_inverse=True)[1]
+    return PairData(("", ""), np.maximum(-change, 0.0), np.maximum(change, 0.0), codes, 2, (0,))
+
+
+def mean_change(
+    name: str, change: Floats, cluster: NDArray[np.int64], level: float, *, scale: float = 1.0
+) -> Estimate:
+    """Return `scale` times the mean change of items, with limits and p-value as a paired difference has them."""
+    data = changes_of(change, cluster)
+    found = data.interval("cluster t", level)
+    ends = {end: None if (x := getattr(found, end)) is None else scale * x for end in ("low", "high", "se")}
+    p_value = None if found.low is None else data.change_t(level)[2]
+    return replace(found, name=name, value=scale * found.value, p_value=p_value, **ends)
 
 
 Test = Literal["cluster t", "sign flip", "McNemar exact", "McNemar mid-p"]

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_infinite
 from d3stats._words import setting
 from d3stats.estimate import Estimate
+from d3stats.inference.comparison.pair_data import changes_of
 from d3stats.inference.comparison.power_laws import (
     connor_power,
     connor_size,
@@ -34,17 +35,8 @@ from d3stats.inference.comparison.power_laws import (
     t_power,
     tost_power,
 )
-from d3stats.resampling.cluster_t import cluster_t
-from d3stats.resampling.clusters import (
-    FEW_CLUSTERS,
-    anova_sums,
-    cluster_codes,
-    cluster_totals,
-    intraclass,
-    mean_squares,
-    ratios,
-)
-from d3stats.resampling.degrees import effective_clusters
+from d3stats.resampling.clusters import FEW_CLUSTERS, anova_sums, cluster_codes, intraclass, mean_squares
+from d3stats.resampling.degrees import LEAST_EFFECTIVE, effective_clusters, too_unequal
 from d3stats.result import EstimatesResult, Result
 
 if TYPE_CHECKING:
@@ -290,10 +282,11 @@ class Design:
         """Return the power of the test at a size and an effect; with `margin` in place of the design's own."""
         if self.test == "McNemar":
             return connor_power(effect, self.discordance_at(effect), n_questions, self.alpha, self.sides)
-        df, se = (
-            max(n_questions / (1 + self.size_cv**2) - 1, 1e-9),
-            math.sqrt(self.question_variance(effect)) / math.sqrt(n_questions),
-        )
+        equal = n_questions / (1 + self.size_cv**2)
+        if equal < LEAST_EFFECTIVE * (1 - _ROUNDING):
+            # Such a comparison prints no test.
+            return 0.0
+        df, se = max(equal - 1, 1.0), math.sqrt(self.question_variance(effect) / n_questions)
         if self.goal == "difference":
             reach = abs(effect) if self.sides == 2 else effect
             return float(reach > 0) if se == 0 else t_power(reach / se, df, self.alpha, self.sides)
@@ -919,6 +912,8 @@ def plan_comparison(
     if n_clusters < 3:
         why = "because fewer do not show the variation between questions"
         raise ValueError(f"a pilot must have at least three questions, {why}; got {n_clusters}")
+    if why := too_unequal(size):
+        raise ValueError(f"a pilot must say how questions vary; got none: {why}")
     mean = float(diff.mean())
     influence = (np.bincount(codes, weights=diff) - size * mean) * n_clusters / len(diff)
     variance = float(influence @ influence) / (n_clusters - 1)
@@ -936,13 +931,17 @@ def plan_comparison(
         value = float(math.ceil(planned.questions(effect, chance) - 1e-9))
         needed = Estimate(name="questions", value=value, **shared)
     what = "smallest effect" if goal == "difference" else "smallest margin"
-    totals = cluster_totals(np.column_stack([diff, np.ones(len(diff))]), codes)
-    found = cluster_t(totals, ratios((0, 1)), level=level, symmetric=True)
+    smallest = planned.smallest(at, chance, effect or 0.0)
+    if smallest is None:
+        equal = at / (1 + planned.size_cv**2)
+        why = f"because questions as unequal as the pilot's then count as {equal:.1f} equal ones, which carry no test"
+        raise ValueError(f"n_questions must be larger, {why}; got {at}")
+    own = changes_of(diff, codes).interval("cluster t", level)
     icc = intraclass(*mean_squares(anova_sums(diff, codes).sum(axis=0, keepdims=True)))[0]
     return PilotPlan(
         questions=needed,
-        detectable=Estimate(name=what, value=planned.smallest(at, chance, effect or 0.0) or 0.0, **shared),
-        found=found.to_estimate("pilot's difference", len(diff), tested=False),
+        detectable=Estimate(name=what, value=smallest, **shared),
+        found=replace(own, name="pilot's difference"),
         sd=Estimate(name="sd of a question", value=sd, **shared),
         effect=effect,
         margin=margin,

@@ -144,7 +144,10 @@ class AgreementTable(EstimatesResult):
         if len(self.pairs) > 1:
             low, high = (pick(self.pairs, key=lambda pair: pair.estimate.value) for pick in (min, max))
             ends = " to ".join(f"{c.estimate.value:z.2f} ({', '.join(c.raters)})" for c in (low, high))
-            lines.append(f"Pairs, Cohen's kappa: {ends}.")
+            alike = f"{low.estimate.value:z.2f} in each pair"
+            lines.append(
+                f"Pairs, Cohen's kappa: {alike if low.estimate.value == high.estimate.value else ends}."
+            )
         return lines
 
     def _gated(self) -> Sequence[Estimate]:

@@ -183,7 +183,10 @@ class Calibration(Result):
     def headline(self) -> str:
         """The fitted parameters with their standard errors, and whether the search ended."""
         pairs = zip(self.params.items(), self.bse, strict=True)
-        numbers = ", ".join(f"{name} {value:z.3g} ({se:z.2g})" for (name, value), se in pairs)
+        numbers = ", ".join(
+            f"{name} {value:z.3g} ({f'{se:z.2g}' if np.isfinite(se) else 'no error'})"
+            for (name, value), se in pairs
+        )
         done = "" if self.converged else " did not converge:"
         return f"{type(self.world).__name__}{done} {numbers} (standard errors in brackets)."
 

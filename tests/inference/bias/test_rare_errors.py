@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from d3stats.estimate import Estimate
-from d3stats.inference import compare_rationales
-from d3stats.inference.bias import length_bias, position_bias, self_preference
+from d3stats.inference import compare_rationales, paired_difference
+from d3stats.inference.bias import length_bias, persona_effect, position_bias, self_preference
 from d3stats.inference.bias.length import PULL
 from d3stats.inference.bias.position import RIGHT_GAP
 from d3stats.inference.bias.self_preference import GAP
@@ -91,3 +91,48 @@ def test_a_bias_that_is_there_is_seen(audited: Audited) -> None:
     assert found is not None
     assert found.p_value is not None
     assert found.p_value < 0.001
+
+
+def leaning(n: int, toward_first: int, back: int = 0) -> pd.DataFrame:
+    """Return verdicts in both orders on n items: so many pairs lean to the first place, so many to the second."""
+    votes = ["AB" if i < toward_first else "BA" if i < toward_first + back else "AA" for i in range(n)]
+    return pd.DataFrame(
+        [
+            (i, order, vote)
+            for i, pair in enumerate(votes)
+            for order, vote in zip(("AB", "BA"), pair, strict=True)
+        ],
+        columns=["item", "order", "vote"],
+    ).assign(label="A")
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_the_excess_of_rare_leanings_covers_at_every_share_of_them(n: int) -> None:
+    """Leanings to one side alone, all counts added up."""
+    found = [position_bias(leaning(n, k))["first-slot excess"] for k in range(n + 1)]
+    for share in np.linspace(0.01, 0.99, 50):
+        chance = stats.binom.pmf(np.arange(n + 1), n, share)
+        printed = np.array([e.low is not None for e in found])
+        held = np.array([e.low is not None and e.low <= share / 2 <= (e.high or 0.0) for e in found])
+        assert chance[held].sum() / chance[printed].sum() >= 0.93
+
+
+@pytest.mark.parametrize("n", [10, 14, 24])
+def test_accuracy_by_place_of_pairs_is_tested_at_its_level(n: int) -> None:
+    """Every pair leans, by a fair coin: the share of all outcomes that are called different."""
+    gaps = [position_bias(leaning(n, k, n - k))["accuracy, first minus second"] for k in range(n + 1)]
+    rejects = np.array([g.p_value is not None and g.p_value <= 0.05 for g in gaps])
+    assert stats.binom.pmf(np.arange(n + 1), n, 0.5)[rejects].sum() <= 0.05
+
+
+def test_a_persona_gains_what_the_comparison_of_two_runs_says() -> None:
+    for wrong, n in ((5, 100), (3, 40), (12, 30)):
+        rows = [
+            (i, who, "B" if who == "none" and i < wrong else "A", "A")
+            for i in range(n)
+            for who in ("none", "nurse")
+        ]
+        audit = persona_effect(pd.DataFrame(rows, columns=["item", "persona", "vote", "label"])).effect
+        run = paired_difference([float(i >= wrong) for i in range(n)], [1.0] * n).difference
+        assert (audit.value, audit.low, audit.high) == pytest.approx((run.value, run.low, run.high))
+        assert audit.p_value == pytest.approx(run.p_value)

@@ -18,6 +18,7 @@ from scipy import stats
 from scipy.special import stdtrit
 from statsmodels.stats.power import TTestPower
 
+from d3stats.inference import paired_difference
 from d3stats.inference.comparison.mcnemar import METHODS, mcnemar
 from d3stats.inference.comparison.power import (
     Design,
@@ -475,3 +476,39 @@ def test_questions_of_unequal_size_have_the_power_of_their_design_effect_and_eff
         found.append(tested.p_value[0] <= 0.05)
     assert np.mean(found) == pytest.approx(planned, abs=0.06)
     assert planned < equal - 0.2
+
+
+def test_questions_that_count_as_fewer_than_two_have_no_power() -> None:
+    """A comparison of them prints no test, so no number of such questions shows anything."""
+    unequal = Design(discordance=0.2, cluster_size=5, icc=0.1, size_cv=2.0)
+    powers = [unequal.power_at(0.05, n) for n in (2, 4, 8, 10, 20, 100, 1000, 5000)]
+    assert powers == sorted(powers)
+    assert powers[:3] == [0.0, 0.0, 0.0]
+    some, more = (
+        sample_size(0.01, discordance=0.2, cluster_size=5, icc=0.1, size_cv=cv) for cv in (0.7, 2.0)
+    )
+    assert more.n_questions > some.n_questions > 1000
+    with pytest.raises(ValueError, match="n_questions must be larger"):
+        minimum_detectable_effect(4, discordance=0.2, cluster_size=5, icc=0.1, size_cv=2.0)
+
+
+@pytest.mark.parametrize("sizes", [[50] * 2 + [2] * 18, [1, 2, 4, 8, 200] * 5, [5] * 20])
+def test_a_plan_from_a_pilot_of_unequal_questions_agrees_with_itself_and_with_the_comparison(
+    sizes: list[int],
+) -> None:
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    first, second = rng.random((2, len(cluster))) < 0.7
+    pilot = second.astype(float) - first
+    plan = plan_comparison(pilot, 0.1, cluster=cluster)
+    at = plan_comparison(pilot, plan.detectable.value, cluster=cluster)
+    assert at.questions is not None
+    assert at.questions.value == pytest.approx(len(sizes), abs=1)
+    own = paired_difference(first.astype(float), second.astype(float), cluster=cluster).difference
+    assert (plan.found.low, plan.found.high) == pytest.approx((own.low, own.high))
+
+
+def test_a_pilot_with_most_items_in_one_question_is_refused() -> None:
+    diff = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], 109)
+    with pytest.raises(ValueError, match="one cluster has 100 of 109 items"):
+        plan_comparison(diff, 0.1, cluster=np.repeat(np.arange(10), [100] + [1] * 9))
