@@ -277,7 +277,7 @@ def debate(
                 raise ValueError(
                     "ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none"
                 )
-            how = {name: given.reading.get(name) for name in ("columns", "encoding")}
+            how: dict[str, Any] = {name: given.reading.get(name) for name in ("columns", "encoding")}
             chosen = read_items(items, **given.of(ITEMS), **how)
         placing = {name: running[name] for name in ("orders", "repeats", "seed")}
         limits: dict[str, Any] = {

@@ -150,7 +150,8 @@ class Derived:
         names = [
             name for place in self.places for name in inspect.signature(library_function(place)).parameters
         ]
-        placed = {name: {**theirs, **own}[name] for name in names if name in theirs or name in own}
+        whole: dict[str, inspect.Parameter] = theirs | own
+        placed = {name: whole[name] for name in names if name in whole}
         last = {name: p for name, p in own.items() if name not in placed}
         seed = {name: placed.pop(name) for name in ("rng", "seed") if name in placed and name in theirs}
         parameters = {**first, **placed, **how, **seed, **last}
