@@ -595,6 +595,12 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             if not i % _TOLD_ROWS:
                 tell(f"reading {file.name}", min(i, declared), declared)
         tell(f"reading {file.name}", declared, declared)
+        if (cell := _uncalculated(file, at)) is not None:
+            message = (
+                f"a cell must hold its value; got a formula without one in {cell}; open the workbook in a spreadsheet "
+                "program and save it there"
+            )
+            return Problem(file.name, None, None, message, "not a log", (), "nothing")
         lines, merged = _fill_merged(file, lines, at)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -646,6 +652,24 @@ def _first_sheet(titles: list[str]) -> str:
     others = ", ".join(map(repr, titles[1:5]))
     text = f"the first sheet, {titles[0]!r}, was read; not read: {others}"
     return Note(text, kind=FIRST_SHEET, about=titles[0])
+
+
+def _uncalculated(file: LogFile, at_sheet: int) -> str | None:
+    """Return the first cell with a formula that no program calculated: it would be read as empty."""
+    import openpyxl
+
+    with zipfile.ZipFile(file.path) as parts:
+        pages = [parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/")]
+    if not any(
+        end in page for page in pages for end in (b"</f></c>", b"</f><v></v>", b"</f><v/>", b"</f><v />")
+    ):
+        return None
+    read = (openpyxl.load_workbook(file.path, data_only=only).worksheets[at_sheet] for only in (False, True))
+    for formulas, values in zip(*(page.iter_rows() for page in read), strict=True):
+        for formula, value in zip(formulas, values, strict=True):
+            if formula.data_type == "f" and value.value is None:
+                return str(formula.coordinate)
+    return None
 
 
 def _fill_merged(
