@@ -705,8 +705,8 @@ def row_of_sums(names: Iterable[Any]) -> str:
 def two_scales(numbers: Iterable[float]) -> str:
     """Say that some numbers seem to be on a scale of 10 or 100 times the others; "" where none do.
 
-    Shares from 0 to 1 stand beside percentages where few values lie just above 1. On other scales the values above tell
-    it, when all of them are 10 or 100 times a value with as many digits as those below have.
+    A column has shares from 0 to 1 and percentages if few values lie just above 1. On other scales all values above are
+    10 or 100 times a value with as many digits as those below have.
 
     Parameters
     ----------
@@ -884,21 +884,18 @@ _SAYING = (
 
 
 def _yes_in_several_ways(t: VoteTable) -> str:
-    used = _different(np.concatenate([t.vote[t.cast], t.label]))
-    names = {t.answers[k].casefold() for k in used[used >= 0]}
-    ways = [way for way in _SAYING if names & set(way)]
-    if (
-        t.only_right_or_wrong
-        or not 3 <= len(names) <= 6
-        or not names <= {word for way in ways for word in way}
-    ):
-        return ""
-    two = max(ways, key=lambda way: len(names & set(way)))
-    others = names - set(two)
-    return (
-        f"answers are said in several ways ({_listed(names & set(two))}, but also {_listed(others)}); they count as "
-        "different answers, so write them alike"
-    )
+    for codes in (t.vote[t.cast], t.label[t.label >= 0]):
+        names = {t.answers[k].casefold() for k in _different(codes)}
+        ways = [way for way in _SAYING if names & set(way)]
+        known = names <= {word for way in ways for word in way}
+        if t.only_right_or_wrong or not known or not 3 <= len(names) <= 6:
+            continue
+        most = names & set(max(ways, key=lambda way: len(names & set(way))))
+        return (
+            f"answers have several spellings ({_listed(most)}, but also {_listed(names - most)}) and count as "
+            "different answers; write them alike"
+        )
+    return ""
 
 
 def _votes_are_texts(t: VoteTable) -> str:

@@ -133,7 +133,7 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
         label=t["label"].map({"A": "yes", "B": "no", "C": "yes", "D": "no"}),
         vote=lambda s: np.where(_rates(8, 0.5)(s), np.where(t["vote"] < "C", "yes", "no"),
                                 np.where(t["vote"] < "C", "ja", "nein"))),
-        "answers in several ways", "answers are said in several ways .*ja"),
+        "answers in several ways", "answers have several spellings .*ja"),
     "votes that are texts": (changed(vote=lambda t: [f"I think {i}" for i in range(len(t))], label=None),
                              "votes are texts", "360 of 360 votes are all different"),
     "votes that are row numbers": (changed(vote=lambda t: np.arange(len(t)), label=None), "votes are texts",

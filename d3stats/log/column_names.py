@@ -419,7 +419,10 @@ def resolve(
             raise ColumnError(
                 field,
                 Advised(
-                    f"a column must occur once in {what}; got {left[0]!r} twice", "rename one of them", ": "
+                    f"a column must occur once in {what}",
+                    "rename one of them",
+                    ": ",
+                    got=f"{left[0]!r} twice",
                 ),
             )
         if len(left) > 1:
@@ -430,7 +433,7 @@ def resolve(
                 advice = f"{advice}, or if {gold!r} holds the right answers with {both}"
             raise ColumnError(
                 field,
-                Advised(f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}", advice),
+                Advised(f"{field} must be one column of {what}", advice, got=" and ".join(map(repr, left))),
             )
         if left:
             found[field] = (left[0],)

@@ -16,14 +16,16 @@ ITEMS = 120
 
 
 def _judged(seed: int, gap: float, pull: float, judges: int = 1) -> pd.DataFrame:
-    """Return a vote per item, judge and order; a judge prefers the better answer, by `gap`, and the first, by `pull`."""
+    """Return a vote per item, judge and order; a judge prefers the better answer, by `gap`, and a place, by `pull`."""
     rng = np.random.default_rng(seed)
     better = np.repeat(rng.normal(0, gap, ITEMS), 2 * judges)
     order = np.tile([0, 1], ITEMS * judges)
     judge = np.tile(np.repeat(np.arange(judges), 2), ITEMS)
     towards = np.where(order == 0, pull, -pull) * (-1.0) ** judge
     vote = (rng.random(len(better)) > 1 / (1 + np.exp(-better - towards))).astype(np.int64)
-    label = np.repeat((rng.random(ITEMS) > 1 / (1 + np.exp(-better[:: 2 * judges]))).astype(np.int64), 2 * judges)
+    label = np.repeat(
+        (rng.random(ITEMS) > 1 / (1 + np.exp(-better[:: 2 * judges]))).astype(np.int64), 2 * judges
+    )
     item = np.repeat(np.arange(ITEMS), 2 * judges)
     return pd.DataFrame({"item": item, "judge": judge, "order": order, "vote": vote, "label": label})
 
