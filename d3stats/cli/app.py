@@ -135,12 +135,12 @@ def _refusal(
     from d3stats._words import by_option
     from d3stats.log.problems import KINDS, LogError
 
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        got = f"{error.strerror}; check the path and its permissions"
+        return f"{error.filename}: the file must be usable; got {got}"
     said = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-    of_system = isinstance(error, OSError) and error.strerror and error.filename is not None
-    if of_system:
-        said = f"{error.filename}: the file must be usable; got {error.strerror}; check the path and its permissions"
     message = by_option(" ".join(str(said).split()))
-    if of_system or getattr(error.args[0] if error.args else "", "step", ""):
+    if getattr(error.args[0] if error.args else "", "step", ""):
         return message  # it says what to do
     if isinstance(error, LogError):
         problem = error.problem

@@ -87,15 +87,7 @@ class Checked:
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
-    """Bring every answer and name to its canonical form (see ``values.py``), then apply the rules between records.
-
-    Parameters
-    ----------
-    records : Records
-        Not changed.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    """
+    """Bring every answer and name to its canonical form (see ``values.py``), then apply the rules between records."""
     settled, notes, as_written = _settled(records, missing_words(missing_values))
     rules = _Rules(settled, records.items.row)
     return Checked(

@@ -298,14 +298,6 @@ def no_file(path: str | Path, name: str = "paths", *, bundled: bool = False) -> 
 def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
     """Read a TOML file; every refusal is in one line and ends with what such a file looks like.
 
-    Parameters
-    ----------
-    path : path
-    name : str
-        What the file is, to begin an error with.
-    example : str
-        What to do about a file that is no TOML.
-
     Raises
     ------
     FileNotFoundError

@@ -148,10 +148,6 @@ def proposed(
     missing : sequence of str
         The roles without which the table cannot be read. Where its values allow nothing, as in a table of one agent,
         the one column with a name for each is taken.
-
-    Returns
-    -------
-    Proposal
     """
     if not 2 <= len(sheet.line) <= MOST_ROWS:
         return Proposal()
