@@ -154,7 +154,7 @@ class Derived:
         placed = {name: whole[name] for name in names if name in whole}
         last = {name: p for name, p in own.items() if name not in placed}
         seed = {name: placed.pop(name) for name in ("rng", "seed") if name in placed and name in theirs}
-        parameters = {**first, **placed, **how, **seed, **last}
+        parameters: dict[str, inspect.Parameter] = first | placed | how | seed | last
 
         def run(**typed: Any) -> None:
             for_terminal = {name: typed.pop(name) for name in mine}
