@@ -8,6 +8,7 @@ tokens, the stop and the decision of the second, debate by debate. The simulator
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -241,8 +242,16 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
         assert verdicts.tolist() == run.decision, rule
 
 
-@pytest.mark.parametrize("world", [0, 1])
-@pytest.mark.parametrize("setting", SETTINGS)
+def in_turn(settings: Iterable[str]) -> list[Any]:
+    """Every setting with both of its worlds; the other world than that of the setting before is the fast layer."""
+    return [
+        pytest.param(setting, world, marks=() if (k + world) % 2 else pytest.mark.slow)
+        for k, setting in enumerate(settings)
+        for world in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(("setting", "world"), in_turn(SETTINGS))
 def test_a_replay_is_the_run_with_the_rule(setting: str, world: int) -> None:
     equal_to_the_runs(setting, world, 40)
 
@@ -281,7 +290,7 @@ def apart(setting: str, world: int, rules: tuple[str, ...], n: int) -> dict[str,
 QUICK = ("d3_paper", "unanimity", "full", "fixed:2", "fixed:3", SHARES[0], "unanimity:missing=block")
 
 
-@pytest.mark.parametrize(("setting", "world"), [(name, world) for name in SIMULATED for world in (0, 1)])
+@pytest.mark.parametrize(("setting", "world"), in_turn(SIMULATED))
 def test_a_simulated_rule_costs_what_its_run_costs(setting: str, world: int) -> None:
     rules = tuple(rule for rule in SETTINGS[setting].rules if rule in QUICK or "ladder:" in rule)
     assert {rule: z for rule, z in apart(setting, world, rules, 200).items() if abs(z) > 4} == {}
