@@ -443,9 +443,7 @@ def pairs() -> list[Any]:
     readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "scores")
     found = []
     for k, name in enumerate(FUNCTIONS):
-        at_once = (
-            FORMS if name.endswith(readers) else {FORMS[(4 * k + step) % len(FORMS)] for step in (0, 5)}
-        )
+        at_once = FORMS if name.endswith(readers) else {FORMS[(4 * k + step) % len(FORMS)] for step in (0, 5)}
         found += [
             pytest.param(name, form, marks=() if form in at_once else pytest.mark.slow) for form in FORMS
         ]

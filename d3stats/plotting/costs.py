@@ -698,7 +698,7 @@ def _place(
         box = np.concatenate([point + offset - size / 2, point + offset + size / 2])
         outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
         hidden = sum(_overlap(box, filled).tolist())
-        crossed = np.count_nonzero(_overlap(box, drawn))
+        crossed = int((_overlap(box, drawn) > 0).sum())
         # A label that stands nearer to another point would be taken for that one's.
         strange = int(np.argmin(np.linalg.norm(points - point - offset, axis=1))) != i
         struck = distance > _NEXT_TO and _hidden(
@@ -720,7 +720,7 @@ def _along(start: Box, end: Box, clear: float) -> Box:
 def _hidden(path: Box, labels: Box, lines: Box) -> bool:
     """Say whether a line to a label runs through another label, or mostly upon other lines."""
     through = bool(_overlap(path[:, None], labels).any())
-    upon = np.count_nonzero(_overlap(path[:, None], lines).any(axis=1))
+    upon = int(_overlap(path[:, None], lines).any(axis=1).sum())
     return through or 2 * upon > len(path)
 
 
