@@ -714,7 +714,8 @@ def _along(start: Box, end: Box, clear: float) -> Box:
     """Return small boxes along a line from a point, from where it leaves the point's mark; a row each."""
     length = float(np.linalg.norm(end - start))
     steps = np.arange(min(clear, length), length, 2.0) / max(length, 1.0)
-    return np.tile(start + steps[:, None] * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0])
+    boxes: Box = np.tile(start + steps[:, None] * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0])
+    return boxes
 
 
 def _hidden(path: Box, labels: Box, lines: Box) -> bool:
