@@ -136,6 +136,7 @@ def test_code_fits_beside_both_sidebars(page: Path) -> None:
 
 METHODS = sorted(set((ROOT / "docs" / "methods").glob("*.md")) - {ROOT / "docs" / "methods" / "index.md"})
 
+
 @pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
 def test_a_method_has_its_question_assumptions_equation_limitations_and_tests(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -336,9 +336,7 @@ def _edges(values: Floats) -> Floats:
         between = 0.5 * (values[1:] + values[:-1])
         first, last = 2 * values[[0, -1]] - between[[0, -1]]
         ends = np.concatenate([[first], between, [last]])
-    found: Floats = np.interp(
-        np.arange(_PARTS * values.size + 1) / _PARTS, np.arange(values.size + 1), ends
-    )
+    found: Floats = np.interp(np.arange(_PARTS * values.size + 1) / _PARTS, np.arange(values.size + 1), ends)
     return found
 
 
