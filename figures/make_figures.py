@@ -197,10 +197,9 @@ def frontier() -> Figure:
 
 
 @figure(
-    "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round: how much worse, in wrong "
-    "verdicts and rounds together, each rule does than the best that knows the world, in thousandths of a verdict. "
-    "Values are exact to one thousandth and have no intervals, those of the plan are a mean over 5 pilots of 50 "
-    "debates; light is good.",
+    "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round, in thousandths of a verdict: "
+    "how much worse each rule does than the best that knows the world. Values are exact to one thousandth and "
+    "have no intervals; those of the plan are a mean over 5 pilots of 50 debates. Light is good.",
     "simulations/regret/regret.csv",
     source="study simulations/regret",
 )
@@ -314,10 +313,10 @@ def protocol_frontier() -> Figure:
 
 
 @figure(
-    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2, near points of one path): in four "
-    "synthetic worlds (12,400 debates each, errors near .005), by patience in the world where it matters, and on seven "
-    "real logs (50 to 200 debates each). Real values are means over resamples of questions, and their 95 % intervals, "
-    "near .08 on either side, are in the findings.",
+    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2), in synthetic worlds (12,400 "
+    "debates each, errors near .005) and on real logs (50 to 200 debates each). In the middle is the world where "
+    "patience matters. Real values are means over resamples of questions, and their 95 % intervals, near .08 on "
+    "either side, are in the findings.",
     "simulations/stability_sensitivity/thresholds.csv",
     "analysis/stability_logs/settings.csv",
     source="studies simulations/stability_sensitivity and analysis/stability_logs; goes with arXiv 2510.12697, whose "
@@ -393,10 +392,10 @@ def gap_contraction() -> Figure:
 
 
 @figure(
-    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs of 49 to "
-    "198 debates; in those of the lower row the questions were picked for a wrong majority. Points on the zero line "
-    "are what a martingale would do, and grey is out of reach. Bars are 95 % cluster t intervals; a bare point has "
-    "none, as no share changed there.",
+    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs of "
+    "49 to 198 debates (lower row: questions picked for a wrong majority). Points on the zero line are what a "
+    "martingale would do, and grey is out of reach. Bars are 95 % cluster t intervals; a bare point has none, as "
+    "no share changed there.",
     "analysis/martingale/conditional.csv",
     source="study analysis/martingale, of seven published logs that its findings name",
 )
@@ -445,9 +444,9 @@ def interval_coverage() -> Figure:
 
 
 @figure(
-    "Agreement of judges with the label, the majority or the humans, and of humans with each other, as kappa with 95 % "
-    "cluster t intervals, on LLMBar (415 to 419 items), PandaLM (974 to 999) and PRD (704 to 744 of 80 questions); "
-    "each task is sorted. The broken line is what chance alone gives; 1 is perfect agreement.",
+    "Kappa with 95 % cluster t intervals, sorted within each task, on LLMBar (415 to 419 items), PandaLM (974 to "
+    "999) and PRD (704 to 744 of 80 questions). Judges are compared with the label, the majority or the humans, "
+    "and humans with each other. The broken line is what chance alone gives; 1 is perfect agreement.",
     "analysis/judges/kappas.csv",
     source="study analysis/judges, of published judgments that its findings name",
 )
