@@ -101,7 +101,6 @@ PARTS: dict[str, tuple[str, ...]] = {
         "d3stats.inference.judges",
         "d3stats.inference.bias",
         "d3stats.inference.reasons",
-        "d3stats.inference.printed_tables",
     ),
     "Models": (
         "d3stats.models.mixtures",

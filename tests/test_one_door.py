@@ -103,7 +103,6 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 """Each public function that reads a log, and what is compared of its result."""
 
 NO_LOG = {
-    "d3stats.inference.audit_table": "reads the numbers of a printed table, which holds no debates",
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "reads files; what it returns is taken by all others",
     "d3stats.inference.direct_scores": "needs scores of one response, which Trajectories do not hold",
@@ -144,7 +143,6 @@ NO_READING = {
     "d3stats.debate": "its items are read by read_items, which has them",
     "d3stats.doctor": "has those of them that apply before a source is read; tried in tests/log/test_doctor.py",
     "d3stats.inference.bias.each_judge": "passes its options on to the audit; those of reading are tried below",
-    "d3stats.inference.audit_table": "reads the numbers of a printed table",
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "is below open()",
     "d3stats.import_log": "reads foreign formats",
@@ -160,7 +158,6 @@ def test_every_public_function_that_takes_a_source_has_the_settings_of_reading(n
     if not room.startswith("d3stats"):
         return  # a method of a rule, which takes a log that was read
     if name in (
-        "d3stats.inference.audit_table",
         "d3stats.count_log",
         "d3stats.read_log",
         "d3stats.import_log",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from papers import Paper, if_only
-
-from d3stats.inference.printed_tables import (
+from printed_tables import (
     Finding,
     check_average,
     check_common_size,

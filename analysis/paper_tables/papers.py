@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from d3stats.inference.printed_tables import Finding
+from printed_tables import Finding
 
 __all__ = ["Paper", "if_only", "read"]
 

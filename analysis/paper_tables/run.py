@@ -17,7 +17,6 @@ from pathlib import Path
 import pandas as pd
 
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.inference.printed_tables import Finding, discordance, findings_frame, implied_df, paired_counts
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
@@ -27,6 +26,7 @@ import of_chateval  # noqa: E402
 import of_d3  # noqa: E402
 from findings_tables import Tables, write  # noqa: E402
 from papers import Paper, read  # noqa: E402
+from printed_tables import Finding, discordance, findings_frame, implied_df, paired_counts  # noqa: E402
 
 PAPERS: dict[str, Callable[[Paper], Iterator[Finding]]] = {
     "d3": of_d3.findings,

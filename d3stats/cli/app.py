@@ -25,7 +25,7 @@ GROUPS = {
     "Plan": ("plan", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example"),
-    "Research": ("rationales", "escalate", "calibrate", "worlds", "theorems", "audit-table"),
+    "Research": ("rationales", "escalate", "calibrate", "worlds", "theorems"),
 }
 """The commands as the help groups them; each has a module of its name."""
 

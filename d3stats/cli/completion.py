@@ -72,13 +72,6 @@ def claims(incomplete: str) -> list[str]:
     return _beginning(known(), incomplete)
 
 
-def checks(incomplete: str) -> list[str]:
-    """Return the checks of a printed table that begin so."""
-    from d3stats.inference.printed_tables.table import CHECKS
-
-    return _beginning(CHECKS, incomplete)
-
-
 def words(metavar: str | None) -> list[str] | None:
     """Return the words that an option takes, where it names the place in the library that lists them; else None.
 

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         prediction_powered_mean,
     )
     from d3stats.inference.judges.ranking import BordaCount, borda_count
-    from d3stats.inference.printed_tables import TableAudit, audit_table
     from d3stats.inference.reasons import (
         RationaleComparison,
         Rationales,
@@ -115,14 +114,12 @@ __all__ = [
     "Run",
     "SelfPreference",
     "Strata",
-    "TableAudit",
     "adjust",
     "agreement",
     "agreement_by_log",
     "as_ratings",
     "as_run",
     "aspect_correlations",
-    "audit_table",
     "borda_count",
     "cohen_kappa",
     "compare",

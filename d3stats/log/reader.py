@@ -648,7 +648,6 @@ class _RowsAsColumns:
         sheet = Sheet(name, list(self.columns), cells, _concatenated(self.numbers))
         left_out = sum(problem.left_out == "record" for problem in problems)
         sheet.problems, sheet.n_records = problems, self.n_objects + left_out
-        sheet.numbers = tuple(name for name, column in self.columns.items() if column.numeric)
         if self.nested:
             sheet.notes.append(
                 f"{self.n_objects:,} records with rounds or votes inside them were read as {self.n:,} rows, one a vote"
@@ -712,7 +711,7 @@ class _Cells:
     """One column of a flat table: texts as codes, whatever type they were written in."""
 
     def __init__(self) -> None:
-        self.texts, self.numeric = _TextCodes(), False
+        self.texts = _TextCodes()
         self.kind: type = str
         self.numbers = {int: _NumberCodes(self.texts), float: _NumberCodes(self.texts)}
         self.parts: list[NDArray[np.int32]] = []
@@ -733,7 +732,6 @@ class _Cells:
             except TypeError:
                 pass
         kinds = set(map(type, values)) - {type(None)}
-        self.numeric = self.numeric or bool(kinds & {int, float})
         self.kind = kinds.pop() if len(kinds) == 1 else str
         if self.kind in self.numbers:
             codes = self.numbers[self.kind]

@@ -53,8 +53,6 @@ class Sheet:
     n_records: int = 0
     may_have_commas: bool = False
     """Whether numbers may be written with a decimal comma: cells are separated by something else."""
-    numbers: tuple[str, ...] = ()
-    """Columns whose cells are numbers of the file's own format, which holds no closing zeros."""
 
     def get(self, name: str) -> Coded:
         return self.columns[self.names.index(name)]
@@ -163,10 +161,6 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, (Mapping, list, tuple, set, frozenset, np.ndarray)):
         return json.dumps(_jsonable(value), ensure_ascii=False)
     return None if value != value else str(value)
-
-
-def _numeric(values: Iterable[Any]) -> bool:
-    return any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
 
 
 def _shorter(text: str) -> str:
@@ -620,9 +614,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
     columns = [_of_values(each) for each in cells]
     line = np.array([i for i, _ in rows], dtype=np.int64)
-    sheet = Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
-    sheet.numbers = tuple(name for name, each in zip(header, cells, strict=False) if _numeric(each))
-    return sheet
+    return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
 
 
 _MOST_UNPACKED = 1 << 28
@@ -742,9 +734,7 @@ class ParquetTable:
             ]
             line = np.arange(first + 1, stop + 1, dtype=np.int64)
             cells = [columns[name] for name in self.kinds]
-            sheet = Sheet(self.file.name, list(self.kinds), cells, line, notes=notes, n_records=len(line))
-            sheet.numbers = tuple(name for name, kind in self.kinds.items() if kind in _INTEGERS)
-            yield sheet
+            yield Sheet(self.file.name, list(self.kinds), cells, line, notes=notes, n_records=len(line))
 
     def _cells(self, names: Sequence[str], source: str) -> dict[str, Coded]:
         """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over."""
@@ -871,8 +861,7 @@ def mapping_sheet(name: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> S
     cells = {key: [row.get(key) for _, row in rows] for key in names}
     columns = [_of_values(each) for each in cells.values()]
     line = np.array([number for number, _ in rows], dtype=np.int64)
-    numbers = tuple(key for key, each in cells.items() if _numeric(each))
-    return Sheet(name, names, columns, line, n_records=len(rows), numbers=numbers)
+    return Sheet(name, names, columns, line, n_records=len(rows))
 
 
 def frame_sheet(frame: Any, name: str) -> Sheet:

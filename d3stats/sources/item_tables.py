@@ -23,7 +23,6 @@ from d3stats.log.column_names import (
     plain,
     renamed,
     resolve,
-    to_choose,
     two_models,
 )
 from d3stats.log.problems import KINDS, Problem
@@ -37,15 +36,12 @@ __all__ = [
     "TableFile",
     "as_frame",
     "blank_clusters",
-    "cells_of",
-    "chosen_columns",
     "frame_with_points",
     "is_frame",
     "one_frame",
     "question_clusters",
     "sound",
     "table_of_sheet",
-    "to_choose",
     "unread_note",
     "with_parts",
     "without_words",
@@ -287,22 +283,6 @@ def _cells_of(sheet: Sheet) -> pd.DataFrame:
     return pd.DataFrame(cells, columns=list(cells))
 
 
-def chosen_columns(names: Iterable[Any], fields: Sequence[str], columns: Columns) -> dict[str, str]:
-    """Return the one column that the user chose for each of `fields`; no other name of a field is looked for."""
-    if columns is None:
-        return {}
-    found = resolve(names, fields, columns=columns, aliases=False)
-    chosen: dict[str, str] = {}
-    for field_ in found.chosen:
-        several = found.columns[field_]
-        if len(several) > 1:
-            raise ValueError(
-                f"columns must choose one column for {field_}; got {' and '.join(map(repr, several))}"
-            )
-        chosen[field_] = several[0]
-    return chosen
-
-
 def _lines_of(sheets: Sequence[Sheet]) -> Lines:
     """Return the places of the rows of sheets, one below the other."""
     sizes = [len(sheet.line) for sheet in sheets]
@@ -329,18 +309,6 @@ def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
                 "and join them with pd.concat"
             )
     return pd.concat(frames, ignore_index=True)
-
-
-def cells_of(sheet: Sheet) -> pd.DataFrame:
-    """Return a table as texts, with the names of its columns as they are written; empty cells are "".
-
-    Rows in which no cell is filled are left out.
-    """
-    cells = {k: pd.Series(column.to_array(), dtype=object) for k, column in enumerate(sheet.columns)}
-    frame = pd.DataFrame(cells, columns=list(cells)).fillna("")
-    frame.columns = pd.Index(sheet.names, dtype=object)
-    filled = frame.map(lambda cell: bool(str(cell).strip())).any(axis=1).to_numpy(dtype=bool)
-    return frame[filled].reset_index(drop=True)
 
 
 def sound(sheet: Sheet | Problem) -> Sheet:

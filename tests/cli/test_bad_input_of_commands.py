@@ -254,7 +254,6 @@ TAKES: dict[str, list[str]] = {
     "doctor": ["doctor", "IN", "--fix", "OUT.csv"],
     "show": ["show", "IN"],
     "import": ["import", "auto-j", "IN", "-o", "OUT.jsonl"],
-    "audit-table": ["audit-table", "IN"],
 }
 """Commands by what they read: every command but those that read no file."""
 NO_FILE = {"demo", "rules", "worlds", "protocols", "formats", "example", "theorems"}
@@ -337,8 +336,6 @@ WRONG: list[list[str]] = [
     ["import", "zzz", "good.csv", "-o", "i.jsonl"], ["import", "eot"], ["import", "eot", "folder"],
     ["import", "auto-j", "good.csv", "-o", "exists.jsonl"], ["import", "eot", "good.csv", "-o", "no/i.jsonl"],
     ["example", "exists.csv"], ["example", "x.docx"], ["example", "no folder/x.csv"],
-    ["audit-table"], ["audit-table", "good.csv"], ["audit-table", "printed.csv", "--check", "zzz"],
-    ["audit-table", "printed.csv", "--n", "0"],
     ["rules", "zzz"], ["worlds", "zzz"], ["protocols", "zzz"], ["theorems", "zzz"], ["formats", "zzz"],
     ["demo", "--nonsense"], ["nonsense"], ["fitt"],
     ["fit", "tokens.csv"], ["plan", "tokens.csv"], ["compare", "tokens.csv", "tokens.csv", "--value", "tokens"],
@@ -352,7 +349,6 @@ def test_a_wrong_word_is_one_line_with_a_next_step(words: list[str], folder: Pat
     for ending in ("html", "toml", "jsonl", "csv"):
         Path(f"exists.{ending}").write_text("kept", encoding="utf-8")
     Path("folder").mkdir()
-    Path("printed.csv").write_text("accuracy\n85.0\n", encoding="utf-8")
     Path("tokens.csv").write_text(
         HEAD.replace("\n", ",tokens\n") + BODY.replace("\n", ',"1,390"\n'), encoding="utf-8"
     )

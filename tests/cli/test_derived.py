@@ -170,7 +170,6 @@ PIECES: dict[str, tuple[tuple[str, ...], dict[str, str | None]]] = {
         },
     ),
     "show": (("d3stats.log.transcript:read_transcript",), {}),
-    "audit-table": (("d3stats.inference.printed_tables:audit_table",), {"checks": "check"}),
 }
 """Commands that call several functions, or one of them by case: the functions, and the options of another name.
 

@@ -66,7 +66,7 @@ def test_two_formats_at_once_are_refused_before_the_work(name: str, folder: Path
         "escalate": ["a", "b"],
         "simulate": ["x.toml"],
     }
-    words = required.get(name, [] if name in ("audit-table", "power", "theorems") else ["slm7"])
+    words = required.get(name, [] if name in ("power", "theorems") else ["slm7"])
     done = CliRunner().invoke(app, [name, *words, "--json", "--latex"])
     assert done.exit_code == 1
     assert "one of --json and --latex" in done.stderr

@@ -34,7 +34,6 @@ CASES: dict[str, list[str]] = {
         "agreement ratings.csv --jury",
         "agreement ratings.csv --measure cohen --kind percentile --n-boot 50",
     ],
-    "audit-table": ["audit-table printed.csv --n 80", "audit-table --checks"],
     "bias": [f"bias verdicts.csv --audit {audit}" for audit in ("position", "verbosity", "self", "persona")],
     "calibrate": ["calibrate turns.csv --world voter"],
     "compare": [
@@ -179,9 +178,6 @@ def make_inputs(folder: Path) -> None:
         for order in ("AB", "BA")
     ]
     pd.DataFrame(rows).to_csv(folder / "verdicts.csv", index=False)
-    (folder / "printed.csv").write_text(
-        "model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n"
-    )
     for name, made in (("said", cited_log), ("disputed", disputed_log)):
         made(np.random.default_rng(2), 12).to_csv(folder / f"{name}.csv", index=False)
     (folder / "prices.toml").write_text('date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')

@@ -58,7 +58,7 @@ def shown(sheet: Sheet | Problem) -> Any:
         return sheet
     cells = [column.to_array().tolist() for column in sheet.columns]
     told = (sheet.names, cells, sheet.line.tolist(), sheet.problems, sheet.notes, sheet.n_records)
-    return *told, sheet.may_have_commas, sheet.numbers
+    return *told, sheet.may_have_commas
 
 
 def some_table(rng: random.Random) -> str:

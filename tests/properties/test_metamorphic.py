@@ -849,7 +849,6 @@ NO_CASE = {
     "d3stats.stopping.stop_round_of_series": "one series of distances",
     "d3stats.simulate": "a study of synthetic worlds",
     "d3stats.inference.adjust": "p-values",
-    "d3stats.inference.audit_table": "a printed table, tried in tests/inference/printed_tables/test_table_audit.py",
     "d3stats.inference.condorcet": "numbers of a design",
     "d3stats.inference.correct_counts": "counts",
     "d3stats.inference.correct_shares": "counts",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from printed_tables import audit_table, findings_frame
+from printed_tables.table import CHECKS
 from scipy import stats
-
-from d3stats.inference import audit_table
-from d3stats.inference.printed_tables.table import CHECKS
 
 
 def table(text: str) -> pd.DataFrame:
@@ -165,18 +163,15 @@ def test_only_the_wanted_checks_are_made() -> None:
     assert not found.left_out
 
 
-def test_the_result_is_a_table_a_dictionary_text_and_latex() -> None:
+def test_the_result_is_a_table_and_text() -> None:
     found = audit_table(table("model,accuracy,baseline,gain\nA,80.0,70.0,10.0\nB,80.0,70.0,12.0\n"))
-    assert found.to_frame()["verdict"].tolist() == ["consistent", "inconsistent"]
-    document = json.loads(json.dumps(found.to_dict()))
-    assert document["holds"] is False
-    assert len(document["findings"]) == 2
+    assert findings_frame(found.findings)["verdict"].tolist() == ["consistent", "inconsistent"]
+    assert not found.holds
     assert str(found).splitlines()[0] == (
         "2 findings: 1 inconsistent, 0 possible only under a further condition, 1 consistent."
     )
     # What is wrong comes first.
     assert str(found).splitlines()[1].startswith("B, gain: printed 12.0")
-    assert found.to_latex().startswith("\\begin{tabular}")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +214,7 @@ def test_a_percent_sign_in_a_head_is_the_unit_of_its_column(head: str) -> None:
     """Also of small numbers, which would be read as shares without it."""
     plain = audit_table(pd.DataFrame({"accuracy": ["0.8%", "2.4%"], "n": ["125", "125"]}))
     found = audit_table(pd.DataFrame({head: ["0.8", "2.4"], "N": ["125", "125"]}))
-    assert found.to_dict() == plain.to_dict()
+    assert found == plain
     assert not found.ignored
 
 
@@ -259,3 +254,52 @@ def test_a_whole_that_is_not_the_sum_needs_items_of_no_or_of_several_rows() -> N
 def test_a_number_below_zero_of_what_is_counted_is_refused(column: str) -> None:
     with pytest.raises(ValueError, match=f"{column} must lie at or above 0; got '-300' in row 'row 1'"):
         audit_table(table(f"accuracy,{column}\n85.0,-300\n"))
+
+
+def test_closing_zeros_count() -> None:
+    assert not audit_table(table("accuracy,n\n0.600,7\n")).holds
+    assert audit_table(table("accuracy,n\n0.6,7\n")).holds
+
+
+def test_a_half_is_rounded_up_and_an_entry_that_is_moved_names_what_it_would_need() -> None:
+    frame = table("model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n")
+    found = audit_table(frame, n=80)
+    (wrong,) = found.of("inconsistent")
+    assert (wrong.place, wrong.printed, wrong.implied) == ("SAMRE", "14.8", "13.8 (13.7 to 13.9)")
+    assert wrong.needed == "other entries than the printed ones"
+    assert {f.place: f.implied for f in found.findings if f.check == "a share of 80 items"} == {
+        "MORE": "68/80",
+        "SAMRE": "69/80 (a half, rounded up)",
+    }
+    assert found.ignored == ("note",)
+
+
+def test_a_table_that_no_check_can_read_says_that_nothing_was_checked() -> None:
+    found = audit_table(table("model,accuracy,acc\nA,80,79\n"))
+    assert found.headline == "Nothing was checked, because no check has all of its columns."
+    assert found.ignored == ("acc",)
+
+
+def test_the_notes_say_how_the_table_was_read() -> None:
+    found = audit_table(table("model,accuracy,n\nA,66.6,3\nB,83.3,6\n"))
+    assert found.holds
+    assert found.notes[0] == "read as accuracy in percent"
+    assert found.notes[-1] == "digits are read as truncated, not rounded"
+
+
+def test_decimal_commas_give_the_same_findings() -> None:
+    rows = [("A", "85.0", "72.5", "12.5", "1390", "16.35"), ("B", "86.3", "72.5", "14.8", "2051", "23.77")]
+    columns = ["system", "Accuracy (%)", "baseline", "gain", "tokens", "tokens_per_point"]
+    frame = pd.DataFrame(rows, columns=columns, dtype=str)
+    points, commas = audit_table(frame, n=80), audit_table(frame.map(lambda x: x.replace(".", ",")), n=80)
+    assert [(f.place, f.check, f.verdict) for f in commas.findings] == [
+        (f.place, f.check, f.verdict) for f in points.findings
+    ]
+    assert len(points.of("inconsistent")) == 1
+    assert "numbers have a decimal comma, such as '85,0'" in commas.notes
+
+
+def test_a_comma_between_thousands_is_refused_beside_decimal_commas() -> None:
+    frame = pd.DataFrame({"model": ["A"], "accuracy": ["80,5"], "tokens": ["1,390"]})
+    with pytest.raises(ValueError, match="no comma between thousands; got '1,390'; write 1390"):
+        audit_table(frame)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import pandas as pd
 
-from d3stats._check import choice, integer
-from d3stats._words import counted
-from d3stats.inference.printed_tables.checks import (
+from printed_tables.arguments import integer
+from printed_tables.checks import (
     check_average,
     check_difference,
     check_kappas,
@@ -26,15 +24,14 @@ from d3stats.inference.printed_tables.checks import (
     counts_of_share,
     kappa_of_any_classes,
 )
-from d3stats.inference.printed_tables.printed import (
+from printed_tables.printed import (
     Finding,
     Printed,
     Verdict,
-    findings_frame,
     fits_or_needs,
     printed,
 )
-from d3stats.inference.printed_tables.significance import (
+from printed_tables.significance import (
     check_common_df,
     check_gains_and_losses,
     check_items_to_change,
@@ -46,9 +43,6 @@ from d3stats.inference.printed_tables.significance import (
     implied_df,
     t_range,
 )
-from d3stats.result import Result
-from d3stats.sources import Columns, open
-from d3stats.sources.item_tables import cells_of, chosen_columns, to_choose
 
 __all__ = [
     "CHECKS",
@@ -232,7 +226,7 @@ def user_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
     if not known:
         raise ValueError(
             f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}"
-            f"{to_choose('accuracy')}, or rename a column to one of them"
+            "; rename a column to one of them"
         )
     if frame.empty:
         raise ValueError("a table must have at least one row; got none")
@@ -763,7 +757,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True)
-class TableAudit(Result):
+class TableAudit:
     """Findings of the checks of one table, and which checks were left out.
 
     Attributes
@@ -779,7 +773,7 @@ class TableAudit(Result):
 
     Examples
     --------
-    >>> from d3stats.inference import audit_table
+    >>> from printed_tables import audit_table
     >>> columns = {"accuracy": ["85.0", "86.3"], "baseline": ["72.5", "72.5"], "gain": ["12.5", "14.8"]}
     >>> found = audit_table(pd.DataFrame(columns))
     >>> found.holds, [(finding.place, finding.implied) for finding in found.of("inconsistent")]
@@ -800,12 +794,6 @@ class TableAudit(Result):
         """Whether nothing is inconsistent."""
         return not self.of("inconsistent")
 
-    def _document(self) -> dict[str, Any]:
-        """Return findings, what was left out and the verdict, as JSON can hold them."""
-        findings, ignored = [asdict(f) for f in self.findings], list(self.ignored)
-        return {"holds": self.holds, "findings": findings, "left_out": dict(self.left_out),
-                "ignored_columns": ignored, "notes": list(self.notes)}  # fmt: skip
-
     @property
     def headline(self) -> str:
         """The answer, how many findings are inconsistent."""
@@ -813,26 +801,17 @@ class TableAudit(Result):
             return "Nothing was checked, because no check has all of its columns."
         wrong, depends, right = (len(self.of(verdict)) for verdict in get_args(Verdict))
         return (
-            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only under a further "
+            f"{len(self.findings)} findings: {wrong} inconsistent, {depends} possible only under a further "
             f"condition, {right} consistent."
         )
 
-    def summary(self) -> str:
-        """Return the counts in a line, every finding (the inconsistent ones first) and the notes."""
+    def __str__(self) -> str:
         ordered = (f for verdict in get_args(Verdict) for f in self.of(verdict))
         return "\n".join([self.headline, *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
 
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return {"findings": findings_frame(self.findings)}
-
 
 def audit_table(
-    source: pd.DataFrame | str | Path,
-    *,
-    checks: Sequence[str] | None = None,
-    n: int | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    source: pd.DataFrame, *, checks: Sequence[str] | None = None, n: int | None = None
 ) -> TableAudit:
     """Check every number of a table against the others by interval arithmetic, rounding allowed for.
 
@@ -840,23 +819,19 @@ def audit_table(
 
     Parameters
     ----------
-    source : DataFrame, str or Path
-        One row per system; a frame, or a file of any kind that holds a table (CSV, TSV, XLSX, Parquet, JSON lines).
+    source : DataFrame
+        One row per system.
         Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``, ``framework``,
         ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with), ``kappa``, ``n``
         (items), ``gain`` (accuracy minus baseline), ``relative_gain``, ``gained`` and ``lost`` (items right in this run
         alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t, where both are
         printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of accuracy).
-        Cells should be text, as those of a file of text are: a float has lost its closing zeros. A row called "average"
+        Cells should be text: a float has lost its closing zeros. A row called "average"
         or "mean", "overall", "total" or "all" is checked against the others.
     checks : sequence of str, optional
         Names in ``CHECKS``; by default all.
     n : int, optional
         Number of items of every row, when there is no column ``n``.
-    columns : mapping of str to str, optional
-        Own names of columns, by what they are: ``system`` or one of those above, as ``{"accuracy": "Acc."}``.
-    encoding : str, optional
-        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Returns
     -------
@@ -875,11 +850,11 @@ def audit_table(
     >>> print(found.of("inconsistent")[0])
     SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than the printed ones)
     """
-    if isinstance(source, pd.DataFrame):
-        table = user_table(source.rename(columns=_own_names(source.columns, columns)), n=n)
-    else:
-        table = _of_file(source, n, columns, encoding)
-    wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
+    table = user_table(source, n=n)
+    wanted = list(CHECKS) if checks is None else list(checks)
+    for name in wanted:
+        if name not in CHECKS:
+            raise ValueError(f"check must be one of {', '.join(CHECKS)}; got {name!r}")
     made: list[tuple[int, Reading, TableAudit]] = []
     for reading in readings(table):
         found = _made(table.read_as(reading), wanted)
@@ -891,46 +866,6 @@ def audit_table(
         name, why = next(iter(found.left_out.items()))
         raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
     return replace(found, notes=(*_notes(table, reading, made[0][0] - wrong), *table.notes))
-
-
-def _own_names(heads: Iterable[object], columns: Columns) -> dict[object, str]:
-    """Return the heads by which the columns that the user chose are read; a percent sign of a head stays."""
-    heads = list(heads)
-    names: dict[object, str] = {}
-    for role, column in chosen_columns(heads, ("system", *COLUMNS), columns).items():
-        for head in heads:
-            if str(head) == column:
-                names[head] = f"{role} (%)" if _PERCENT.search(str(head).strip().lower()) else role
-            elif _head(head)[0] == role:  # hidden by the choice
-                names.setdefault(head, f"{head} (not read)")
-    return names
-
-
-def _of_file(path: str | Path, n: int | None, columns: Columns, encoding: str | None) -> UserTable:
-    """Read a table of a file as text, for 0.60 says more than 0.6; say where the file's format does not keep it."""
-    try:
-        sheet = open(path, encoding=encoding).sheet()
-        frame = cells_of(sheet)
-    except ValueError as error:
-        commas = "a row must have" in str(error)
-        raise ValueError(f"{error}; put a number that holds a comma in quotes" if commas else error) from None
-    own = _own_names(frame.columns, columns)
-    frame = frame.rename(columns=own)
-    known = {str(c): _head(c)[0] for c in frame.columns}
-    texts = (
-        _texts(frame.loc[:, [c in COLUMNS for c in known.values()]]) if len(known) == frame.shape[1] else []
-    )
-    if sheet.may_have_commas and _decimal_comma(texts) is None and not any("." in text for text in texts):
-        _refuse_doubtful(texts)
-    table = user_table(frame, n=n)
-    numbers = [own.get(name, name) for name in sheet.numbers]
-    lost = [name for name in numbers if known.get(name) in table.columns and known[name] != "n"]
-    notes = list(sheet.notes)
-    if lost:
-        notes.append(
-            f"{_listed(lost)}: the file holds numbers, not text, so closing zeros are not known: 0.60 is read as 0.6"
-        )
-    return replace(table, notes=(*table.notes, *notes))
 
 
 def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:

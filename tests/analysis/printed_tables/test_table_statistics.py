@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats
-
-from d3stats.inference.printed_tables import (
+from printed_tables import (
     check_common_df,
     check_discordance,
     check_distinguishable,
@@ -30,6 +28,7 @@ from d3stats.inference.printed_tables import (
     paired_counts,
     printed,
 )
+from scipy import stats
 
 HERE = "Table 1"
 

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import optimize
-
-from d3stats.inference.printed_tables import (
+from printed_tables import (
     Finding,
     check_average,
     check_common_size,
@@ -35,6 +33,7 @@ from d3stats.inference.printed_tables import (
     possible_sizes,
     printed,
 )
+from scipy import optimize
 
 HERE = "Table 1"
 VALUES = st.floats(1, 1000)

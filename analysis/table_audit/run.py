@@ -1,9 +1,9 @@
 """How often does ``audit_table`` find one altered number in a table that is true but for it?
 
-Run: python simulations/table_audit/run.py [-o FOLDER] [-j WORKERS]
+Run: python analysis/table_audit/run.py [-o FOLDER] [-j WORKERS]
 
 Draws tables whose every number is true, alters one printed number, and counts how often a finding is inconsistent.
-Writes detected.csv and, into this folder only, the tables of ``findings.md`` and of ``docs/methods/table_audit.md``.
+Writes detected.csv and, into this folder only, the tables of ``findings.md``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from d3stats.inference import audit_table
-
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "paper_tables"), str(HERE.parents[1] / "simulations")]
 
-from findings_tables import filled, write  # noqa: E402  # beside the studies, which are no package
+from findings_tables import write  # noqa: E402  # studies are no package
+from printed_tables import audit_table  # noqa: E402
 from true_tables import Style, answers, true_table  # noqa: E402
 
-DOCS = HERE.parents[1] / "docs" / "methods" / "table_audit.md"
 Config = Mapping[str, Any]
 
 ALTERATIONS = ("last digit", "one point", "two digits swapped", "sign")
@@ -140,9 +138,6 @@ def main() -> None:
     config = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
     arguments.out.mkdir(parents=True, exist_ok=True)
     tables = write(HERE, arguments.out.resolve(), study(config, arguments.workers), shown)
-    if arguments.out.resolve() == HERE:
-        page = DOCS.read_text(encoding="utf-8")
-        DOCS.write_text(filled(page, {k: tables[k] for k in ("usual 80", "full 80")}), encoding="utf-8")
     for name, table in tables.items():
         print(f"\n== {name}\n{table.to_string(index=False)}")
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from d3stats._check import integer
-from d3stats.inference.printed_tables.printed import Finding, Number, Printed, fits_or_needs, printed
+from printed_tables.arguments import integer
+from printed_tables.printed import Finding, Number, Printed, fits_or_needs, printed
 
 __all__ = [
     "check_average",

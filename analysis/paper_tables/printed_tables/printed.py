@@ -9,8 +9,7 @@ from typing import Literal
 
 import pandas as pd
 
-from d3stats._check import number
-from d3stats._latex import booktabs
+from printed_tables.arguments import number
 
 __all__ = [
     "Finding",
@@ -18,7 +17,6 @@ __all__ = [
     "Printed",
     "Verdict",
     "findings_frame",
-    "findings_latex",
     "fits_or_needs",
     "printed",
 ]
@@ -182,7 +180,7 @@ class Finding:
 
     Examples
     --------
-    >>> from d3stats.inference.printed_tables import check_difference
+    >>> from printed_tables import check_difference
     >>> found = check_difference("86.1", "82.7", "3.2", place="5.1")
     >>> found.printed, found.implied, found.verdict
     ('3.2', '3.4 (3.3 to 3.5)', 'inconsistent')
@@ -222,32 +220,9 @@ def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from d3stats.inference.printed_tables import check_difference, check_part
+    >>> from printed_tables import check_difference, check_part
     >>> found = [check_difference("86.1", "82.7", "3.4", place="5.1"), check_part("120", "80", place="G.1")]
     >>> findings_frame(found)[["place", "printed", "verdict"]].values.tolist()
     [['5.1', '3.4', 'consistent'], ['G.1', '120 of 80', 'inconsistent']]
     """
     return pd.DataFrame([asdict(f) for f in findings], columns=list(COLUMNS))
-
-
-def findings_latex(findings: Iterable[Finding]) -> str:
-    r"""Return a booktabs tabular, one row per finding.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        In the order of the rows.
-
-    Returns
-    -------
-    str
-        Every cell is escaped.
-
-    Examples
-    --------
-    >>> from d3stats.inference.printed_tables import check_part
-    >>> findings_latex([check_part("120", "80", place="G.1")]).splitlines()[2]
-    'place & check & printed & implied & verdict & needed \\\\'
-    """
-    rows = ([str(getattr(f, column)) for column in COLUMNS] for f in findings)
-    return booktabs("llllll", list(COLUMNS), rows)

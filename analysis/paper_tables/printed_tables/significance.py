@@ -14,11 +14,11 @@ from typing import Any, cast
 import numpy as np
 from scipy import special
 
-from d3stats._check import integer, number, probability
 from d3stats.inference.comparison.mcnemar import METHODS, Method, mcnemar
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.inference.printed_tables.checks import counts_of_share
-from d3stats.inference.printed_tables.printed import Finding, Number, Printed, Verdict, fits_or_needs, printed
+from printed_tables.arguments import integer, number, probability
+from printed_tables.checks import counts_of_share
+from printed_tables.printed import Finding, Number, Printed, Verdict, fits_or_needs, printed
 
 __all__ = [
     "Discordance",
