@@ -229,24 +229,6 @@ def by_option(message: str) -> str:
     return message
 
 
-_QUOTED = re.compile(r"'[^']*'")
-_STEP = re.compile(r"; |\([^()]*[a-z][^()]*\)|: |--[a-z]|d3stats ")
-
-
-def has_next_step(message: str) -> bool:
-    """Whether a refusal says what to do: what was got is followed by advice, or the requirement lists what is taken.
-
-    Examples
-    --------
-    >>> has_next_step("level must lie below 1; got 95 (95 % is written 0.95)"), has_next_step("n must be >= 1; got 0")
-    (True, False)
-    """
-    required, _, got = message.partition("; got ")
-    if "one of" in required or "--" in required.lstrip("-"):
-        return True
-    return bool(_STEP.search(_QUOTED.sub("", got or message)))
-
-
 def percent(
     share: float,
     low: float | None = None,

@@ -33,6 +33,7 @@ __all__ = [
     "row_of_sums",
     "several_labels",
     "several_of",
+    "two_scales",
     "warnings_of",
 ]
 
@@ -275,6 +276,9 @@ _OF_JUDGMENTS = {
     "votes that are no label",
     "every debate wrong",
     "one answer only",
+    "one label only",
+    "votes with several answers",
+    "answers in several ways",
     "votes are texts",
     "agents without a vote",
     "many votes missing",
@@ -517,7 +521,7 @@ def _answers_alike(t: VoteTable) -> str:
 
 
 def names_alike(**names: Iterable[str | None]) -> str:
-    """Say which names of one kind differ only in upper and lower case, and what to do; "" where none do.
+    """Say which names of one kind differ only in case or in how a number is written, and what to do; else "".
 
     Parameters
     ----------
@@ -537,23 +541,34 @@ def names_alike(**names: Iterable[str | None]) -> str:
     """
     for kind, every in names.items():
         known = {name for name in every if isinstance(name, str)}
-        if len({name.strip().casefold() for name in known}) == len(known):
+        if len(set(map(_plain_name, known))) == len(known):
             continue
         alike = defaultdict(list)
         for name in sorted(known):
-            alike[name.strip().casefold()].append(name)
+            alike[_plain_name(name)].append(name)
         twins = [several for several in alike.values() if len(several) > 1]
+        how = "upper and lower case" if _one(map(str.casefold, twins[0])) else "how a number is written"
         more = f" and {len(twins) - 1} more such names" if len(twins) > 1 else ""
         called = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
         called = _PLURALS.get(kind, called)
         return (
-            f"names of {called} differ only in upper and lower case: {_listed(twins[0])}{more}; they count as "
+            f"names of {called} differ only in {how}: {_listed(twins[0])}{more}; they count as "
             f"different {called}: write them alike"
         )
     return ""
 
 
 _PLURALS = {"stratum": "strata"}
+
+
+def _plain_name(name: str) -> str:
+    plain = name.strip().casefold()
+    number = plain.lstrip("#")
+    return number.lstrip("0") if number.isdecimal() else plain
+
+
+def _one(texts: Iterable[str]) -> bool:
+    return len({text.strip() for text in texts}) == 1
 
 
 def _names_alike(t: VoteTable) -> str:
@@ -687,6 +702,54 @@ def row_of_sums(names: Iterable[Any]) -> str:
     )
 
 
+def two_scales(numbers: Iterable[float]) -> str:
+    """Say that some numbers seem to be on a scale of 10 or 100 times the others; "" where none do.
+
+    A column has shares from 0 to 1 and percentages if few values lie just above 1. On other scales all values above are
+    10 or 100 times a value with as many digits as those below have.
+
+    Parameters
+    ----------
+    numbers : iterable of float
+        All values of a column, or of raters.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> two_scales([0.2, 0.5, 0.9, 1, 40, 70, 85, 90])
+    '4 of 8 values lie from 0 to 1 and the others up to 90, as on two scales; write all on one scale'
+    >>> two_scales([7.5, 3.2, 8.1, 2.6, 74, 31, 79, 28]), two_scales([7.5, 3.2, 8.1, 2.6, 74.5, 31, 79, 28])
+    ('4 of 8 values lie from 2.6 to 8.1 and the others up to 79, as on two scales; write all on one scale', '')
+    """
+    values = np.asarray(list(numbers), dtype=np.float64)
+    if len(values) < 6 or values.min() < 0:
+        return ""
+    for top, by in ((1.0, 100.0), (5.0, 10.0), (10.0, 10.0), (10.0, 100.0)):
+        low, high = values[values <= top], values[values > top]
+        if min(len(low), len(high)) < max(3, _LEAST_SHARE * len(values)) or high.max() > by * top:
+            continue
+        if top == 1:
+            apart = (low % 1 > 0).any() and (high > 10).mean() >= 0.75
+        else:
+            steps = next((10.0**d for d in range(4) if np.allclose(low * 10**d % 1, 0)), 10.0**4)
+            fine = ~np.isclose(low * steps / by % 1, 0) & ~np.isclose(low * steps / by % 1, 1)
+            apart = fine.mean() >= 0.5 and np.allclose(np.round(high / by * steps), high / by * steps)
+            apart = apart and (high > 2 * top).mean() >= 0.75
+        if apart:
+            return (
+                f"{len(low):,} of {len(values):,} values lie from {low.min() if top > 1 else 0:g} to "
+                f"{low.max():g} and the others up to {high.max():g}, as on two scales; write all on one scale"
+            )
+    return ""
+
+
+_LEAST_SHARE = 0.1
+"""From this share of the values on each scale on, two scales are warned of."""
+
+
 def odd_numbers(numbers: Iterable[float]) -> set[float]:
     """Return the numbers that no scale can have beside the others: one below 0, or one far above all.
 
@@ -759,6 +822,80 @@ def _one_answer(t: VoteTable) -> str:
         f"every vote is {t.answers[int(cast[0])]!r} although labels differ "
         f"({_listed({t.answers[k] for k in labels})}); check that the column of votes is the right one"
     )
+
+
+def _one_label(t: VoteTable) -> str:
+    labels = _different(t.label[t.label >= 0])
+    both = t.cast & (t.right >= 0)
+    used = len(_different(t.vote[both]))
+    known = len(_different(t.cluster[t.label >= 0]))
+    if (
+        t.only_right_or_wrong
+        or t.known_protocol
+        or len(labels) != 1
+        or known < _SOME
+        or not 2 <= used <= _CLOSED
+    ):
+        return ""
+    share = float((t.vote == t.right)[both].mean())
+    if share > (1 + 1 / used) / 2:  # votes that are mostly right may belong to questions with one answer
+        return ""
+    return (
+        f"every one of {known:,} labels is {t.answers[int(labels[0])]!r}, and only {share:.0%} of the votes are; "
+        "check that the column of labels was not filled with one cell"
+    )
+
+
+def _votes_with_several_answers(t: VoteTable) -> str:
+    votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
+    if t.only_right_or_wrong or len(votes) > _CATEGORIES:
+        return ""
+    names = {t.answers[k] for k in votes} | labels
+    letters = _all_short({name for name in names - labels if not _parts(name, names)} | labels)
+    found = {
+        t.answers[k]: int(many)
+        for k, many in zip(votes, n, strict=True)
+        if t.answers[k] not in labels and _parts(t.answers[k], names, letters)
+    }
+    if not found:
+        return ""
+    total = sum(found.values())
+    return (
+        f"{counted(total, 'vote')} {verb(total, 'names', 'name')} several answers ({_listed(set(found))}) and "
+        f"{verb(total, 'counts', 'count')} as another one; leave the cells empty, or list such texts with "
+        "missing_values= (--missing-values)"
+    )
+
+
+def _parts(text: str, answers: set[str], letters: bool = True) -> bool:
+    """Whether a text is two or more other answers, with a sign between them or, where answers are `letters`, none."""
+    parts = [part.strip(" .()") for part in re.split(r"[;,|/&+]| and | or ", text)]
+    if len(parts) == 1 and letters and re.fullmatch(r"[A-Z](?: ?[A-Z])+", text):
+        parts = list(text.replace(" ", ""))
+    return len(parts) > 1 and len(set(parts)) > 1 and set(parts) <= answers - {text}
+
+
+_SAYING = (
+    ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("1", "0"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
+    ("s\u00ed", "no"), ("right", "wrong"), ("correct", "incorrect"), ("pass", "fail"), ("valid", "invalid"),
+)  # fmt: skip
+"""Ways of saying yes and no, in lower case."""
+
+
+def _yes_in_several_ways(t: VoteTable) -> str:
+    for codes in (t.vote[t.cast], t.label[t.label >= 0]):
+        names = {t.answers[k].casefold() for k in _different(codes)}
+        ways = [way for way in _SAYING if names & set(way)]
+        known = names <= {word for way in ways for word in way}
+        if t.only_right_or_wrong or not known or not 3 <= len(names) <= 6:
+            continue
+        most = names & set(max(ways, key=lambda way: len(names & set(way))))
+        return (
+            f"answers have several spellings ({_listed(most)}, but also {_listed(names - most)}) and count as "
+            "different answers; write them alike"
+        )
+    return ""
 
 
 def _votes_are_texts(t: VoteTable) -> str:
@@ -1012,6 +1149,9 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "every debate wrong": _every_debate_wrong,
     "every vote right": _every_vote_right,
     "one answer only": _one_answer,
+    "one label only": _one_label,
+    "votes with several answers": _votes_with_several_answers,
+    "answers in several ways": _yes_in_several_ways,
     "votes are texts": _votes_are_texts,
     "debates without a vote": _debates_without_votes,
     "agents without a vote": _agents_without_votes,

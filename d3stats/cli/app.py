@@ -132,13 +132,16 @@ def _refusal(
     error: Exception, name: str | None, command: Any, read_as: Sequence[str], together: Sequence[str]
 ) -> str:
     """Say in one line what is wrong, by the names of options, and what to do next; one log is in files `together`."""
-    from d3stats._words import by_option, has_next_step
+    from d3stats._words import by_option
     from d3stats.log.problems import KINDS, LogError
 
-    said = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        said = f"{error.filename}: the file must be usable; got {error.strerror}; check the path and its permissions"
+        got = f"{error.strerror}; check the path and its permissions"
+        return f"{error.filename}: the file must be usable; got {got}"
+    said = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
     message = by_option(" ".join(str(said).split()))
+    if getattr(error.args[0] if error.args else "", "step", ""):
+        return message  # it says what to do
     if isinstance(error, LogError):
         problem = error.problem
         if problem.kind in ("empty file", "not a log") and not problem.step:
@@ -152,7 +155,8 @@ def _refusal(
             return (
                 f"{message}; {shlex.join(['d3stats', 'doctor', *files, *read_as])} lists all problems{more}"
             )
-    return message if has_next_step(message) else f"{message} (see d3stats {name} --help)"
+        return message
+    return f"{message} (see d3stats {name} --help)"
 
 
 def _lowered(text: str) -> str:

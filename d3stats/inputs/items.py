@@ -88,13 +88,6 @@ class Shared:
     def refuse_few(self, unit: str, what: str, advice: str) -> None:
         """Refuse inputs that share none or less than half of the items of the one that has fewest.
 
-        Parameters
-        ----------
-        unit, what : str
-            What an item and an input are called in messages.
-        advice : str
-            What to do.
-
         Raises
         ------
         ItemMismatch
@@ -111,17 +104,7 @@ class Shared:
         )
 
     def notes(self, unit: str, what: str) -> list[str]:
-        """Say by what inputs are paired and what is left out, as a warning where something is.
-
-        Parameters
-        ----------
-        unit, what : str
-            What an item and an input are called.
-
-        Returns
-        -------
-        list of str
-        """
+        """Say by what inputs are paired and what is left out, as a warning where something is."""
         n, all_of_them = len(self.common), "both" if len(self.only) == 2 else "all"
         said = f"paired by {unit}: {n:,} {'is' if n == 1 else 'are'} in {all_of_them} {what}s"
         if not self.left_out:

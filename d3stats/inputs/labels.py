@@ -113,15 +113,6 @@ class ItemStrata:
     def texts(self, names: Sequence[Any], level: Level = "item", unit: str = "question") -> list[str | None]:
         """Return the stratum of each name, None where it has none; a name with several strata is refused.
 
-        Parameters
-        ----------
-        names : sequence
-            Items; of a log debates, questions or clusters, as `level` says.
-        level : {"item", "debate", "question", "cluster"}
-            What the names are, where the source is a log.
-        unit : str
-            What a name is called in messages.
-
         Raises
         ------
         ValueError

@@ -88,13 +88,6 @@ def contradictions(
     A question contradicts itself in two logs where they have no right answer (or category) in common: within one log
     debates of a question may differ, which is a finding of that log.
 
-    Parameters
-    ----------
-    logs : sequence of Questions
-        Two or more, with different names.
-    what, unit : str
-        What a log and an item are called in messages.
-
     Returns
     -------
     tuple of Contradiction
@@ -187,14 +180,6 @@ def refuse(
 ) -> None:
     """Raise the first contradiction of these kinds, with what can be done.
 
-    Parameters
-    ----------
-    found : iterable of Contradiction
-    kinds : collection of str
-        The kinds that cannot be.
-    advice : str
-        What to do, as a sentence.
-
     Raises
     ------
     ValueError
@@ -211,16 +196,6 @@ def refuse(
 
 def warned(found: Iterable[Contradiction], besides: Collection[str] = ()) -> list[str]:
     """Return contradictions as notes of a result; that agents differ is no warning.
-
-    Parameters
-    ----------
-    found : iterable of Contradiction
-    besides : collection of str
-        Kinds that are reported elsewhere.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

@@ -43,16 +43,7 @@ _LARGEST = 200_000_000
 def arrays_of(
     checked: Checked, roles: Iterable[str] | None = None, *, by_name: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of a Trajectories.
-
-    Parameters
-    ----------
-    checked : Checked
-    roles : iterable of str, optional
-        Only their turns count. Without, all turns count, and seats are for the roles that vote.
-    by_name : bool
-        Sort debates by name, or keep their order of first appearance.
-    """
+    """Return the fields of a Trajectories."""
     items, turns = checked.items, checked.turns
     debates: list[str] = items.coded("debate").values
     row: Ints = turns.coded("debate").codes.astype(np.int64)

@@ -373,19 +373,6 @@ def resolve(
 ) -> Resolved:
     """Find the column of each field.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Columns of the table.
-    wanted : sequence of str
-        Fields, in the order in which they choose; a field without a column is left out of the result.
-    columns : mapping, optional
-        The user's choice, field to column or columns; it goes before everything else.
-    aliases : bool
-        Whether other names than the standard ones are looked for.
-    what : str
-        What the table is, for messages.
-
     Raises
     ------
     ColumnError
@@ -419,7 +406,10 @@ def resolve(
             raise ColumnError(
                 field,
                 Advised(
-                    f"a column must occur once in {what}; got {left[0]!r} twice", "rename one of them", ": "
+                    f"a column must occur once in {what}",
+                    "rename one of them",
+                    ": ",
+                    got=f"{left[0]!r} twice",
                 ),
             )
         if len(left) > 1:
@@ -430,7 +420,7 @@ def resolve(
                 advice = f"{advice}, or if {gold!r} holds the right answers with {both}"
             raise ColumnError(
                 field,
-                Advised(f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}", advice),
+                Advised(f"{field} must be one column of {what}", advice, got=" and ".join(map(repr, left))),
             )
         if left:
             found[field] = (left[0],)
@@ -501,16 +491,6 @@ def renamed(
 
     The column that the user chose always gets its name; a column that it hides is dropped. If a needed field
     is not found and the user chose none, the frame stays unchanged.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    wanted, needed : sequence of str
-        Fields, and those without which other names than the standard ones mean nothing.
-    columns : mapping, optional
-        The user's choice, field to column or columns.
-    choosable : sequence of str
-        Fields that have no other names, but the standard one in any case; they may be chosen.
 
     Raises
     ------

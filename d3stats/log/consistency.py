@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
-from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
+from d3stats.log.problems import Advised, LeftOut, Problem, in_reading_order, raise_first
 from d3stats.note import Note, warning
 from d3stats.values import Canonical, canonical_texts, missing_words
 
@@ -87,15 +87,7 @@ class Checked:
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
-    """Bring every answer and name to its canonical form (see ``values.py``), then apply the rules between records.
-
-    Parameters
-    ----------
-    records : Records
-        Not changed.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    """
+    """Bring every answer and name to its canonical form (see ``values.py``), then apply the rules between records."""
     settled, notes, as_written = _settled(records, missing_words(missing_values))
     rules = _Rules(settled, records.items.row)
     return Checked(
@@ -309,9 +301,10 @@ class _Rules:
         self._collect_turns()
         if not len(self.turns):
             files = records.files
-            message = f"a log must hold at least one turn; got none in {', '.join(files[:3])}"
-            if len(files) > 3:
-                message += f" and {len(files) - 3} more files"
+            more = f" and {len(files) - 3} more files" if len(files) > 3 else ""
+            message = Advised(
+                "a log must hold at least one turn", got=f"none in {', '.join(files[:3])}{more}"
+            )
             self.problems.append(Problem(files[0], None, None, message, "no turns", (), "nothing"))
 
     def _note(
@@ -344,9 +337,12 @@ class _Rules:
             known = first[debate.codes[at]]
             name = next(f for f in _ITEM_FIELDS if _value(items, f, at) != _value(items, f, known))
             file, line = self._place(items.row[known])
-            message = (
-                f"{name} must be one per debate; got {name}={_value(items, name, at)!r} for debate "
-                f"{_value(items, 'debate', at)!r}, but {_value(items, name, known)!r} at {file}:{line}"
+            message = Advised(
+                f"{name} must be one per debate",
+                got=(
+                    f"{name}={_value(items, name, at)!r} for debate {_value(items, 'debate', at)!r}, but "
+                    f"{_value(items, name, known)!r} at {file}:{line}"
+                ),
             )
             self._note(items.row[at], "conflicting item", name, message, (_value(items, "debate", at),))
         opened = np.sort(first[first >= 0])
@@ -373,9 +369,9 @@ class _Rules:
         for at in np.flatnonzero(outside).tolist():
             debate = self.names[at]
             allowed = answers.values[answers.codes[at]]
-            message = (
-                f"label must be one of {_listed(allowed)}; got label={label.values[label.codes[at]]!r} "
-                f"for debate {debate!r}"
+            message = Advised(
+                f"label must be one of {_listed(allowed)}",
+                got=f"label={label.values[label.codes[at]]!r} for debate {debate!r}",
             )
             self._note(self.items.row[at], "label outside the answers", "label", message, (debate,), "field")
         if outside.any():
@@ -398,7 +394,7 @@ class _Rules:
             lost: LeftOut = "field" if self.opens_too[row] else "record"
             at_first = first[at[i]]
             name = next(f for f, own in zip(_VERDICT_FIELDS, says, strict=True) if own[i] != own[at_first])
-            message = f"{name} must be one per debate; got a second verdict for {debate!r}"
+            message = Advised(f"{name} must be one per debate", got=f"a second verdict for {debate!r}")
             self._note(row, "conflicting verdict", name, message, (debate,), lost)
         kept = np.sort(first[first >= 0])
         self.verdicts = verdicts if len(kept) == len(verdicts) else verdicts[kept]
@@ -426,15 +422,19 @@ class _Rules:
                 self._note(row, "unknown debate", "debate", _unknown(str(key[0])), key)
             elif repeated[i]:
                 file, line = self._place(turns.row[first_of[int(at[i]), int(played[i]), int(agent.codes[i])]])
-                message = (
-                    "an agent must speak once per round; "
-                    f"got debate={key[0]!r}, round={key[1]}, agent={key[2]!r} again, first at {file}:{line}"
+                message = Advised(
+                    "an agent must speak once per round",
+                    got=(
+                        f"debate={key[0]!r}, round={key[1]}, agent={key[2]!r} again, first at {file}:{line}"
+                    ),
                 )
                 self._note(row, "duplicate turn", "agent", message, key)
             else:
                 allowed = answers.values[answers.codes[at[i]]]
                 got = _value(turns, "vote", i)
-                message = f"vote must be one of {_listed(allowed)}; got vote={got!r} in debate {key[0]!r}"
+                message = Advised(
+                    f"vote must be one of {_listed(allowed)}", got=f"vote={got!r} in debate {key[0]!r}"
+                )
                 self._note(row, "vote outside the answers", "vote", message, key, "field")
         if outside.any():
             vote = turns.coded("vote")
@@ -502,9 +502,9 @@ class _Rules:
         gone = played > limit[debate]
         for i in np.flatnonzero(gone).tolist():
             key = self._key(self.turns, i)
-            message = (
-                f"rounds must follow one another from 1; got round={key[1]} "
-                f"but no round {limit[debate[i]] + 1} in debate {key[0]!r}"
+            message = Advised(
+                "rounds must follow one another from 1",
+                got=f"round={key[1]} but no round {limit[debate[i]] + 1} in debate {key[0]!r}",
             )
             self._note(self.turns.row[i], "round gap", "round", message, key)
         self._keep(gone, self.order)
@@ -577,10 +577,10 @@ class _Rules:
             if absent:
                 i = rows[where]
                 name = self.names[debate.codes[i]]
-                message = (
-                    f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must have a turn "
-                    f"in each round that one of them has; got none from {_listed(absent[:3])} in round "
-                    f"{where[1]} of debate {name!r}"
+                message = Advised(
+                    f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must have "
+                    f"a turn in each round that one of them has",
+                    got=f"none from {_listed(absent[:3])} in round {where[1]} of debate {name!r}",
                 )
                 self._note_panel(i, where[1] == last[debate.codes[i]], message, (name, where[1], absent[0]))
 
@@ -605,10 +605,12 @@ class _Rules:
             i = first[c]
             name = self.names[debate.codes[i]]
             run = None if runs[c][0] < 0 else log.values[runs[c][0]]
-            message = (
-                "debates of one run must have panels of one size; "
-                f"got {sizes[c]} agents{_of(_value(turns, 'role', i))} in debate {name!r}, "
-                f"{most} in most debates of {_run(run)}"
+            message = Advised(
+                "debates of one run must have panels of one size",
+                got=(
+                    f"{sizes[c]} agents{_of(_value(turns, 'role', i))} in debate {name!r}, {most} in "
+                    f"most debates of {_run(run)}"
+                ),
             )
             self._note_panel(i, bool(begun[c] and sizes[c] < most), message, (name,))
 
@@ -659,17 +661,17 @@ def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> M
     return unlike
 
 
-def _outside(answers: Coded, of: NDArray[np.int32], said: Coded) -> Mask:
+def _outside(answers: Coded, of: NDArray[np.int32], column: Coded) -> Mask:
     """Which texts are not among the answers of their debate; `of` codes the answers of each entry."""
     outside = np.zeros(len(of), dtype=np.bool_)
     if not len(of) or not answers.values:
         return outside
-    n = len(said.values) + 1
-    pairs = of * np.int64(n) + said.codes
-    given = (of >= 0) & (said.codes >= 0)
+    n = len(column.values) + 1
+    pairs = of * np.int64(n) + column.codes
+    given = (of >= 0) & (column.codes >= 0)
     sets = {i: set(values) for i, values in enumerate(answers.values)}
     different = pd.unique(pairs[given])
-    wrong = [p for p in different.tolist() if said.values[p % n] not in sets[p // n]]
+    wrong = [p for p in different.tolist() if column.values[p % n] not in sets[p // n]]
     if wrong:
         outside = np.isin(pairs, wrong) & given
     return outside
@@ -698,7 +700,7 @@ def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> 
 
 
 def _unknown(debate: str) -> str:
-    return f"debate must have an item; got debate={debate!r}"
+    return Advised("debate must have an item", got=f"debate={debate!r}")
 
 
 def _of(role: str | None) -> str:

@@ -24,7 +24,7 @@ from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
-from d3stats.log.problems import Cause, Problem, causes_of
+from d3stats.log.problems import Advised, Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
@@ -493,10 +493,11 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     missing = log.items["debate"][
         ~closed & (run.isin(run[closed]) | journaled) & ~log.items["debate"].isin(told)
     ]
-    requirement = "a debate must end in a verdict; got none for"
+    said = {
+        debate: Advised("a debate must end in a verdict", got=f"none for {debate!r}") for debate in missing
+    }
     return [
-        Problem(name, None, None, f"{requirement} {debate!r}", "open debate", (debate,), "nothing")
-        for debate in missing
+        Problem(name, None, None, said[debate], "open debate", (debate,), "nothing") for debate in missing
     ]
 
 

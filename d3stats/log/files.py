@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from d3stats._check import nearest
 from d3stats._progress import Watch, watching
-from d3stats.log.problems import Problem
+from d3stats.log.problems import Advised, Problem
 
 if TYPE_CHECKING:
     pass
@@ -221,9 +221,9 @@ def unusable(file: LogFile) -> Problem | None:
     except EOFError:
         return None  # shorter than its own head: the reader says where it breaks off
     except (gzip.BadGzipFile, zlib.error) as error:
-        return _not_a_log(file, f"file must be gzipped text; got {error}")
+        return _not_a_log(file, Advised("file must be gzipped text", got=f"{error}"))
     except OSError as error:
-        return _not_a_log(file, f"file must be readable; got {error.strerror or error}")
+        return _not_a_log(file, Advised("file must be readable", got=f"{error.strerror or error}"))
     except ValueError as error:
         return _not_a_log(file, str(error))
     if not head:
@@ -234,12 +234,11 @@ def unusable(file: LogFile) -> Problem | None:
         start, known = (
             (b"PAR1", "Parquet") if file.format == "parquet" else (b"PK\x03\x04", "an XLSX workbook")
         )
-        return (
-            None if head.startswith(start) else _not_a_log(file, f"file must be {known}; got {_seems(head)}")
-        )
+        wrong = Advised(f"file must be {known}", got=_seems(head))
+        return None if head.startswith(start) else _not_a_log(file, wrong)
     wide = file.format in ("csv", "tsv") and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
     if (b"\0" in head and not wide) or head.startswith(tuple(_STARTS)):
-        return _not_a_log(file, f"file must be text; got {_seems(head)}")
+        return _not_a_log(file, Advised("file must be text", got=_seems(head)))
     return None
 
 
@@ -298,14 +297,6 @@ def no_file(path: str | Path, name: str = "paths", *, bundled: bool = False) -> 
 
 def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
     """Read a TOML file; every refusal is in one line and ends with what such a file looks like.
-
-    Parameters
-    ----------
-    path : path
-    name : str
-        What the file is, to begin an error with.
-    example : str
-        What to do about a file that is no TOML.
 
     Raises
     ------

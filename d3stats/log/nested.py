@@ -114,8 +114,8 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     name = "round" if of_round else "agent"
     for number, one in _held(held):
         for part in _parts(one, name, number):
-            said = set(map(_plain, part))
-            known = said & (_AGENTS | {"votes"} if name == "agent" else {"round"})
+            names = set(map(_plain, part))
+            known = names & (_AGENTS | {"votes"} if name == "agent" else {"round"})
             called = f"agent {number}" if name == "agent" and isinstance(number, int) else number
             yield from rows_of({**own, **inside, **({} if known else {name: called}), **part})
 

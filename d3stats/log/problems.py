@@ -166,43 +166,41 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 class Advised(str):
-    """A message that ends in what to do.
+    """A message that knows its parts: the requirement, what was got, and what to do.
 
     Attributes
     ----------
-    wrong, step : str
-        What is wrong, and what to do about it.
+    requirement, got, step : str
+        What must be, what is in its place, and what to do about it; "" where the message does not say.
 
     Examples
     --------
-    >>> message = Advised("a column must occur once; got 'vote' twice", "rename one of them", ": ")
+    >>> message = Advised("a column must occur once", "rename one of them", ": ", got="'vote' twice")
     >>> print(message)
     a column must occur once; got 'vote' twice: rename one of them
-    >>> message.step
-    'rename one of them'
+    >>> message.got, message.step
+    ("'vote' twice", 'rename one of them')
     """
 
-    wrong: str
+    requirement: str
+    got: str
     step: str
 
-    def __new__(cls, wrong: str, step: str = "", joint: str = "; ") -> Advised:
-        """Join the two parts."""
-        made = super().__new__(cls, f"{wrong}{joint}{step}" if step else wrong)
-        made.wrong, made.step = wrong, step
+    def __new__(cls, requirement: str, step: str = "", joint: str = "; ", *, got: str = "") -> Advised:
+        """Join the parts."""
+        wrong = f"{requirement}; got {got}" if got else requirement
+        return cls.of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
+
+    @classmethod
+    def of_parts(cls, text: str, requirement: str, got: str, step: str) -> Advised:
+        """Return a text with its parts."""
+        made = super().__new__(cls, text)
+        made.requirement, made.got, made.step = requirement, got, step
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive copies and the way back from a worker process."""
-        return _advised, (str(self), self.wrong, self.step)
-
-
-def _advised(text: str, wrong: str, step: str) -> Advised:
-    made = str.__new__(Advised, text)
-    made.wrong, made.step = wrong, step
-    return made
-
-
-_GOT = "; got "
+        return self.of_parts, (str(self), self.requirement, self.got, self.step)
 
 
 @dataclass(frozen=True)
@@ -250,26 +248,21 @@ class Problem:
     def __post_init__(self) -> None:
         """Write a message in one line, and shorten one that quotes a long value: an answer may be a whole book."""
         given = self.message
-        message = visible(shortened(given), one_line=True)
+        text = visible(shortened(given), one_line=True)
         if isinstance(given, Advised):
-            wrong = visible(shortened(given.wrong), one_line=True)
-            message = _advised(message, wrong, visible(given.step, one_line=True))
-        object.__setattr__(self, "message", message)
-
-    @property
-    def wrong(self) -> str:
-        """The message without what to do."""
-        return self.message.wrong if isinstance(self.message, Advised) else self.message
+            parts = given.requirement, given.got, given.step
+            text = Advised.of_parts(text, *(visible(shortened(part), one_line=True) for part in parts))
+        object.__setattr__(self, "message", text)
 
     @property
     def requirement(self) -> str:
-        """The message up to what was got."""
-        return self.wrong.partition(_GOT)[0]
+        """The message up to what was got; all of it where it does not tell its parts."""
+        return self.message.requirement if isinstance(self.message, Advised) else self.message
 
     @property
     def got(self) -> str:
-        """The value that was got, without what to do; "" where the message is no requirement."""
-        return self.wrong[len(self.requirement) + len(_GOT) :]
+        """The value that was got, without what to do; "" where the message does not tell its parts."""
+        return self.message.got if isinstance(self.message, Advised) else ""
 
     @property
     def step(self) -> str:
@@ -381,7 +374,8 @@ class Cause:
 
     Examples
     --------
-    >>> rows = [Problem("a.csv", n, "vote", f"vote must be known; got vote='{n}'", "wrong field") for n in range(2, 9)]
+    >>> messages = [Advised("vote must be known", got=f"vote='{n}'") for n in range(7)]
+    >>> rows = [Problem("a.csv", n + 2, "vote", message, "wrong field") for n, message in enumerate(messages)]
     >>> (cause,) = causes_of(rows)
     >>> cause.count, cause.left_out, cause.span
     (7, 7, 'and 4 more, up to line 8')
@@ -415,7 +409,8 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
 
     Examples
     --------
-    >>> rows = [Problem("a.csv", n, "round", f"round must be whole; got round='{n}x'", "wrong field") for n in (2, 3)]
+    >>> messages = [Advised("round must be whole", got=f"round='{n}x'") for n in (2, 3)]
+    >>> rows = [Problem("a.csv", n + 2, "round", message, "wrong field") for n, message in enumerate(messages)]
     >>> (cause,) = causes_of(rows)
     >>> cause.count, cause.message, cause.places
     (2, 'round must be whole', ("a.csv, line 2: got round='2x'", "a.csv, line 3: got round='3x'"))

@@ -148,10 +148,6 @@ def proposed(
     missing : sequence of str
         The roles without which the table cannot be read. Where its values allow nothing, as in a table of one agent,
         the one column with a name for each is taken.
-
-    Returns
-    -------
-    Proposal
     """
     if not 2 <= len(sheet.line) <= MOST_ROWS:
         return Proposal()
@@ -390,11 +386,11 @@ class _Table:
         """Return the column of right answers, or those that may hold them."""
         if "label" in self.known or self.by_correct:
             return self.known.get("label", (None,))[0], []
-        said = set(self.values[reading.vote])
+        votes = set(self.values[reading.vote])
         may_be = [
             name
             for name in self._constant(reading)
-            if name in self.free and name not in reading.debate and said & set(self.values[name])
+            if name in self.free and name not in reading.debate and votes & set(self.values[name])
         ]
         named = [name for name in may_be if "label" in roles_said(name)]
         if len(named) == 1:

@@ -30,7 +30,7 @@ from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
 from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
-from d3stats.log.problems import LogError, Problem
+from d3stats.log.problems import Advised, LogError, Problem
 from d3stats.log.schema import (
     MODELS,
     MOST_TEMPERATURE,
@@ -69,11 +69,13 @@ def read_line(file: LogFile, number: int, line: bytes) -> AnyRecord | Problem:
         return data
     model = _model(data)
     if model is None:
-        message = f"type must be one of {', '.join(map(repr, MODELS))}; got type={data.get('type')!r}"
+        message = Advised(
+            f"type must be one of {', '.join(map(repr, MODELS))}", got=f"type={data.get('type')!r}"
+        )
         return Problem(file.name, number, "type", message, "wrong field", _key(data))
     version = data.get("schema_version", 1)
     if model is Header and type(version) is int and version > SCHEMA_VERSION:
-        message = f"schema_version must be <= {SCHEMA_VERSION}; got schema_version={version}"
+        message = Advised(f"schema_version must be <= {SCHEMA_VERSION}", got=f"schema_version={version}")
         return Problem(file.name, number, "schema_version", message, "newer schema")
     try:
         return _RECORD.decode(line.removeprefix(BOM))
@@ -81,11 +83,11 @@ def read_line(file: LogFile, number: int, line: bytes) -> AnyRecord | Problem:
         defect = first_defect(data, model)
         if defect is None:
             # Python's parser takes halves of a surrogate pair, which are no text.
-            message = f"line must be JSON in UTF-8; got {_shorten(line)} ({_reason(error)})"
+            message = Advised("line must be JSON in UTF-8", got=f"{_shorten(line)} ({_reason(error)})")
             return Problem(file.name, number, "line", message, "malformed line", _key(data))
         name, requirement, got = defect
         shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
-        message = f"{name} {requirement}; got {name}={shown}"
+        message = Advised(f"{name} {requirement}", got=f"{name}={shown}")
         return Problem(file.name, number, name, message, "wrong field", _key(data))
 
 
@@ -93,14 +95,14 @@ def _object(file: LogFile, number: int, line: bytes, *, whole: bool = False) -> 
     try:
         data = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except RepeatedKey as error:
-        message = f"a key must occur once; got {error} twice"
+        message = Advised("a key must occur once", got=f"{error} twice")
         return Problem(file.name, number, str(error), message, "malformed line")
     except (ValueError, RecursionError) as error:
         kind = "malformed line" if line.endswith(b"\n") else "truncated last line"
-        message = f"a line must be one JSON object; got {_shorten(line)} ({_reason(error)})"
+        message = Advised("a line must be one JSON object", got=f"{_shorten(line)} ({_reason(error)})")
         return Problem(file.name, number, None, message, kind)
     if not isinstance(data, dict) and not whole:
-        message = f"a line must be one JSON object; got {_shorten(line)}"
+        message = Advised("a line must be one JSON object", got=_shorten(line))
         return Problem(file.name, number, None, message, "malformed line")
     return data
 
@@ -446,7 +448,7 @@ def _blocks(
         except (EOFError, OSError, zlib.error) as error:
             held = held[: held.rfind(b"\n") + 1]
             last = first + held.count(b"\n") - 1
-            message = f"the compressed file must be complete; got {error} after line {last}"
+            message = Advised("the compressed file must be complete", got=f"{error} after line {last}")
             problems.append(Problem(file.name, last + 1, None, message, "truncated last line", (), "nothing"))
     if held:
         yield held, first
@@ -666,7 +668,9 @@ def json_sheet(file: LogFile) -> Sheet | Problem:
     records = records_in(data)
     strange = next((k for k, row in enumerate(records, start=1) if not isinstance(row, dict)), None)
     if strange is not None:
-        message = f"a JSON document must hold objects; got {records[strange - 1]!r:.60} as record {strange}"
+        message = Advised(
+            "a JSON document must hold objects", got=f"{records[strange - 1]!r:.60} as record {strange}"
+        )
         return Problem(file.name, strange, None, message, "malformed line", (), "nothing")
     made = _RowsAsColumns()
     made.add(records, np.arange(1, len(records) + 1))
@@ -1098,9 +1102,12 @@ def _is_alike(part: Records, coding: Coding, totals: bool) -> bool:
 
 
 def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
-    message = (
-        f"all files must record {coding} and {'total' if totals else 'split'} tokens alike; "
-        f"got a table with {'vote' if part.coding == 'answers' else 'correct'}{', tokens' if part.totals else ''}"
+    message = Advised(
+        f"all files must record {coding} and {'total' if totals else 'split'} tokens alike",
+        got=(
+            f"a table with "
+            f"{'vote' if part.coding == 'answers' else 'correct'}{', tokens' if part.totals else ''}"
+        ),
     )
     (file,) = part.files
     problems = [

@@ -35,15 +35,6 @@ def whole(given: Iterable[tuple[str, Scores]]) -> list[bool]:
     An agent that is a side itself need not score itself. An agent that left out a criterion that another agent scored
     has a lower total, so it is not whole either.
 
-    Parameters
-    ----------
-    given : iterable of (str, mapping)
-        The agents of one round that were asked for scores, and their scores by side and criterion.
-
-    Returns
-    -------
-    list of bool
-
     Examples
     --------
     >>> both, one = {"A": {"c": 5.0}, "B": {"c": 6.0}}, {"A": {"c": 9.0}, "B": {}}
@@ -121,17 +112,7 @@ class Scored:
 
 
 def scored_turns(items: Any, turns: Any) -> Scored:
-    """Find the turns whose scores count.
-
-    Parameters
-    ----------
-    items, turns : columns
-        The items and the turns of checked records.
-
-    Returns
-    -------
-    Scored
-    """
+    """Find the turns whose scores count."""
     given, agent, debate = turns.coded("scores"), turns.coded("agent"), turns.coded("debate")
     at = np.flatnonzero(given.codes >= 0)
     name = np.argsort(sorted(range(len(agent.values)), key=agent.values.__getitem__))

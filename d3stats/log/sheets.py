@@ -311,11 +311,13 @@ def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeErro
             "as other lines above it are UTF-8, the file mixes encodings, and --encoding would garble those lines: "
             "save every part in UTF-8"
         )
-    message = (
-        f"the text must be {name.removesuffix('-sig').upper()}; got the byte 0x{data[error.start]:02x} in line "
-        f"{line}, which reads {around.decode(other)!r} as {other}"
+    shown = f"which reads {around.decode(other)!r} as {other}"
+    message = Advised(
+        f"the text must be {name.removesuffix('-sig').upper()}",
+        use,
+        got=f"the byte 0x{data[error.start]:02x} in line {line}, {shown}",
     )
-    return Problem(file.name, line, None, Advised(message, use), "not a log", (), "nothing")
+    return Problem(file.name, line, None, message, "not a log", (), "nothing")
 
 
 def _header(text: str) -> tuple[str, int]:
@@ -338,9 +340,9 @@ def _title(text: str, start: int) -> str | None:
 
 
 def _untitled(file: LogFile, line: int, title: str, more: str = "") -> Problem:
-    message = (
-        f"the first line must name the columns; got {title[:60]!r} above rows of several cells; delete the "
-        f"lines above the column names{more}"
+    message = Advised(
+        "the first line must name the columns",
+        got=f"{title[:60]!r} above rows of several cells; delete the lines above the column names{more}",
     )
     return Problem(file.name, line, None, message, "malformed line", (), "nothing")
 
@@ -498,7 +500,7 @@ def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int)
             except csv.Error as error:
                 # After a quoting error the reader cannot find the next row.
                 sheet.n_records += names is not None
-                message = f"a row must be readable; got {error}; nothing after it was read"
+                message = Advised("a row must be readable", got=f"{error}; nothing after it was read")
                 kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
                 sheet.problems.append(
                     Problem(
@@ -519,7 +521,7 @@ def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int)
                     names, width = [name.strip() for name in row], len(row)
                     made = _TextColumns(width)
             elif any(row):
-                message = f"a row must have {width} cells; got {len(row)}"
+                message = Advised(f"a row must have {width} cells", got=f"{len(row)}")
                 short = Problem(sheet.name, start, None, message, "malformed line")
                 sheet.problems.append(short)
                 sheet.n_records += 1
@@ -534,7 +536,9 @@ def _csv_sheet(text: _Text, blocks: Iterator[str], delimiter: str, skipped: int)
     elif text.torn is not None:
         if short is None and n:  # the last row broke off, however many cells it has
             n -= 1
-        message = f"the compressed file must be complete; got {text.torn}; nothing after it was read"
+        message = Advised(
+            "the compressed file must be complete", got=f"{text.torn}; nothing after it was read"
+        )
         cut = Problem(sheet.name, last, None, message, "truncated last line", rest_lost=True)
         sheet.problems = [p for p in sheet.problems if p is not short] + [cut]
         sheet.n_records += short is None
@@ -570,14 +574,16 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     try:
         size = _unpacked(file.path)
         if size > _MOST_UNPACKED:
-            got = f"{size >> 20:,} MB; save it as CSV"
-            message = f"a workbook must unpack to at most {_MOST_UNPACKED >> 20} MB; got {got}"
+            most = f"a workbook must unpack to at most {_MOST_UNPACKED >> 20} MB"
+            message = Advised(most, "save it as CSV", got=f"{size >> 20:,} MB")
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         titles = [str(each.title) for each in book.worksheets]
         if file.sheet is not None and file.sheet not in titles:
-            message = f"sheet must be one of {', '.join(map(repr, titles[:12]))}; got {file.sheet!r}"
-            message += meant(file.sheet, titles)
+            message = Advised(
+                f"sheet must be one of {', '.join(map(repr, titles[:12]))}",
+                got=f"{file.sheet!r}{meant(file.sheet, titles)}",
+            )
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         at = 0 if file.sheet is None else titles.index(file.sheet)
         page = book.worksheets[at]
@@ -589,16 +595,24 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             if not i % _TOLD_ROWS:
                 tell(f"reading {file.name}", min(i, declared), declared)
         tell(f"reading {file.name}", declared, declared)
+        if (cell := _uncalculated(file, at)) is not None:
+            message = Advised(
+                "a cell must hold its value",
+                "open the workbook in a spreadsheet program and save it there",
+                got=f"a formula without one in {cell}",
+            )
+            return Problem(file.name, None, None, message, "not a log", (), "nothing")
         lines, merged = _fill_merged(file, lines, at)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        message = f"file must be a readable Excel workbook; got {reason}"
+        message = Advised("file must be a readable Excel workbook", got=str(reason))
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
     lines = [(i, row) for i, row in lines if any((cell_text(value) or "").strip() for value in row)]
     if not lines:
-        message = f"file must hold records; got no filled cell in the sheet {titles[at]!r}"
+        got = f"no filled cell in the sheet {titles[at]!r}"
         if len(titles) > 1 and file.sheet is None:
-            message += f", and only this sheet is read; move {', '.join(map(repr, titles[1:5]))} to the front"
+            got += f", and only this sheet is read; move {', '.join(map(repr, titles[1:5]))} to the front"
+        message = Advised("file must hold records", got=got)
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
     header = [(cell_text(name) or "").strip() for name in lines[0][1]]
     filled = [sum(bool((cell_text(value) or "").strip()) for value in row) for _, row in lines[:4]]
@@ -638,6 +652,24 @@ def _first_sheet(titles: list[str]) -> str:
     others = ", ".join(map(repr, titles[1:5]))
     text = f"the first sheet, {titles[0]!r}, was read; not read: {others}"
     return Note(text, kind=FIRST_SHEET, about=titles[0])
+
+
+def _uncalculated(file: LogFile, at_sheet: int) -> str | None:
+    """Return the first cell with a formula that no program calculated: it would be read as empty."""
+    import openpyxl
+
+    with zipfile.ZipFile(file.path) as parts:
+        pages = [parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/")]
+    if not any(
+        end in page for page in pages for end in (b"</f></c>", b"</f><v></v>", b"</f><v/>", b"</f><v />")
+    ):
+        return None
+    read = (openpyxl.load_workbook(file.path, data_only=only).worksheets[at_sheet] for only in (False, True))
+    for formulas, values in zip(*(page.iter_rows() for page in read), strict=True):
+        for formula, value in zip(formulas, values, strict=True):
+            if formula.data_type == "f" and value.value is None:
+                return str(formula.coordinate)
+    return None
 
 
 def _fill_merged(
@@ -704,8 +736,8 @@ class ParquetTable:
 
     def different(self, name: str) -> list[str]:
         """Return the texts of a column, without an empty cell."""
-        said = self._all(f"SELECT DISTINCT {_as_text(name, 'VARCHAR')} FROM {self._whole}")
-        return [text for (text,) in said if text is not None]
+        rows = self._all(f"SELECT DISTINCT {_as_text(name, 'VARCHAR')} FROM {self._whole}")
+        return [text for (text,) in rows if text is not None]
 
     def sheets(self, rows: int | None = None, without: Collection[str] = ()) -> Iterator[Sheet]:
         """Read blocks of rows; columns without values, or with one value, are not read.
@@ -740,8 +772,8 @@ class ParquetTable:
         """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over."""
         written = {name: _as_text(name, self.kinds[name]) for name in names}
         texts = {name: written[name] for name in names if self.kinds[name] not in _INTEGERS}
-        said = self._texts({name: text for name, text in texts.items() if name not in self._known}, source)
-        written |= {name: f"hash({text})" for name, text in texts.items() if said.get(name, True)}
+        known = self._texts({name: text for name, text in texts.items() if name not in self._known}, source)
+        written |= {name: f"hash({text})" for name, text in texts.items() if known.get(name, True)}
         query = ", ".join(f"{text} AS c{i}" for i, text in enumerate(written.values()))
         found = self._con.execute(f"SELECT {query} FROM {source}").fetchnumpy()
         columns = {}
@@ -749,7 +781,7 @@ class ParquetTable:
             if name not in texts:
                 columns[name] = _numbered(cells)
                 continue
-            by_hash = said.get(name) or self._known.get(name, {})
+            by_hash = known.get(name) or self._known.get(name, {})
             try:
                 columns[name] = _hashed(cells, by_hash)
             except KeyError:  # a text that no block before had
@@ -766,11 +798,11 @@ class ParquetTable:
         lists = ", ".join(f"list(DISTINCT {text}) AS l{i}" for i, text in enumerate(columns.values()))
         both = ", ".join(f"l{i}, list_transform(l{i}, lambda x: hash(x))" for i in range(len(columns)))
         (row,) = self._all(f"SELECT {both} FROM (SELECT {lists} FROM {source})")
-        said = {}
+        known = {}
         for name, values, hashes in zip(columns, row[::2], row[1::2], strict=True):
             by_hash = dict(zip(hashes or (), values or (), strict=True))
-            said[name] = by_hash if len(by_hash) == len(values or ()) else {}
-        return said
+            known[name] = by_hash if len(by_hash) == len(values or ()) else {}
+        return known
 
     def _settled(self, without: Collection[str]) -> dict[str, list[str]]:
         """Return the columns that have no value, or one on every row, as the file's own statistics say."""
@@ -802,7 +834,7 @@ class ParquetTable:
 
 def unreadable_parquet(file: LogFile, error: Exception) -> Problem:
     """Say why a Parquet file cannot be read."""
-    message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
+    message = Advised("file must be readable Parquet", got=f"{str(error).splitlines()[0]}")
     return Problem(file.name, None, None, message, "not a log", (), "nothing")
 
 

@@ -127,13 +127,13 @@ def parquet_blocks(
             except ColumnError:
                 at = {}  # the first block says what is wrong
             several = {name: at[name][0] for name in ("round", "correct") if name in at and table.n > rows}
-            said = {name: table.different(column) for name, column in several.items()}
-            odd = _no_truths(said.get("correct", ()))
+            texts = {name: table.different(column) for name, column in several.items()}
+            odd = _no_truths(texts.get("correct", ()))
             if odd is not None:
                 wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
                 yield nothing(file.name, [wrong])
                 return
-            zero = any(map(_is_zero, said.get("round", ()))) or None
+            zero = any(map(_is_zero, texts.get("round", ()))) or None
             unread = {column for name in without for column in at.get(name, ())}
             for sheet in table.sheets(rows, unread):
                 yield records_of_sheet(sheet, columns, from_zero=zero)
@@ -163,7 +163,7 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ColumnError(
-            twice, Advised(f"a column must occur once; got {twice!r} twice", "rename one of them")
+            twice, Advised("a column must occur once", "rename one of them", got=f"{twice!r} twice")
         )
     chosen = {
         _IN_A_LOG.get(name, name): column
@@ -201,9 +201,9 @@ def _excluded(found: Resolved, sheet: Sheet) -> list[str]:
             raise ColumnError(
                 "vote",
                 Advised(
-                    "a table must have one of the columns vote and correct, or a label beside the vote; got "
-                    f"{', '.join(sheet.names)}",
+                    "a table must have one of the columns vote and correct, or a label beside the vote",
                     f"choose one with {to_type(vote=at['vote'][0])}",
+                    got=", ".join(sheet.names),
                 ),
             )
     if "temperature" in at and "temperature" not in found.chosen and not _are_temperatures(sheet, at):
@@ -415,9 +415,9 @@ class TableReader:
             choice, _ = self._proposal([])
             if choice is None:
                 raise
-            message = f"a table must have a column for the vote; got {error.field}"
-            advice = Advised(message, f"say which they are with {to_type(**choice)}", ": ")
-            raise ColumnError(error.field, advice) from None
+            step = f"say which they are with {to_type(**choice)}"
+            message = Advised("a table must have a column for the vote", step, ": ", got=error.field)
+            raise ColumnError(error.field, message) from None
 
     def records(self, *, has_items: bool = True, from_zero: bool | None = None) -> Records:
         """Read the rows; unless the table `has_items`, they only hold turns.
@@ -508,10 +508,10 @@ class TableReader:
         if title is not None:
             advice, hint = f"the column names seem to be in line {title}; delete the lines above it", ""
         advice = "; ".join(filter(None, [advice, *self._other_sheets()]))
-        start = f"a table must have a column for {listed}; got "
+        needed = f"a table must have a column for {listed}"
         known = ", ".join(name for name in sheet.names if name) or "none"
-        known = shortened(known, max(80, LONGEST - len(start) - len(hint) - len(advice)))
-        return missing[0], Advised(f"{start}{known}{hint}", advice)
+        known = shortened(known, max(80, LONGEST - len(needed) - 6 - len(hint) - len(advice)))
+        return missing[0], Advised(needed, advice, got=f"{known}{hint}")
 
     def _other_sheets(self) -> list[str]:
         """Say which sheets were not read, and what to type for one of them."""
@@ -576,7 +576,7 @@ class TableReader:
                 self.sheet.name,
                 1,
                 name,
-                f"{known}; got {name!r}: did you mean {meant}?",
+                Advised(known, got=f"{name!r}: did you mean {meant}?"),
                 "unknown column",
                 (),
                 "nothing",
@@ -654,7 +654,7 @@ class TableReader:
             step, hint = typed, f", with {who}{hint}"
             listed = ", ".join(filter(None, sheet.names))
             listed = shortened(listed, max(80, LONGEST - len(message) - len(hint) - len(step) - 6))
-            return "round", Advised(f"{message}; got {listed}{hint}", step, ": "), line
+            return "round", Advised(message, step, ": ", got=f"{listed}{hint}"), line
         taken = found.columns["debate"]
         others = [
             *left,
@@ -663,14 +663,17 @@ class TableReader:
         for other in others:
             apart = together([*map(sheet.get, taken), sheet.get(other)])
             if _repeated(apart, cells["round"], cells["agent"]) is None:
-                message = (
-                    f"debate must identify each debate; got {who} in one round, with debate from {taken[0]!r}"
-                )
+                message = "debate must identify each debate"
+                got = f"{who} in one round, with debate from {taken[0]!r}"
                 choice, hint = self._proposal([])
                 if choice is None:
                     typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})
-                    return "debate", Advised(f"{message}{hint}", f"name the columns with {typed}", ": "), line
-                return "debate", Advised(message, f"{to_type(**choice)} has no such row", ": "), line
+                    return (
+                        "debate",
+                        Advised(message, f"name the columns with {typed}", ": ", got=got + hint),
+                        line,
+                    )
+                return "debate", Advised(message, f"{to_type(**choice)} has no such row", ": ", got=got), line
         return None
 
 
@@ -936,7 +939,7 @@ class _Rows:
             shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
             keys = (self.cells[key] for key in ("debate", "round", "agent") if key in self.cells)
             key = tuple(column.values[column.codes[row]] for column in keys if column.codes[row] >= 0)
-            message = f"{name} {requirement}; got {name}={shown}{_ungrouped(name, got)}"
+            message = Advised(f"{name} {requirement}", got=f"{name}={shown}{_ungrouped(name, got)}")
             self.problems.append(Problem(self.name, int(self.line[row]), name, message, "wrong field", key))
         self.wrong |= rows
 
@@ -1180,8 +1183,8 @@ def _truth(name: str, text: str) -> int:
 def truths(texts: Iterable[str]) -> dict[str, int] | None:
     """Return what each text of a column correct says, nothing where one says neither right nor wrong."""
     known = _TRUTH | _TRUTH_WORDS
-    said = {t: known.get(t.strip().lower()) for t in texts if not is_missing_word(t)}
-    return None if None in said.values() else {t: truth for t, truth in said.items() if truth is not None}
+    meant = {t: known.get(t.strip().lower()) for t in texts if not is_missing_word(t)}
+    return None if None in meant.values() else {t: truth for t, truth in meant.items() if truth is not None}
 
 
 def truths_note(texts: Iterable[str]) -> list[str]:

@@ -170,7 +170,9 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         left = [name for name in left if _place(name)[1] and not _place(name)[0]]
     left = without_derived(left)
     known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
-    votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
+    votes = _alike(
+        {name: _texts(sheet.get(name)) for name in left}, set() if known is None else _texts(known)
+    )
     if len(votes) < 2 - (has_agent and bool(votes)):
         return []
     places = [_place(name) for name in votes]
@@ -191,9 +193,10 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         raise ColumnError(
             "vote",
             Advised(
-                f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}",
+                "a table without a column vote must have one column per agent",
                 two_ways(votes, found),
                 ": ",
+                got=f"{', '.join(votes[:8])}, and {why}",
             ),
         )
     return votes
@@ -235,13 +238,13 @@ def _n_keys(sheet: Sheet, found: Resolved) -> int:
 
 def alike_columns(sheet: Sheet, found: Resolved) -> list[str]:
     """Return the unread columns whose values are alike, as votes are."""
-    known = _said(sheet.get(found.columns["label"][0])) if "label" in found.columns else set()
-    said = {
-        name: values
+    known = _texts(sheet.get(found.columns["label"][0])) if "label" in found.columns else set()
+    columns = {
+        name: texts
         for name in found.unread
-        if name and (values := _said(sheet.get(name))) and not _counts(name, values, known)
+        if name and (texts := _texts(sheet.get(name))) and not _counts(name, texts, known)
     }
-    return _alike(said, known)
+    return _alike(columns, known)
 
 
 def _counts(name: str, values: set[str], known: set[str]) -> bool:
@@ -251,25 +254,25 @@ def _counts(name: str, values: set[str], known: set[str]) -> bool:
     return not known & values and len(values) > _FEW and all(value.isdecimal() for value in values)
 
 
-def _said(column: Coded) -> set[str]:
+def _texts(column: Coded) -> set[str]:
     """Return the texts that occur in a column, as answers are compared."""
     return {
         text for text in map(name_text, column.occurring()) if text is not None and not is_missing_word(text)
     }
 
 
-def _alike(said: Mapping[str, set[str]], known: set[str]) -> list[str]:
+def _alike(columns: Mapping[str, set[str]], known: set[str]) -> list[str]:
     """Return the columns whose values are answers: they share some with the labels or with each other."""
 
     def is_alike(name: str) -> bool:
-        values = said[name]
-        if not values:
+        texts = columns[name]
+        if not texts:
             return bool(_place(name)[1])  # nobody spoke in this round
-        others = known.union(*(each for other, each in said.items() if other != name))
-        letters = all(len(value) == 1 and value.isalpha() for value in values | others)
-        return bool(others) and max(map(len, values)) <= 80 and (letters or bool(values & others))
+        others = known.union(*(each for other, each in columns.items() if other != name))
+        letters = all(len(text) == 1 and text.isalpha() for text in texts | others)
+        return bool(others) and max(map(len, texts)) <= 80 and (letters or bool(texts & others))
 
-    return [name for name in said if is_alike(name)]
+    return [name for name in columns if is_alike(name)]
 
 
 _TOKENS = ("tokens", "tokens_in", "tokens_out")

@@ -237,10 +237,6 @@ def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -
     Agents that only vote are paid after every round where the rule reads votes, and else once, at the stop; see
     ``d3stats.polling``. A poll that was not made has no known cost. A debate with any other unrecorded round is NaN
     throughout, so that every rule is charged on the same debates.
-
-    Parameters
-    ----------
-    kind : {"tokens", "tokens_in", "tokens_out"}
     """
     t = trajectories
     cost, polls = getattr(t, kind), getattr(t, f"poll_{kind}")
@@ -376,11 +372,6 @@ def as_rules(
     rules: StoppingRule | str | Iterable[StoppingRule | str], *, baselines: bool = False
 ) -> tuple[tuple[StoppingRule, ...], list[str]]:
     """Return rules, or their text, as rules with different names, and a note on those that came twice.
-
-    Parameters
-    ----------
-    baselines : bool
-        Add unanimity and full depth where they are absent; without, one rule must be given.
 
     Raises
     ------
@@ -613,22 +604,7 @@ def measure_columns(
     undecided: Collection[str] = (),
     unusable: Collection[str] = (),
 ) -> RatioColumns:
-    """Say what every measure of every rule is a ratio of.
-
-    Parameters
-    ----------
-    results : mapping
-        Outcomes by rule.
-    references : mapping
-        What savings are measured against: a word for the measure's name, and the rule; None leaves them missing.
-    labelled : bool
-        Whether any debate has a label; otherwise there is no accuracy.
-    undecided : collection of str
-        Rules that would continue in a debate that ended: their measures, and savings against them, are
-        missing.
-    unusable : collection of str
-        Rules that the debates could not have had: savings against them are missing.
-    """
+    """Say what every measure of every rule is a ratio of."""
     first = next(iter(results.values()))
     columns = RatioColumns()
     nothing = columns.add("nothing", np.zeros(len(first.rounds)))
@@ -690,17 +666,7 @@ def measure_table(about: pd.DataFrame, columns: RatioColumns, limits: Limits, le
 def point_notes(
     table: pd.DataFrame, results: Mapping[str, Outcomes], undecided: Collection[str]
 ) -> list[str]:
-    """Say where tokens for one point of accuracy are not defined, have no interval, or are of other debates.
-
-    Parameters
-    ----------
-    table : DataFrame
-        What :func:`measure_table` returns.
-    results : mapping
-        Outcomes by rule.
-    undecided : collection of str
-        Rules without numbers, which other notes name.
-    """
+    """Say where tokens for one point of accuracy are not defined, have no interval, or are of other debates."""
     if PER_POINT not in table.columns:
         return []
     rows = [row for row in table.to_dict("records") if row["rule"] not in undecided]
@@ -784,20 +750,7 @@ def early_notes(
     undecided: Mapping[str, int],
     baseline: str,
 ) -> list[str]:
-    """Return the limits of a log whose debates ended early.
-
-    Parameters
-    ----------
-    trajectories : Trajectories
-        The debates with turns.
-    without : int
-        Debates without turns, which were left out.
-    rules : sequence of StoppingRule
-    undecided : mapping of str to int
-        Rules that would continue after the end of a debate, and the number of such debates.
-    baseline : str
-        The rule that savings are measured against.
-    """
+    """Return the limits of a log whose debates ended early."""
     notes = absent_note(without, trajectories)
     n, last = trajectories.n_debates, trajectories.n_rounds
     ended = trajectories.ended_early()

@@ -35,14 +35,6 @@ ASSUMED_OUTPUT_SHARE = 0.15
 def dollars_by_round(log: LogSource, price: Price, **reading: Unpack[Reading]) -> Floats:
     """Price the tokens of every round of every debate.
 
-    Parameters
-    ----------
-    log : Trajectories, or what :func:`d3stats.as_trajectories` takes
-    price : float or (float, float)
-        Dollars per million tokens: one price for all, or those of prompt and of completion tokens.
-    **reading : Reading
-        How the source is read, see :func:`d3stats.open`.
-
     Returns
     -------
     ndarray of float, shape (debates, rounds)

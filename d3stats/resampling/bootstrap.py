@@ -137,10 +137,6 @@ def too_few(
     unit : str
         What the clusters are.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> too_few([50, 50] + 18 * [2], kind="percentile", unit="questions")

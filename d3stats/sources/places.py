@@ -22,7 +22,7 @@ from d3stats.note import Note
 from d3stats.trajectories import MISSING
 from d3stats.values import is_missing_word
 
-__all__ = ["as_of_answers", "meaning_of_votes", "order_of_swaps", "right_as_places", "votes_for_models"]
+__all__ = ["as_of_answers", "meaning_of_votes", "order_of_swaps", "votes_as_places", "votes_for_models"]
 
 Ints = NDArray[np.int64]
 _PAIRS = (("length_a", "length_b"), ("family_a", "family_b"), ("model_a", "model_b"))
@@ -199,8 +199,14 @@ def meaning_of_votes(
     return table, votes or "answer", notes
 
 
-def right_as_places(vote: Ints, order: Ints, label: Ints) -> str:
-    """Say where votes that were read as answers are right in the order AB and wrong in BA, as those of places are.
+def votes_as_places(vote: Ints, order: Ints, label: Ints, item: Ints, judge: Ints) -> str:
+    """Say where votes that were read as answers behave as those for places do: by their labels, or in both orders."""
+    seen = _right_as_places(vote, order, label) or _opposed_as_places(vote, order, item, judge)
+    return seen and f"{seen}; votes that name places look so: use {setting('votes', 'slot')} if they do"
+
+
+def _right_as_places(vote: Ints, order: Ints, label: Ints) -> str:
+    """Say where votes are right in the order AB and wrong in BA.
 
     Shares right are means over the two labels, so that a judge that always follows the place has 1/2 in both orders.
     """
@@ -214,16 +220,45 @@ def right_as_places(vote: Ints, order: Ints, label: Ints) -> str:
         means = [float(cell.mean()) for cell in cells]
         shares.append((sum(means) / 2, float(sum(0.25 / len(cell) for cell in cells)) ** 0.5 / 2))
     (ab, se_ab), (ba, se_ba) = shares
-    if ab - 0.5 < 2 * se_ab or 0.5 - ba < 2 * se_ba:
+    above, below = (ab - 0.5) / se_ab, (0.5 - ba) / se_ba
+    if min(above, below) < _AT_LEAST or (above + below) / 2**0.5 < _CERTAIN:
         return ""
     return (
         f"votes read as answers are right in {ab:.0%} of items shown as AB and in {ba:.0%} of those shown as BA, less "
-        f"than by chance; votes that name places look so: use {setting('votes', 'slot')} if they do"
+        "than by chance"
+    )
+
+
+def _opposed_as_places(vote: Ints, order: Ints, item: Ints, judge: Ints) -> str:
+    """Say where a judge's two votes on an item, one in each order, are for the same answer less often than by chance.
+
+    Whatever a judge makes of the places, votes for answers agree at least as often as independent votes with its shares
+    in either order. Votes for places that follow the answers agree less often.
+    """
+    rows = pd.DataFrame({"item": item, "judge": judge, "order": order, "vote": vote})
+    rows = rows[rows["vote"].isin((0, 1))].drop_duplicates(["item", "judge", "order"])
+    pairs = rows[rows["order"] == 0].merge(
+        rows[rows["order"] == 1], on=["item", "judge"], suffixes=("", "_ba")
+    )
+    fewer, variance = -0.5, 0.0
+    for _, of_judge in pairs.groupby("judge"):
+        n, one, other = len(of_judge), of_judge["vote"].mean(), of_judge["vote_ba"].mean()
+        # Votes for B in both orders: the mean and the variance of independent votes with these shares, less those seen.
+        fewer += n * one * other - int((of_judge["vote"] & of_judge["vote_ba"]).sum())
+        variance += n**2 / max(n - 1, 1) * one * (1 - one) * other * (1 - other)
+    spread = float(variance) ** 0.5
+    if not spread or fewer < _CERTAIN * spread:
+        return ""
+    return (
+        f"votes read as answers are for the same answer in {int((pairs['vote'] == pairs['vote_ba']).sum()):,} of "
+        f"{counted(len(pairs), 'pair')} of verdicts in both orders, fewer than by chance"
     )
 
 
 _EACH = 5
 """So many items of each label in each order tell whether votes are right more often than by chance."""
+_AT_LEAST, _CERTAIN = 0.5, 2.3
+"""Standard errors by which each order must be away from chance, and both together."""
 
 
 @dataclass(frozen=True)

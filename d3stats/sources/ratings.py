@@ -21,7 +21,7 @@ from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
-from d3stats.plausibility import judged, row_of_sums, several_labels, warnings_of
+from d3stats.plausibility import judged, row_of_sums, several_labels, two_scales, warnings_of
 from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
@@ -322,7 +322,10 @@ def _long_table(
     known = result["label"] if "label" in result.columns else None
     seen = judged(result["item"], result["rater"], result["vote"], known, cluster=result["cluster"])
     sums = row_of_sums(items)
+    numbers = pd.to_numeric(result["vote"], errors="coerce")
+    scales = two_scales(numbers.dropna()) if numbers.notna().equals(result["vote"].notna()) else ""
     doubts = [*([warning(sums, "row of sums")] if sums else []), *warnings_of(seen)]
+    doubts += [warning(scales, "two scales")] if scales else []
     result.index, result.attrs = read_from, attrs
     result, said = _without_repeats(result, item, repeats)
     return result, (*doubts, *notes, *said)

@@ -35,16 +35,6 @@ def recorded_of(checked: Checked, t: Trajectories) -> RecordedLog:
 def questions_of(source: Any, name: str = "") -> Questions:
     """Return what a log says of its debates.
 
-    Parameters
-    ----------
-    source : DebateLog, Trajectories, or the columns of a log
-    name : str
-        What to call it.
-
-    Returns
-    -------
-    Questions
-
     Examples
     --------
     >>> from d3stats import Trajectories

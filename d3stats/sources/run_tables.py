@@ -20,7 +20,7 @@ from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, warning
-from d3stats.plausibility import MUCH_MISSING, judged, odd_numbers, row_of_sums, warnings_of
+from d3stats.plausibility import MUCH_MISSING, judged, odd_numbers, row_of_sums, two_scales, warnings_of
 from d3stats.sources.item_tables import (
     Fields,
     TableFile,
@@ -253,7 +253,11 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
             notes += read_words
             _only_right_or_wrong(table, called)
         else:
-            notes += [*_failure_codes(table["value"], named), *_two_scales(table["value"], named)]
+            notes += _failure_codes(table["value"], named)
+            scales = two_scales(pd.to_numeric(table["value"], errors="coerce").dropna())
+            notes += (
+                [warning(f"in the column {named!r} {scales}", "two scales", about=named)] if scales else []
+            )
     sums = row_of_sums(table["item"])
     notes = [*([warning(sums, "row of sums")] if sums else []), *notes]
     grouped = question_clusters(source)
@@ -276,7 +280,12 @@ def _failure_codes(values: pd.Series, named: str) -> list[str]:
     """Warn of values that no scale has beside the others, as -1 for a failure."""
     numbers = pd.to_numeric(values, errors="coerce").dropna()
     different = numbers.unique().tolist()
-    odd = [each for each in sorted(odd_numbers(different)) if each < 0 or len(different) <= _SCALE]
+    often = numbers.value_counts()
+    odd = [
+        each
+        for each in sorted(odd_numbers(different))
+        if each < 0 or len(different) <= _SCALE or (often[each] > 1 and set(f"{each:g}") == {"9"})
+    ]
     if not odd:
         return []
     n = int(numbers.isin(odd).sum())
@@ -286,27 +295,6 @@ def _failure_codes(values: pd.Series, named: str) -> list[str]:
         "the cells empty if it is one"
     )
     return [Note(text, kind="codes of failures", severity="warning", about=named, n=n)]
-
-
-_LEAST_SHARE = 0.1
-"""From this share of the values on each scale on, two scales are warned of."""
-
-
-def _two_scales(values: pd.Series, named: str) -> list[str]:
-    """Warn of shares from 0 to 1 beside percentages: few values lie just above 1, where a single scale has many."""
-    numbers = pd.to_numeric(values, errors="coerce").dropna().to_numpy(dtype=np.float64)
-    if not len(numbers) or numbers.min() < 0 or numbers.max() > 100:
-        return []
-    low, high = numbers[numbers <= 1], numbers[numbers > 1]
-    least = max(3, _LEAST_SHARE * len(numbers))
-    apart = (high > 10).mean() >= 0.75 if len(high) else False
-    if min(len(low), len(high)) < least or not apart or not (low % 1 > 0).any():
-        return []
-    text = (
-        f"{len(low):,} of {len(numbers):,} values in the column {named!r} lie from 0 to 1 and the others up to "
-        f"{high.max():g}, as shares beside percentages do; write all on one scale"
-    )
-    return [warning(text, "two scales", about=named, n=len(high))]
 
 
 def _votes_right(
@@ -332,7 +320,10 @@ def _votes_right(
     return columns, [*doubts, *read.notes("votes", "labels", answers=True), *spelt]
 
 
-_OF_VALUES = ("votes that state an answer", "votes like missing values", "votes that are no label")
+_OF_VALUES = (
+    "votes that state an answer", "votes like missing values", "votes that are no label", "one label only",
+    "votes with several answers", "answers in several ways",
+)  # fmt: skip
 """Signs in votes that are no label; of spelling and of votes without any label :func:`_spelling` tells more."""
 
 

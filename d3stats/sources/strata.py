@@ -54,10 +54,6 @@ def item_strata(
     **reading : Reading
         How the source is read, see :func:`d3stats.open`.
 
-    Returns
-    -------
-    ItemStrata
-
     Raises
     ------
     ValueError

@@ -94,17 +94,6 @@ _SHOWS = {("chateval", "summarizer"): "chateval:communication=simultaneous_with_
 def stages_of(protocol: str, agents: Sequence[str], roles: Sequence[str | None], rounds: Any) -> Any:
     """Return the stage in which each turn is made within its round, or None where the protocol does not say.
 
-    Parameters
-    ----------
-    protocol : str
-        Its name, with parameters (``"chateval:max_rounds=1"``) if they are known.
-    agents, roles : sequence of str
-    rounds : ndarray of int
-
-    Returns
-    -------
-    ndarray of int or None
-
     Examples
     --------
     >>> names, together = ["referee 1", "referee 2", "referee 10"], "chateval:communication=simultaneous"

@@ -25,7 +25,7 @@ from d3stats.sources.places import (
     as_of_answers,
     meaning_of_votes,
     order_of_swaps,
-    right_as_places,
+    votes_as_places,
     votes_for_models,
 )
 from d3stats.sources.strata import item_strata
@@ -236,7 +236,7 @@ def _coded(
             )
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
-    elif answers == PAIR and (contrary := right_as_places(vote, order, label)):
+    elif answers == PAIR and (contrary := votes_as_places(vote, order, label, item, judge)):
         taken = [warning(contrary, "meaning of votes"), *taken]
     table, label, places = as_of_answers(table, item, order, label, items, votes)
     notes = (*places, *notes)

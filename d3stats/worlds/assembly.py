@@ -34,10 +34,10 @@ from d3stats.worlds.streams import (
     Scores,
     Stream,
     SyntheticItem,
+    statement,
     synthetic_agent,
     synthetic_items,
     tell,
-    told,
 )
 
 __all__ = ["Assembly", "AssemblyAgent"]
@@ -389,7 +389,7 @@ class AssemblyAgent(BenchAgent[Assembly]):
     def _leans(self, request: Request) -> list[tuple[Message, float]]:
         """Return who leaned how far to A, message by message; several agents in a row see the same ones."""
         if request.seen is not self._spoken[0]:
-            facts = ((message, told(message.text).facts.get("lean")) for message in request.seen)
+            facts = ((message, statement(message.text).facts.get("lean")) for message in request.seen)
             self._spoken = request.seen, [(message, lean) for message, lean in facts if lean is not None]
         return self._spoken[1]
 

@@ -33,9 +33,9 @@ from d3stats.worlds.streams import (
     SyntheticAgent,
     SyntheticItem,
     item_range,
+    statement,
     synthetic_agent,
     synthetic_items,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -799,7 +799,7 @@ def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: f
     for message in seen:
         if message.side is None:
             continue
-        facts = told(message.text).facts
+        facts = statement(message.text).facts
         if "joint" in facts:
             joint.setdefault(message.round, {})[message.side] = facts["joint"], facts.get("heard", 0.0)
         elif "strength" in facts:
@@ -906,7 +906,7 @@ class BenchAgent(SyntheticAgent[W]):
         if request.side is None:
             raise ValueError(f"side must be given to an advocate; got side=None for {request.agent!r}")
         court, item = self.court, self.item(request.case.question)
-        feedback = [m.round for m in request.seen if "reasons" in told(m.text).facts]
+        feedback = [m.round for m in request.seen if "reasons" in statement(m.text).facts]
         # Counted from the first round that the advocate knows: its own debate may begin after another protocol's.
         heard = max(feedback) - min(m.round for m in request.seen) + 1 if feedback else 0
         at = request.case.sides.index(request.side)
@@ -919,7 +919,7 @@ class BenchAgent(SyntheticAgent[W]):
         return self.say(request, stream, {"strength": strength, "heard": heard})
 
     def _aggregate(self, request: Request, stream: Stream) -> Reply:
-        told_here = [told(m.text).facts for m in request.seen]
+        told_here = [statement(m.text).facts for m in request.seen]
         own = [(facts["strength"], facts["heard"]) for facts in told_here if "strength" in facts]
         strength, heard = joined(own, self.court.temperature) if own else (0.0, 0.0)
         return self.say(request, stream, {"joint": strength, "heard": heard})

@@ -16,7 +16,7 @@ from d3stats.models.chains.process import CountProcess
 from d3stats.worlds.base import Group, PanelWorld, letters
 from d3stats.worlds.draw import Drawn, binomial_rows, count_process, relabelled, sample
 from d3stats.worlds.panel import PanelAgent, number_drawn
-from d3stats.worlds.streams import Stream, seat_of, synthetic_agent, told
+from d3stats.worlds.streams import Stream, seat_of, statement, synthetic_agent
 
 __all__ = ["LatentConcept"]
 
@@ -196,7 +196,7 @@ class LatentConceptAgent(PanelAgent[LatentConcept]):
     def _response(self, message: Message, question: str) -> int | None:
         if self.world.evidence == "self":
             return None if message.vote is None else self._number(message.vote, question)
-        code = told(message.text).facts.get("argues")
+        code = statement(message.text).facts.get("argues")
         return None if code is None else (int(code) - 1 - self.right(question)) % len(self.answers)
 
     def _argument(self, request: Request, agent: str) -> int:

@@ -24,9 +24,9 @@ from d3stats.worlds.streams import (
     SyntheticItem,
     item_range,
     seat_of,
+    statement,
     synthetic_agent,
     synthetic_items,
-    told,
 )
 
 __all__ = ["Pair", "RefereeAgent", "Referees", "draw_pair", "heard_difference"]
@@ -329,7 +329,7 @@ def heard_difference(seen: Sequence[Message], sides: Sequence[str], me: str) -> 
         if message.scores is not None:
             if message.speaker != me:
                 latest[message.speaker] = _difference(message, sides)
-        elif "difference" in (facts := told(message.text).facts):
+        elif "difference" in (facts := statement(message.text).facts):
             summary = facts["difference"]
     if summary is not None:
         return summary

@@ -20,9 +20,9 @@ from d3stats.worlds.streams import (
     SyntheticAgent,
     SyntheticItem,
     seat_of,
+    statement,
     synthetic_agent,
     synthetic_items,
-    told,
 )
 
 __all__ = ["ResponseAgent", "Responses", "human_scores"]
@@ -281,7 +281,7 @@ def _heard(seen: Sequence[Message], me: str) -> Mapping[str, float]:
     for message in seen:
         if message.scores is not None:
             latest[message.speaker] = message
-        elif facts := told(message.text).facts:
+        elif facts := statement(message.text).facts:
             summary = facts
     if summary:
         return summary

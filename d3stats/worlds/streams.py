@@ -22,16 +22,16 @@ from d3stats.worlds.base import World
 
 __all__ = [
     "LARGEST_NORMAL",
+    "Statement",
     "Stream",
     "Streams",
     "SyntheticAgent",
     "SyntheticItem",
-    "Told",
     "seat_of",
+    "statement",
     "synthetic_agent",
     "synthetic_items",
     "tell",
-    "told",
 ]
 
 _EIGHT = struct.Struct("<8Q")
@@ -110,7 +110,7 @@ LONGEST_TEXT = 80
 """Bytes of the longest message that agents write, with two numbers beside its words."""
 
 
-class Told(NamedTuple):
+class Statement(NamedTuple):
     """The content of a message for an agent: numbers by name, and how many words others have to read."""
 
     facts: Mapping[str, float]
@@ -133,21 +133,23 @@ _TOLD = re.compile(rf"(?:[a-z]+ {_NUMBER}; )*{_NUMBER} words")
 
 
 @lru_cache(maxsize=4096)
-def told(text: str) -> Told:
+def statement(text: str) -> Statement:
     """Read a message; a text that no synthetic agent wrote has words and says nothing.
 
     Examples
     --------
-    >>> told("strength 1.5; heard 2; 71.25 words").facts["strength"]
+    >>> statement("strength 1.5; heard 2; 71.25 words").facts["strength"]
     1.5
-    >>> told("It depends, really.")
-    Told(facts=mappingproxy({}), words=3.0)
+    >>> statement("It depends, really.")
+    Statement(facts=mappingproxy({}), words=3.0)
     """
     if not _TOLD.fullmatch(text):
-        return Told(MappingProxyType({}), float(len(text.split())))
+        return Statement(MappingProxyType({}), float(len(text.split())))
     *facts, words = text.split("; ")
     pairs = (fact.split(" ") for fact in facts)
-    return Told(MappingProxyType({name: float(value) for name, value in pairs}), float(words.split(" ")[0]))
+    return Statement(
+        MappingProxyType({name: float(value) for name, value in pairs}), float(words.split(" ")[0])
+    )
 
 
 W = TypeVar("W", bound=World)
@@ -442,7 +444,7 @@ class SyntheticAgent(ABC, Generic[W]):
         """Return the words of what is seen; several agents that are asked at once see the same tuple."""
         if seen is not self._seen:
             lines = (line for message in seen for line in message.text.splitlines())
-            self._seen, self._words = seen, sum([told(line).words for line in lines])
+            self._seen, self._words = seen, sum([statement(line).words for line in lines])
         return self._words
 
     def say(

@@ -18,16 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "judge_bias"
 
 
-@pytest.fixture(scope="module")
-def module() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "run.py"))
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
-
-
 def of(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return table[table["name"] == name].set_index("judge")
 

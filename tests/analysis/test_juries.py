@@ -15,16 +15,6 @@ FOLDER = ROOT / "analysis" / "juries"
 
 
 @pytest.fixture(scope="module")
-def module() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "run.py"))
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
-
-
-@pytest.fixture(scope="module")
 def rows(made: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return made["juries"].set_index("jury")
 

@@ -15,16 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "max_of_k"
 
 
-@pytest.fixture(scope="module")
-def module() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "run.py"))
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
-
-
 def last(made: dict[str, pd.DataFrame], quantity: str) -> pd.DataFrame:
     rows = made["separation"]
     at = rows.groupby("panel")["k"].transform("max")

@@ -9,21 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from study_tables import same
 
 from d3stats.stopping import from_text
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "score_stops"
-
-
-@pytest.fixture(scope="module")
-def module() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "run.py"))
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
 
 
 def test_the_findings_hold_the_tables_that_the_study_wrote(
@@ -34,16 +25,6 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     tables = module["shown"](made)
     assert fill(text, tables) == text
     assert text.count("<!-- end -->") == len(tables)
-
-
-def same(again: pd.DataFrame, written: pd.DataFrame) -> None:
-    assert again.shape == written.shape
-    for column in again:
-        if pd.api.types.is_numeric_dtype(again[column]) and not pd.api.types.is_bool_dtype(again[column]):
-            a, b = (frame[column].to_numpy(dtype=float, na_value=np.nan) for frame in (again, written))
-            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-8, err_msg=column)
-        else:
-            assert again[column].astype(str).tolist() == written[column].astype(str).tolist(), column
 
 
 def test_the_estimates_follow_from_the_sums(module: dict[str, Any], made: dict[str, pd.DataFrame]) -> None:

@@ -18,16 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "stability_logs"
 
 
-@pytest.fixture(scope="module")
-def module() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "run.py"))
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
-
-
 def test_the_findings_hold_the_tables_that_the_study_wrote(
     module: dict[str, Any], made: dict[str, pd.DataFrame]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from log_worlds import item, panel, write_lines
@@ -97,7 +98,13 @@ def test_an_items_category_is_no_cluster() -> None:
 @pytest.mark.parametrize(("kinds", "warns"), [(3, True), (4, True), (5, False), (40, False)])
 def test_a_question_column_of_few_values_may_be_a_kind(tmp_path: Path, kinds: int, warns: bool) -> None:
     """A column `task` is taken for the question; with a tenth as many values as debates the reader is warned."""
-    rows = [f"d{d},t{d % kinds},{a},{'AAB'[(d + a * d // 7) % 3]},A" for d in range(40) for a in (1, 2)]
+    right = ["AB"[d % kinds % 2] for d in range(40)]
+    wrong = [(d + a * d // 7) % 3 == 2 for d in range(40) for a in (1, 2)]
+    votes = [
+        label if not other else "BA"["AB".index(label)]
+        for label, other in zip(np.repeat(right, 2), wrong, strict=True)
+    ]
+    rows = [f"d{k // 2},t{k // 2 % kinds},{1 + k % 2},{vote},{right[k // 2]}" for k, vote in enumerate(votes)]
     path = tmp_path / "own.csv"
     path.write_text("\n".join(["debate,task,agent,vote,label", *rows]) + "\n", encoding="utf-8")
     for how, warned in (

@@ -21,7 +21,7 @@ from d3stats import inference
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
-FAST, ALL = 60, 480
+FAST, ALL = 60, 660
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
     "The answer is {}.",
@@ -69,6 +69,8 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     prices: PriceTable | None = None
+    write: Callable[[pd.DataFrame, Path], Any] | None = None
+    """Writes the file, where what is done to it is done to its bytes."""
 
 
 def log(rng: np.random.Generator) -> Case:
@@ -420,6 +422,259 @@ def a_column_twice(case: Case, rng: np.random.Generator) -> None:
     case.table[f"{name}{rng.choice(['.1', '_y', ' (2)'])}"] = other
 
 
+# ------------------------------------------------------------- what programs do to tables, and to their files
+
+
+def byte_order_mark(case: Case, rng: np.random.Generator) -> None:
+    """The file begins with a mark of its byte order, in one of its forms, or with two of them."""
+    encoding = str(rng.choice(["utf-8-sig", "utf-16", "utf-16-le", "twice"]))
+
+    def write(table: pd.DataFrame, folder: Path) -> Path:
+        text = table.to_csv(index=False)
+        path = folder / "table.csv"
+        if encoding == "twice":
+            path.write_bytes(("\ufeff\ufeff" + text).encode())
+        elif encoding == "utf-16-le":
+            path.write_bytes(("\ufeff" + text).encode(encoding))
+        else:
+            path.write_bytes(text.encode(encoding))
+        return path
+
+    case.write = write
+
+
+def lines_of_header(case: Case, rng: np.random.Generator) -> None:
+    """A title, or a line of merged cells that group columns, stands above the header."""
+    form, sheet = int(rng.integers(3)), bool(rng.random() < 0.5)
+
+    def write(table: pd.DataFrame, folder: Path) -> Path:
+        n = table.shape[1]
+        above = (
+            ["Results of our study", *[None] * (n - 1)],
+            ["Case", *[None] * (n - 2), "Result"],
+            [None] * n,
+        )[form]
+        rows = [above, list(table.columns), *table.astype(object).values.tolist()]
+        whole, path = pd.DataFrame(rows), folder / ("table.xlsx" if sheet else "table.csv")
+        if sheet:
+            whole.to_excel(path, index=False, header=False)
+        else:
+            whole.to_csv(path, index=False, header=False)
+        return path
+
+    case.write = write
+
+
+def one_name_twice(case: Case, rng: np.random.Generator) -> None:
+    """Two columns have the same name, and the second has other values."""
+    name = case.table.columns[-1]
+    other, first = list(rng.permutation(case.table[name].to_numpy())), bool(rng.random() < 0.5)
+    form = str(rng.choice(["csv", "xlsx", "frame"]))
+
+    def write(table: pd.DataFrame, folder: Path) -> Any:
+        double = table.copy()
+        double.insert(0 if first else len(table.columns), name, other, allow_duplicates=True)
+        path = folder / f"table.{form}"
+        if form == "csv":
+            double.to_csv(path, index=False)
+        elif form == "xlsx":
+            double.to_excel(path, index=False)
+        return double if form == "frame" else path
+
+    case.write = write
+
+
+def numbers_of_rows_as_items(case: Case, rng: np.random.Generator) -> None:
+    """The number of the row stands where the name of the item was."""
+    name = "debate" if "debate" in case.table else "item"
+    case.table[name] = range(1, len(case.table) + 1)
+
+
+def answers_in_two_languages(case: Case, rng: np.random.Generator) -> None:
+    """Answers are yes and no, and some rows say it in another language or as truth values."""
+    one, other = (
+        ("yes", "no"),
+        (("ja", "nein"), ("True", "False"), ("1", "0"), ("oui", "non"))[int(rng.integers(4))],
+    )
+    columns = [name for name in ("vote", "label") if name in case.table]
+    which = str(rng.choice(columns))
+    rows = (
+        set(_chosen(case, rng, float(rng.choice([0.3, 1.0]))).tolist())
+        if which == "vote"
+        else set(range(10**6))
+    )
+    for name in columns:
+        case.table[name] = [
+            (other if name == which and k in rows else one)["AB".index(str(cell))]
+            for k, cell in enumerate(case.table[name])
+        ]
+
+
+def two_scales(case: Case, rng: np.random.Generator) -> None:
+    """One half of the values is on a scale to 100, the other on that of the table."""
+    column, n = case.table.columns[-1], len(case.table)
+    if column == "correct":
+        case.table = case.table.rename(columns={"correct": "score"})
+        column = "score"
+    half = np.arange(n) >= n // 2 if rng.random() < 0.5 else np.arange(n) % 2 == 1
+    by = 100 if case.kind == "run" else 10
+    case.table[column] = np.where(half, case.table[column] * by, case.table[column])
+
+
+def file_twice(case: Case, rng: np.random.Generator) -> None:
+    """The same file is given twice: by its name, as a copy, or by a pattern that finds both."""
+    form = str(rng.choice(["name", "copy", "pattern"]))
+
+    def write(table: pd.DataFrame, folder: Path) -> Any:
+        one, other = folder / "table.csv", folder / "table (1).csv"
+        table.to_csv(one, index=False)
+        if form == "name":
+            return [one, one]
+        table.to_csv(other, index=False)
+        return [one, other] if form == "copy" else str(folder / "table*.csv")
+
+    case.write = write
+
+
+def line_ends(case: Case, rng: np.random.Generator) -> None:
+    """Lines end in two ways in one file, or all in the way of an old Macintosh."""
+    form = str(rng.choice(["mixed", "old", "doubled"]))
+
+    def write(table: pd.DataFrame, folder: Path) -> Path:
+        lines, path = table.to_csv(index=False).splitlines(), folder / "table.csv"
+        ends = {"mixed": ("\n", "\r\n"), "old": ("\r", "\r"), "doubled": ("\r\r\n", "\r\r\n")}[form]
+        path.write_bytes("".join(line + ends[k % 2] for k, line in enumerate(lines)).encode())
+        return path
+
+    case.write = write
+
+
+def lines_in_texts(case: Case, rng: np.random.Generator) -> None:
+    """Texts of several lines, some of which look like rows of the table, stand in quotes."""
+    table = case.table
+    row = ",".join(map(str, table.iloc[0]))
+    texts = rng.choice(
+        ["one\ntwo", f"see\n{row},x\nabove", 'he said ""no""\r\nthen, yes', "plain"], len(table)
+    )
+    table.insert(int(rng.integers(0, table.shape[1])), "text", texts)
+    case.write = _as_csv
+
+
+def commas_in_cells(case: Case, rng: np.random.Generator) -> None:
+    """Cells of a workbook hold numbers as text with a decimal comma, all or some of them."""
+    column = case.table.columns[-1]
+    rows = _chosen(case, rng, float(rng.choice([0.3, 1.0])))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = [str(value).replace(".", ",") for value in case.table.loc[rows, column]]
+    case.write = _as_workbook
+
+
+def apostrophes(case: Case, rng: np.random.Generator) -> None:
+    """Numbers are kept as text by a sign before them."""
+    column, sign = case.table.columns[-1], str(rng.choice(["'", "=", "`", "\u2019"]))
+    rows = _chosen(case, rng, float(rng.choice([0.2, 1.0])))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = [
+        f'="{value}"' if sign == "=" else f"{sign}{value}" for value in case.table.loc[rows, column]
+    ]
+    case.write = _as_csv if rng.random() < 0.5 else _as_workbook
+
+
+def one_label(case: Case, rng: np.random.Generator) -> None:
+    """The column of labels was filled down with its first cell."""
+    case.table["label"] = case.table["label"].iloc[0]
+
+
+def cells_moved(case: Case, rng: np.random.Generator) -> None:
+    """Some rows lack their first or a middle cell, so that the cells behind it stand one column to the left."""
+    at = int(rng.integers(0, case.table.shape[1] - 1))
+    rows = set(_chosen(case, rng, float(rng.choice([0.1, 0.3]))).tolist())
+
+    def write(table: pd.DataFrame, folder: Path) -> Path:
+        lines = [",".join(map(str, table.columns))]
+        for k, cells in enumerate(table.astype(object).values.tolist()):
+            told = [str(cell) for j, cell in enumerate(cells) if not (k in rows and j == at)]
+            lines.append(",".join(told))
+        path = folder / "table.csv"
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        return path
+
+    case.write = write
+
+
+def names_as_numbers(case: Case, rng: np.random.Generator) -> None:
+    """Items are numbers, and some rows have them as 7.0, as 007 or with a sign of thousands."""
+    name = "debate" if "debate" in case.table else "item"
+    numbers = pd.factorize(case.table[name])[0] + 1
+    case.table[name] = numbers.astype(str)
+    case.truth = measured(case, case.table)[0]
+    form = str(rng.choice(["{}.0", "{:03d}", " {}", "#{}"]))
+    rows = set(_chosen(case, rng, 0.3).tolist())
+    case.table[name] = [
+        form.format(int(number)) if k in rows else str(number) for k, number in enumerate(numbers)
+    ]
+    case.write = _as_csv if rng.random() < 0.5 else _as_workbook
+
+
+def scores_as_dates(case: Case, rng: np.random.Generator) -> None:
+    """A spreadsheet took some numbers for dates."""
+    column = case.table.columns[-1]
+    rows = _chosen(case, rng, float(rng.choice([0.1, 0.3])))
+    form = str(rng.choice(["{:02d}.Feb", "2025-02-{:02d}", "{}. Feb", "2025-02-{:02d} 00:00:00"]))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = [form.format(int(float(x)) + 1) for x in case.table.loc[rows, column]]
+
+
+def answers_in_markup(case: Case, rng: np.random.Generator) -> None:
+    """Some votes stand in JSON, HTML or LaTeX."""
+    around = str(
+        rng.choice(['{{"answer": "{}"}}', '["{}"]', "<b>{}</b>", "\\boxed{{{}}}", "&nbsp;{}", "'{}'", "{};"])
+    )
+    _some(case, rng, float(rng.choice([0.1, 0.4, 1.0])), around.format)
+
+
+def two_answers_in_a_cell(case: Case, rng: np.random.Generator) -> None:
+    """Some cells hold two answers."""
+    rows = _chosen(case, rng, float(rng.choice([0.1, 0.3])))
+    case.table["vote"] = case.table["vote"].astype(object)
+    case.table.loc[rows, "vote"] = None
+    case.truth = measured(case, case.table)[0]
+    case.table.loc[rows, "vote"] = str(rng.choice(["A;B", "A|B", "A, B", "A/B", "A B", "AB"]))
+
+
+def codes_of_missing(case: Case, rng: np.random.Generator) -> None:
+    """A number out of the scale stands for a missing value."""
+    column = case.table.columns[-1]
+    rows = _chosen(case, rng, float(rng.choice([0.1, 0.3])))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = None
+    case.truth = measured(case, case.table)[0]
+    case.table.loc[rows, column] = rng.choice([-99, 999, -1, 9999, -999])
+
+
+def other_minus(case: Case, rng: np.random.Generator) -> None:
+    """Numbers below 0 have a minus of typography, or stand in parentheses as in accounts."""
+    column = case.table.columns[-1]
+    if column == "correct":
+        case.table = case.table.rename(columns={"correct": "score"})
+        column = "score"
+    case.table[column] = (case.table[column] - case.table[column].mean()).round(2)
+    case.truth = measured(case, case.table)[0]
+    form = str(rng.choice(["\u2212{}", "({})", "{}-", "- {}", "\u2013{}"]))
+    case.table[column] = [form.format(-x) if x < 0 else str(x) for x in case.table[column]]
+    case.write = _as_csv
+
+
+def _as_csv(table: pd.DataFrame, folder: Path) -> Path:
+    table.to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv"
+
+
+def _as_workbook(table: pd.DataFrame, folder: Path) -> Path:
+    table.to_excel(folder / "table.xlsx", index=False)
+    return folder / "table.xlsx"
+
+
 Change = Callable[[Case, np.random.Generator], None]
 CHANGES: dict[str, tuple[Change, ...]] = {
     "log": (texts_around, other_script, failures, more_columns, other_prices, renamed),
@@ -455,6 +710,19 @@ OF_HANDS: dict[str, tuple[Change, ...]] = {
     "verdicts": (unseen_signs, options_with_text, *_SHEETS),
 }
 """What people do to tables by hand, for the seeds from 300 on."""
+_FILES = (byte_order_mark, lines_of_header, one_name_twice, numbers_of_rows_as_items, file_twice, line_ends,
+          lines_in_texts, cells_moved, names_as_numbers)  # fmt: skip
+_CELLS = (answers_in_two_languages, answers_in_markup, two_answers_in_a_cell)
+_NUMBERS = (commas_in_cells, apostrophes, two_scales, scores_as_dates, codes_of_missing, other_minus)
+OF_PROGRAMS: dict[str, tuple[Change, ...]] = {
+    "log": (*_FILES, *_CELLS, one_label),
+    "ratings": (*_FILES, *_CELLS),
+    "scores": (*_FILES, *_NUMBERS, percent),
+    "run": (*_FILES, *_NUMBERS),
+    "answers": (*_FILES, *_CELLS, one_label),
+    "verdicts": (*_FILES, answers_in_markup, two_answers_in_a_cell),
+}
+"""What programs do to tables and to the bytes of their files, for the seeds from 480 on."""
 LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
 """Changes after which a table may have other columns: no change of votes comes later."""
 
@@ -477,7 +745,11 @@ def drawn(seed: int) -> Case:
     case = BASES[seed % len(BASES)](rng)
     case.truth = measured(case, case.table)[0]
     if seed >= 200:
-        changes, start = (OF_FILES[case.kind], 200) if seed < 300 else (OF_HANDS[case.kind], 300)
+        changes, start = next(
+            (group[case.kind], start)
+            for group, start in ((OF_PROGRAMS, 480), (OF_HANDS, 300), (OF_FILES, 200))
+            if seed >= start
+        )
         change = changes[(seed - start) // len(BASES) % len(changes)]
         change(case, rng)
         case.done.append(change.__name__)
@@ -513,14 +785,18 @@ def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
 @pytest.mark.parametrize(
     "seed",
     [
-        pytest.param(k, marks=() if k < FAST or 200 <= k < 230 or 300 <= k < 360 else pytest.mark.slow)
+        pytest.param(
+            k,
+            marks=() if k < FAST or 200 <= k < 230 or 300 <= k < 360 or 480 <= k < 540 else pytest.mark.slow,
+        )
         for k in range(ALL)
     ],
 )
 def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> None:
     case = drawn(seed)
     try:
-        value, notes = measured(case, written(case.table, tmp_path, seed))
+        source = case.write(case.table, tmp_path) if case.write else written(case.table, tmp_path, seed)
+        value, notes = measured(case, source)
     except (ValueError, TypeError) as refusal:
         said = str(refusal)
     else:
@@ -535,5 +811,5 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
-    every = [*CHANGES.items(), *OF_FILES.items(), *OF_HANDS.items()]
+    every = [group for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS) for group in groups.items()]
     assert made == {(kind, change.__name__) for kind, changes in every for change in changes}

@@ -22,7 +22,7 @@ from d3stats.stopping import Decision
 from d3stats.worlds import Courtroom
 from d3stats.worlds.assembly import ALONE, TALK, Assembly, AssemblyAgent
 from d3stats.worlds.courtroom import CourtAgent
-from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items, tell, told
+from d3stats.worlds.streams import SyntheticItem, statement, synthetic_agent, synthetic_items, tell
 
 WORLD = Assembly()
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
@@ -183,7 +183,7 @@ def test_who_only_follows_others_says_what_they_said() -> None:
     item = synthetic_items(WORLD, 1, 1)[0]
     seen = tuple(Message(f"panelist {i}", 1, tell(50, lean=lean)) for i, lean in enumerate((-4.0, -1.0, 2.0)))
     reply = agent.reply(request_for("answer", "panelist 9", seen=seen)(item))
-    assert told(str(reply.text)).facts["lean"] == pytest.approx(-1.0)
+    assert statement(str(reply.text)).facts["lean"] == pytest.approx(-1.0)
     assert reply.vote == "B"
     # The latest word of each counts, and nobody hears itself.
     later = (
@@ -192,7 +192,7 @@ def test_who_only_follows_others_says_what_they_said() -> None:
         Message("panelist 9", 1, tell(50, lean=99.0)),
     )
     reply = agent.reply(request_for("answer", "panelist 9", seen=later)(item))
-    assert told(str(reply.text)).facts["lean"] == pytest.approx(1.0)
+    assert statement(str(reply.text)).facts["lean"] == pytest.approx(1.0)
 
 
 def test_a_summary_passes_on_the_mean_and_no_reading_of_its_own() -> None:
@@ -202,7 +202,7 @@ def test_a_summary_passes_on_the_mean_and_no_reading_of_its_own() -> None:
     request = Request(
         item.case(item.question), 1, "summarizer", "summarizer", "summarise", "sum up", slot, seen
     )
-    assert told(str(AssemblyAgent(WORLD, 1).reply(request).text)).facts == {"lean": -1.5}
+    assert statement(str(AssemblyAgent(WORLD, 1).reply(request).text)).facts == {"lean": -1.5}
 
 
 def test_the_negative_takes_its_contrariness_in_the_affirmatives_direction() -> None:
@@ -212,7 +212,7 @@ def test_the_negative_takes_its_contrariness_in_the_affirmatives_direction() -> 
         agent = AssemblyAgent(replace(WORLD, contrariness=contrary), 1)
         seen = (Message("affirmative", 1, tell(50, lean=proposed)),)
         reply = agent.reply(request_for("oppose", "debater, negative", seen=seen)(item))
-        leans[proposed, contrary] = told(str(reply.text)).facts["lean"]
+        leans[proposed, contrary] = statement(str(reply.text)).facts["lean"]
     assert leans[5.0, 3.0] - leans[5.0, 0.0] == pytest.approx(-3.0)
     assert leans[-5.0, 3.0] - leans[-5.0, 0.0] == pytest.approx(3.0)
 
@@ -224,7 +224,7 @@ def test_a_moderator_passes_unless_it_is_sure_or_has_to_decide() -> None:
         request = request_for("moderate")(item)
         free = agent.reply(replace(request, slot=replace(request.slot, may_pass=True)))
         forced = agent.reply(request)
-        sure = abs(told(str(free.text)).facts["lean"]) >= WORLD.decide_at
+        sure = abs(statement(str(free.text)).facts["lean"]) >= WORLD.decide_at
         assert free.vote == (forced.vote if sure else None)
         assert free.error is None
         passed += not sure
@@ -250,7 +250,7 @@ def test_an_evaluator_finds_a_solution_right_as_often_as_the_law_says() -> None:
             seen,
         )
         reply = agent.reply(request)
-        y = told(str(reply.text)).facts["lean"] * (1 if solution > 0 else -1)
+        y = statement(str(reply.text)).facts["lean"] * (1 if solution > 0 else -1)
         expected.append(1 / (1 + math.exp(-(y - world.accept_at) / world.accept_scale)))
         assert reply.scores is not None
         found.append(reply.scores["solution"]["correctness"])

@@ -18,7 +18,7 @@ from d3stats.run.forecast import imagined
 from d3stats.stopping import BudgetedStopping, FullDepth, Rule
 from d3stats.worlds import Courtroom
 from d3stats.worlds.courtroom import CourtAgent, aggregate, court_item
-from d3stats.worlds.streams import Streams, synthetic_agent, synthetic_items, tell, told
+from d3stats.worlds.streams import Streams, statement, synthetic_agent, synthetic_items, tell
 
 D3 = BudgetedStopping.d3_paper()
 SOFT: dict[str, Any] = {
@@ -273,14 +273,14 @@ def test_an_advocate_gains_by_the_feedback_that_it_sees() -> None:
     assert known.round == 1
     for seen, gain in ((), 0.0), (remarks[:1], 3.0), (remarks, 4.5), ((known, remarks[1]), 4.5):
         reply = agent.reply(request("argue", "advocate A", seen, side="A", round=3))
-        assert told(str(reply.text)).facts["strength"] == pytest.approx(1.0 + gain)
+        assert statement(str(reply.text)).facts["strength"] == pytest.approx(1.0 + gain)
 
 
 def test_an_aggregator_joins_the_strengths_that_it_sees() -> None:
     agent = CourtAgent(Courtroom(advocates=3, temperature=2.0), 3)
     seen = tuple(defence("A", x) for x in (0.5, 3.0, -1.0))
     reply = agent.reply(request("aggregate", "aggregator A", seen, side="A"))
-    assert told(str(reply.text)).facts["joint"] == float(aggregate(np.array([0.5, 3.0, -1.0]), 2.0))
+    assert statement(str(reply.text)).facts["joint"] == float(aggregate(np.array([0.5, 3.0, -1.0]), 2.0))
 
 
 def test_a_judge_hears_the_joint_defence_where_there_is_one() -> None:
@@ -368,7 +368,7 @@ def test_the_imagined_length_is_the_mean_and_the_bound_of_the_lengths(act: str) 
     assert written.max() <= longest.tokens_out <= written.max() + 6  # type: ignore[operator]  # counted
     assert sent.max() <= longest.tokens_in <= sent.max() + 1  # type: ignore[operator]  # counted
     assert written.mean() == pytest.approx(typical.tokens_out, abs=0.5 + 4 * written.std() / np.sqrt(800))
-    assert told(str(longest.text)).words >= max(told(str(reply.text)).words for reply in replies)
+    assert statement(str(longest.text)).words >= max(statement(str(reply.text)).words for reply in replies)
 
 
 def test_a_forecast_at_full_length_is_above_every_debate() -> None:

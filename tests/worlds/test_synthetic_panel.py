@@ -28,10 +28,10 @@ from d3stats.worlds.streams import (
     LARGEST_NORMAL,
     Streams,
     seat_of,
+    statement,
     synthetic_agent,
     synthetic_items,
     tell,
-    told,
 )
 
 MIXED = Conformity(panel=5, skill=(0, 0.5, 1, 1, -0.5), llms=("x", "x", "y", "z", "z"), shared_points=3)
@@ -238,7 +238,7 @@ def test_rounding_at_random_keeps_the_mean() -> None:
 
 def test_a_number_told_is_the_number_read() -> None:
     for value in (0.1 + 0.2, -1.5e-300, 7.0, 1e22, -0.0):
-        read = told(tell(71.1 / 3, strength=value))
+        read = statement(tell(71.1 / 3, strength=value))
         assert (read.facts["strength"], read.words) == (value, 71.1 / 3)
 
 

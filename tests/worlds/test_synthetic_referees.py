@@ -13,7 +13,7 @@ from d3stats.protocols import play_sync
 from d3stats.protocols.chateval import ChatEval
 from d3stats.worlds import Referees
 from d3stats.worlds.referees import RefereeAgent, heard_difference
-from d3stats.worlds.streams import synthetic_items, tell, told
+from d3stats.worlds.streams import statement, synthetic_items, tell
 
 ONE_BY_ONE, SIMULTANEOUS, SUMMARIZED = "one_by_one", "simultaneous", "simultaneous_with_summarizer"
 CELLS: dict[str, tuple[int, Referees]] = {
@@ -121,9 +121,9 @@ def test_a_summary_tells_the_mean_of_all_scores() -> None:
     case = Case("d", "1", "?", ("A", "B", "tie"), ("2", "3"), "A")
     talk = (word("referee 1", 1, 8, 5), word("referee 2", 1, 6, 6))
     reply = agent.reply(Request(case, 1, "summarizer", "summarizer", "summarise", "", seen=talk))
-    assert told(str(reply.text)).facts["difference"] == 1.5
+    assert statement(str(reply.text)).facts["difference"] == 1.5
     silent = agent.reply(Request(case, 1, "summarizer", "summarizer", "summarise", ""))
-    assert "difference" not in told(str(silent.text)).facts
+    assert "difference" not in statement(str(silent.text)).facts
 
 
 def test_equal_scores_are_a_vote_for_the_tie() -> None:

@@ -16,7 +16,7 @@ from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import fieller
 from d3stats.inputs.ratings import Ratings
-from d3stats.note import Note
+from d3stats.note import Note, warning
 from d3stats.resampling import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -869,11 +869,15 @@ def agreement_weights(weights: Weights, ratings: Ratings) -> tuple[str, Floats]:
 
 
 def _order_note(weights: str, ratings: Ratings) -> tuple[str, ...]:
-    """Say in which order the categories are taken, where it matters and they are no numbers."""
+    """Say in which order the categories are taken, where they are no numbers; warn where nobody gave the order."""
     if weights not in ("linear", "quadratic", "ordinal") or ratings.is_numeric:
         return ()
     what = "categories are taken" if weights == "ordinal" else f"{weights} weights take the categories"
-    return (f"{what} in the order {', '.join(ratings.categories)}",)
+    said = f"{what} in the order {', '.join(ratings.categories)}"
+    if ratings.declared or len(ratings.categories) < 3:
+        return (said,)
+    advice = "which is that of letters; name all in order with categories= (--categories)"
+    return (warning(f"{said}, {advice}", "order of categories"),)
 
 
 def _less(made: Coefficient, ratings: Ratings, kept: Ratings, why: str) -> Coefficient:

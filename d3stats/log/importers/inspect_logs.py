@@ -78,19 +78,6 @@ def vote_of(
 ) -> tuple[str | None, str | None]:
     """Return the vote and, where there is none, why.
 
-    Parameters
-    ----------
-    score : Score
-        Score of one sample, by one scorer.
-    reading : {"accepted", "answer", "grade", "points"}
-        See :func:`~d3stats.bridges.inspect.read_inspect_log`.
-    label : str, optional
-        The right answer; with "accepted" an answer that the scorer calls correct is written like this.
-    answers : collection of str, optional
-        The closed set; an answer outside it is no vote.
-    canonical : function of str to (str or None), optional
-        Gives equal answers one form.
-
     Returns
     -------
     vote, error : str or None

@@ -23,6 +23,7 @@ from d3stats.inference.judges.coefficients import (
     percent_agreement,
 )
 from d3stats.inputs.ratings import Ratings
+from d3stats.note import kind_of
 from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals
 from d3stats.sources.ratings import as_ratings
 
@@ -207,7 +208,11 @@ def test_custom_weights_are_agreement_and_checked() -> None:
 
 def test_with_words_for_categories_the_order_of_weights_is_said() -> None:
     made = cohen_kappa(["low", "mid", "high"], ["low", "high", "high"], weights="linear")
-    assert "linear weights take the categories in the order high, low, mid" in made.notes
+    (said,) = [note for note in made.notes if kind_of(note) == "order of categories"]
+    assert "the order high, low, mid, which is that of letters" in said
+    table = pd.DataFrame({"item": [1, 2, 3], "x": ["low", "mid", "high"], "y": ["low", "high", "high"]})
+    ordered = cohen_kappa(as_ratings(table, categories=["low", "mid", "high"]), weights="linear")
+    assert "linear weights take the categories in the order low, mid, high" in ordered.notes
     assert not cohen_kappa([1, 2, 3], [1, 3, 3], weights="linear").notes
 
 

@@ -1,0 +1,63 @@
+"""Verdicts that name places and are read as answers: the table shows it, and tables of answers are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats import inference
+from d3stats.note import severity_of
+from d3stats.sources.places import votes_as_places
+from d3stats.sources.verdicts import as_judgments
+from d3stats.trajectories import MISSING
+
+ITEMS = 120
+
+
+def _judged(seed: int, gap: float, pull: float, judges: int = 1) -> pd.DataFrame:
+    """Return a vote per item, judge and order; a judge prefers the better answer, by `gap`, and a place, by `pull`."""
+    rng = np.random.default_rng(seed)
+    better = np.repeat(rng.normal(0, gap, ITEMS), 2 * judges)
+    order = np.tile([0, 1], ITEMS * judges)
+    judge = np.tile(np.repeat(np.arange(judges), 2), ITEMS)
+    towards = np.where(order == 0, pull, -pull) * (-1.0) ** judge
+    vote = (rng.random(len(better)) > 1 / (1 + np.exp(-better - towards))).astype(np.int64)
+    label = np.repeat(
+        (rng.random(ITEMS) > 1 / (1 + np.exp(-better[:: 2 * judges]))).astype(np.int64), 2 * judges
+    )
+    item = np.repeat(np.arange(ITEMS), 2 * judges)
+    return pd.DataFrame({"item": item, "judge": judge, "order": order, "vote": vote, "label": label})
+
+
+def _warned(table: pd.DataFrame, *, labels: bool, both: bool, places: bool) -> bool:
+    if not both:
+        table = table[table["order"] == table["item"] % 2]
+    vote, order, item, judge = (table[name].to_numpy() for name in ("vote", "order", "item", "judge"))
+    label = table["label"].to_numpy() if labels else np.full(len(vote), MISSING)
+    return votes_as_places(vote ^ order if places else vote, order, label, item, judge) != ""
+
+
+@pytest.mark.parametrize(("labels", "both"), [(False, True), (True, True), (True, False)])
+def test_votes_for_places_are_warned_of_and_votes_for_answers_are_not(labels: bool, both: bool) -> None:
+    kinds = [(2.0, 0.0), (2.0, 0.6), (2.0, -0.6), (3.0, 1.5)]
+    tables = [_judged(seed, *kinds[seed % 4], judges=1 + seed % 2) for seed in range(100)]
+    assert not any(_warned(table, labels=labels, both=both, places=False) for table in tables)
+    found = [_warned(table, labels=labels, both=both, places=True) for table in tables]
+    assert np.mean(found) > (0.9 if both else 0.5)
+
+
+def test_judges_who_follow_opposite_places_are_no_sign_of_places() -> None:
+    tables = [_judged(seed, 0.0, 3.0, judges=2) for seed in range(20)]
+    assert not any(_warned(table, labels=False, both=True, places=False) for table in tables)
+
+
+def test_a_bare_table_of_places_has_a_warning_that_the_reading_takes_away() -> None:
+    table = _judged(1, 2.0, 0.6)
+    table["vote"] = np.array(["A", "B"])[table["vote"] ^ table["order"]]
+    table["order"] = np.array(["AB", "BA"])[table["order"]]
+    bare = table[["item", "order", "vote"]]
+    (first, *_) = inference.position_bias(bare, rng=1).notes
+    assert severity_of(first) == "warning"
+    assert 'use votes="slot" (--votes slot)' in first
+    assert not [note for note in as_judgments(bare, votes="slot").notes if severity_of(note) == "warning"]
