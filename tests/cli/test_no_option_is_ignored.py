@@ -183,7 +183,7 @@ CHANGES: dict[str, list[str]] = {
             "--margin 0.2",
             "--power 0.9",
             "--alpha 0.01",
-            "--one-sided",
+            "--alternative one-sided",
             "--level 0.5",
         ),
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
