@@ -316,9 +316,24 @@ def _home_of_member(kind: type, member: str) -> str | None:
 
 
 @cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(inspect.getsource(importlib.import_module(module)))
+
+
+@cache
+def _class_bodies(module: str) -> dict[str, list[list[ast.stmt]]]:
+    """Return the bodies of the classes of a module by name."""
+    found: dict[str, list[list[ast.stmt]]] = {}
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ClassDef):
+            found.setdefault(node.name, []).append(node.body)
+    return found
+
+
+@cache
 def _constants(module: str) -> dict[str, str]:
     """Return the docstrings below the assignments of a module."""
-    return _documented_names(ast.parse(inspect.getsource(importlib.import_module(module))).body)
+    return _documented_names(_tree(module).body)
 
 
 def _documented_names(body: list[ast.stmt]) -> dict[str, str]:
@@ -355,9 +370,7 @@ def attribute_docs(kind: type) -> dict[str, str]:
     for base in kind.__mro__:
         if not base.__module__.startswith("d3stats") or (base is not kind and place_of(base) is not None):
             continue
-        tree = ast.parse(inspect.getsource(importlib.import_module(base.__module__)))
-        bodies = [n.body for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == base.__name__]
-        for body in bodies:
+        for body in _class_bodies(base.__module__).get(base.__name__, []):
             found = {**_documented_names(body), **found}
     told = inspect.getdoc(kind) or ""
     listed = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile(
-    "fast", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "fast", max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("slow", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
@@ -40,6 +41,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands print as into a pipe, however wide the terminal is that a parallel run of the tests names."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures of a report undrawn, for tests of its words and tables: they are a third of its time."""
+    sections = importlib.import_module("d3stats.report.sections")
+    nothing = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>'
+    monkeypatch.setattr(sections, "svg", lambda draw, title: nothing)
 
 
 @pytest.fixture(scope="session")

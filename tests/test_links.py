@@ -97,14 +97,16 @@ def test_the_links_of_a_made_page_lead_somewhere(name: str) -> None:
     assert lost_links(DOCS / "made" / f"{name}.md", prose(made()[f"{name}.md"], name)) == []
 
 
+@cache
+def modules_with_a_page() -> set[str]:
+    return {name for _, text in _api.pages() for name in re.findall(r"automodule:: (\S+)", text)}
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if DOCS in page.parents], ids=lambda p: str(p.relative_to(DOCS))
 )
 def test_the_references_of_a_page_name_something(page: Path) -> None:
     lost = []
-    modules = {
-        match for text in dict(_api.pages()).values() for match in re.findall(r"automodule:: (\S+)", text)
-    }
     for role, said in ROLE.findall(prose(page.read_text(encoding="utf-8"), page.name)):
         match = re.fullmatch(r".*<(.+)>", said, re.DOTALL)
         target = (match[1] if match else said).lstrip("~")
@@ -115,7 +117,7 @@ def test_the_references_of_a_page_name_something(page: Path) -> None:
             )
             known = known or (there.parent.resolve() == DOCS / "made" and there.name in _pages.names())
         elif role == "mod":
-            known = target in modules
+            known = target in modules_with_a_page()
         else:
             known = _api.documented(target, None, "") is not None
         if not known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import Encoding, Json, Seed, reading
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Json, Prices, typed
 from d3stats.cli.output import (
     is_warning,
     print_json,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from d3stats.agent import Agent
     from d3stats.run.forecast import Forecast
-    from d3stats.run.items import DebateItem, Items
+    from d3stats.run.items import DebateItem
     from d3stats.run.report import RunReport
 
 __all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
@@ -163,14 +165,30 @@ HALF = 0.5
 """A larger share of missing votes is an exit code of its own."""
 
 
+Items_ = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="ITEMS",
+        help="A file of questions, with or without candidates: JSONL, JSON, CSV, TSV, XLSX, Parquet.",
+    ),
+]
+RUN, LIVE, ITEMS = (
+    "d3stats.run.run:run_debates",
+    "d3stats.run.live.agent:LiveAgent",
+    "d3stats.run.items:read_items",
+)
+
+
+@derived(
+    (RUN, LIVE, ITEMS),
+    {},
+    without=("observer", "halt", "backoff", "longest_wait", "ties"),
+    completes={"format": completion.layouts},
+)
 def debate(
-    items: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ITEMS",
-            help="A file of questions, with or without candidates: JSONL, JSON, CSV, TSV, XLSX, Parquet.",
-        ),
-    ] = None,
+    given: Given,
+    context: typer.Context,
+    items: Items_ = None,
     protocol: Annotated[
         str,
         typer.Option(
@@ -180,17 +198,11 @@ def debate(
         ),
     ] = "samre",
     model: Annotated[str | None, typer.Option("--model", help="Name of the model on the server.")] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            "--base-url", help="Address of an OpenAI-compatible server, e.g. http://localhost:8000/v1."
-        ),
-    ] = None,
     role_model: Annotated[
         list[str] | None,
         typer.Option("--role-model", metavar="ROLE=NAME", help="Use another model for a role; repeatable."),
     ] = None,
-    stop: Annotated[
+    rule: Annotated[
         str | None,
         typer.Option(
             "--stop",
@@ -198,63 +210,11 @@ def debate(
             help="A stopping rule, e.g. 'unanimity'; default: the protocol's own rule.",
         ),
     ] = None,
-    budget_tokens: Annotated[
-        int | None,
-        typer.Option("--budget-tokens", help="Largest number of tokens to spend, over all runs of this log."),
-    ] = None,
-    max_usd: Annotated[
-        float | None,
-        typer.Option(
-            "--max-usd", help="Largest number of dollars to spend, over all runs of this log; needs --prices."
-        ),
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            "--prices",
-            help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per "
-            "million tokens (prompt and completion).",
-        ),
-    ] = None,
-    out: Annotated[
+    prices: Prices = None,
+    log: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="The log to write; the same command resumes an interrupted run."),
     ] = None,
-    orders: Annotated[
-        str,
-        typer.Option("--orders", metavar="d3stats.run.items:Orders", help="The candidate to show first."),
-    ] = "seeded",
-    repeats: Annotated[int, typer.Option("--repeats", help="Debates per item.")] = 1,
-    limit: Annotated[int | None, typer.Option("--limit", help="Use only the first N items.")] = None,
-    item_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            autocompletion=completion.layouts,
-            help="The layout of ITEMS; default: recognised from the content.",
-        ),
-    ] = None,
-    identical: Annotated[
-        str,
-        typer.Option(
-            "--identical", metavar="d3stats.run.items:Identical", help="If candidates have the same text."
-        ),
-    ] = "refuse",
-    empty: Annotated[
-        str,
-        typer.Option("--empty", metavar="d3stats.run.items:Identical", help="If candidates have no text."),
-    ] = "refuse",
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            metavar="NAME=OWN,...",
-            help="Own names of the columns of ITEMS, as 'question=Prompt text,label=Better'; repeatable.",
-        ),
-    ] = None,
-    encoding: Encoding = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", help="Number of simultaneous calls.")] = 8,
-    rpm: Annotated[float | None, typer.Option("--rpm", help="Largest number of requests per minute.")] = None,
     temperature: Annotated[
         float | None,
         typer.Option(
@@ -262,47 +222,6 @@ def debate(
             help="Temperature sent to the server; default: that of the protocol's source, or the server's own.",
         ),
     ] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="Timeout of a call in seconds.")] = None,
-    retries: Annotated[
-        int | None, typer.Option("--retries", help="Further attempts after a failed call.")
-    ] = None,
-    reasoning_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--reasoning-tokens",
-            help="Extra tokens in every call, for models that reason before they answer.",
-        ),
-    ] = None,
-    tokens_per_word: Annotated[
-        float | None,
-        typer.Option("--tokens-per-word", help="Tokens allowed per requested word; English needs about 1.4."),
-    ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            "--window", help="The model's context window in tokens; default: the server's value; 0: no check."
-        ),
-    ] = None,
-    wait: Annotated[
-        float, typer.Option("--wait", help="Seconds to wait for a server that is down or still loading.")
-    ] = 300.0,
-    structured: Annotated[
-        str | None,
-        typer.Option(
-            "--structured",
-            metavar="d3stats.run.live.server:Structured",
-            help="Form of votes and scores: a JSON schema, plain text, or what the server supports.",
-        ),
-    ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option("--key-env", help="Name of the environment variable that holds the server's key."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", help="Name of the run in the log; default: the file name without its suffix."),
-    ] = None,
-    seed: Seed = 0,
     synthetic: Annotated[
         Path | None,
         typer.Option(
@@ -323,76 +242,66 @@ def debate(
 
     from d3stats.protocols import protocol_from_text
     from d3stats.run.forecast import forecast
+    from d3stats.run.items import read_items
     from d3stats.run.record import is_unused
     from d3stats.stopping import from_text
     from d3stats.worlds.tokens import PriceTable
 
     with _Said(as_json) as said:
-        if out is None and not dry_run:
+        if log is None and not dry_run:
             raise ValueError("-o must name the log to write; got none (or use --dry-run)")
         played = protocol_from_text(protocol)
-        rule = None if stop is None else from_text(stop)
+        stop = None if rule is None else from_text(rule)
         table = None if prices is None else PriceTable.read(prices)
+        running = given.of(RUN)
+        seed, budget_tokens, max_usd = running["seed"], running.get("budget_tokens"), running.get("max_usd")
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
         agents: Agent | dict[str, Agent]
-        how = reading(None, columns, encoding)
         if synthetic is not None:
-            if columns:
+            if columns := given.reading.get("columns"):
                 raise ValueError(
-                    f"--columns must not be given with --synthetic, which reads no table; got {', '.join(columns)!r}"
+                    "--columns must not be given with --synthetic, which reads no table; got "
+                    f"{','.join(f'{name}={own}' for name, own in columns.items())!r}"
                 )
-            agents, chosen = _of_world(synthetic, items, limit, seed)
+            agents, chosen = _of_world(synthetic, items, given.settings.get("limit"), seed)
         else:
-            agents = _live(
-                model,
-                role_model or [],
-                base_url=base_url,
-                key_env=key_env,
-                temperature=temperature,
-                seed=seed,
-                timeout=timeout,
-                retries=retries,
-                requests_per_minute=rpm,
-                concurrency=concurrency,
-                reasoning_tokens=reasoning_tokens,
-                tokens_per_word=tokens_per_word,
-                window=window,
-                structured=structured,
-            )
-            chosen = _items(items, item_format, identical, empty, limit, how["columns"], encoding)
-        placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
+            settings = given.of(LIVE) | ({} if temperature is None else {"temperature": temperature})
+            if typed(context, "--key-env") and not os.environ.get(settings["key_env"]):
+                raise ValueError(
+                    "--key-env must name an environment variable that is set; got "
+                    f"{settings['key_env']!r}, which is not"
+                )
+            agents = _live(model, role_model or [], **settings)
+            if items is None:
+                raise ValueError(
+                    "ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none"
+                )
+            how: dict[str, Any] = {name: given.reading.get(name) for name in ("columns", "encoding")}
+            chosen = read_items(items, **given.of(ITEMS), **how)
+        placing = {name: running[name] for name in ("orders", "repeats", "seed")}
         limits: dict[str, Any] = {
-            "rule": rule,
+            "rule": stop,
             "prices": table,
             # A log with calls has begun: what is left of its budget need not do for one more debate.
-            "budget_tokens": budget_tokens if out is None or is_unused(out) else None,
-            "max_usd": max_usd if out is None or is_unused(out) else None,
+            "budget_tokens": budget_tokens if log is None or is_unused(log) else None,
+            "max_usd": max_usd if log is None or is_unused(log) else None,
         }
         outlook = forecast(played, chosen, agents, **limits, **placing)
         said.forecast = forecast_json(outlook)
         if not as_json:
-            show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
+            show_forecast(outlook, str(played), str(stop or played.rule()), budget_tokens, max_usd)
         elif not dry_run:  # the object is printed after the run, when it is paid for
             for note in outlook.notes:
                 typer.echo(f"d3stats: {note}", err=True)
-        if dry_run or out is None:
+        if dry_run or log is None:
             if as_json:
                 said.show()
             return
         job = _Job(
             agents=agents,
-            arguments=(played, chosen, agents, out),
-            settings={
-                **placing,
-                "rule": rule,
-                "concurrency": concurrency,
-                "budget_tokens": budget_tokens,
-                "max_usd": max_usd,
-                "prices": table,
-                "name": name,
-                "wait": wait,
-            },
+            arguments=(played, chosen, agents, log),
+            settings={**running, "rule": stop, "prices": table},
             said=said,
         )
         report = asyncio.run(job.run())
@@ -400,7 +309,7 @@ def debate(
         if report.stopped == "interrupted":
             line = (
                 f"interrupted after {report.closed} of {report.planned} debates; the same command "
-                f"resumes {out}"
+                f"resumes {log}"
             )
             typer.echo(f"d3stats: {line}", err=True)
             said.show(line)
@@ -417,7 +326,7 @@ def debate(
             raise ValueError(
                 f"every call must reach its server within --wait; got {report.unfinished} open debates "
                 "with a call "
-                f"that did not in {wait:g} s; the same command resumes {out}"
+                f"that did not in {running['wait']:g} s; the same command resumes {log}"
             )
         said.show()
         if (report.missing_votes.share or 0.0) > HALF:
@@ -536,44 +445,11 @@ def _each(agents: Any) -> list[Any]:
     )
 
 
-def _items(
-    source: str | None,
-    shape: str | None,
-    identical: str,
-    empty: str,
-    limit: int | None,
-    columns: Any,
-    encoding: str | None,
-) -> Items:
-    from d3stats.run.items import read_items
-
-    if source is None:
-        raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
-    # The words are checked there.
-    return read_items(
-        source,
-        format=shape,
-        identical=identical,  # type: ignore[arg-type]
-        empty=empty,  # type: ignore[arg-type]
-        limit=limit,
-        columns=columns,
-        encoding=encoding,
-    )
-
-
-def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, Agent]:
-    import os
-
+def _live(model: str | None, role_models: list[str], **settings: Any) -> dict[str, Agent]:
     from d3stats.run.live import LiveAgent
 
     if model is None:
         raise ValueError("--model must name the model to ask; got none")
-    key_env = given["key_env"]
-    if key_env is not None and not os.environ.get(key_env):
-        raise ValueError(
-            f"--key-env must name an environment variable that is set; got {key_env!r}, which is not"
-        )
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     named = {"default": model}
     for text in role_models:
         role, equals, other = (part.strip() for part in text.partition("="))

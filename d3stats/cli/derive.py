@@ -1,8 +1,9 @@
 """Commands derived from functions of the library: names, defaults, choices and texts of options are the function's.
 
-A command's file says what is special to a terminal: its source argument, the parameters that have no word there
-(arrays, frames, callables), those with another form, and how the result is printed. The rest comes from the signature,
-the parameter texts and :class:`d3stats.sources.Reading`. The library is imported when options are asked for.
+A command that calls several functions has the options of all; the first that names one says it. A command's file says
+what is special to a terminal: its source argument, the parameters that have no word there (arrays, frames, callables),
+those with another form, and how the result is printed. The rest comes from the signature, the parameter texts and
+:class:`d3stats.sources.Reading`. The library is imported when options are asked for.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Derived", "Given", "derived", "library_function", "options_of"]
 
-EVERYWHERE: dict[str, tuple[Any, Any]] = {"rng": (Seed, 0), "strata": (Strata, None)}
+EVERYWHERE: dict[str, tuple[Any, Any]] = {"rng": (Seed, 0), "seed": (Seed, 0), "strata": (Strata, None)}
 """Parameters that have one form in every command: a generator is a seed, strata are a column."""
 
-NAMED = {"round_number": "round"}
-"""Options with another name than the parameter: `round` is a function of Python."""
+NAMED = {
+    "round_number": "round",
+    "n_questions": "n",
+    "requests_per_minute": "rpm",
+    "rule": "stop",
+    "out": "output",
+}
+"""Options with another name than the parameter: `round` is a function of Python, the others are short in a terminal."""
 
-SHORT = {"rules": "-r", "n_components": "-k"}
+SHORT = {"rules": "-r", "n_components": "-k", "workers": "-w"}
 """Options that have one letter too."""
 
 _PLAIN = {bool: bool, int: int, float: float, str: str, Path: str}
@@ -51,8 +58,10 @@ class Given:
         How the source is read.
     """
 
-    def __init__(self, place: str, source: Any, settings: dict[str, Any], reading: dict[str, Any]) -> None:
-        self.place, self.source, self.settings, self.reading = place, source, settings, reading
+    def __init__(
+        self, places: Sequence[str], source: Any, settings: dict[str, Any], reading: dict[str, Any]
+    ) -> None:
+        self.places, self.source, self.settings, self.reading = places, source, settings, reading
 
     def open(self) -> Opened:
         """Open the source as it was said to be read."""
@@ -66,7 +75,12 @@ class Given:
         Only paths take the settings of reading.
         """
         how = self.reading if all(isinstance(source, str) for source in sources) else {}
-        return library_function(self.place)(*sources, **self.settings | how | own)
+        return library_function(self.places[0])(*sources, **self.of(self.places[0]) | how | own)
+
+    def of(self, place: str) -> dict[str, Any]:
+        """Return the settings that one of the functions takes."""
+        takes = inspect.signature(library_function(place)).parameters
+        return {name: value for name, value in self.settings.items() if name in takes}
 
 
 class Derived:
@@ -77,8 +91,8 @@ class Derived:
     command : callable
         Takes a :class:`Given` and the parameters that are special to the terminal; one with the name of a parameter
         of the function takes its place.
-    place : str
-        The function, as ``module:name``.
+    places : sequence of str
+        The functions, each as ``module:name``.
     source : mapping of str to type
         The source arguments as typer has them, by their names.
     without : collection of str
@@ -90,12 +104,17 @@ class Derived:
     def __init__(
         self,
         command: Callable[..., None],
-        place: str,
+        places: Sequence[str],
         source: Mapping[str, Any],
         without: Collection[str],
         completes: Mapping[str, Callable[..., list[str]]],
     ) -> None:
-        self.command, self.place, self.without, self.completes = command, place, frozenset(without), completes
+        self.command, self.places, self.without, self.completes = (
+            command,
+            places,
+            frozenset(without),
+            completes,
+        )
         self.sources = dict(source)
         self.__doc__, self.__name__ = command.__doc__, command.__name__
 
@@ -114,8 +133,9 @@ class Derived:
         hints = get_type_hints(self.command, include_extras=True)
         mine = dict(inspect.signature(self.command).parameters)
         del mine["given"]
-        theirs = dict(options_of(self.place, self.without | set(mine) | set(self.sources), self.completes))
-        reads = READING if reads_sources(self.place) else {}
+        special = self.without | set(mine) | set(self.sources) | set(READING)
+        theirs = dict(options_of(self.places, special, self.completes))
+        reads = reading_taken(self.places)
         keyword = inspect.Parameter.KEYWORD_ONLY
         own = {name: p.replace(kind=keyword, annotation=hints[name]) for name, p in mine.items()}
         first = {
@@ -124,14 +144,17 @@ class Derived:
         how = {
             name: inspect.Parameter(name, keyword, default=default, annotation=kind)
             for name, (kind, default) in reads.items()
-            if not {name, singular(name)} & set(own)
+            if not {name, singular(name)} & (set(own) | self.without)
         }
         # Those of the terminal that are the function's stand where the function has them, the others at the end.
-        names = list(inspect.signature(library_function(self.place)).parameters)
-        placed = {name: {**theirs, **own}[name] for name in names if name in theirs or name in own}
+        names = [
+            name for place in self.places for name in inspect.signature(library_function(place)).parameters
+        ]
+        whole: dict[str, inspect.Parameter] = theirs | own
+        placed = {name: whole[name] for name in names if name in whole}
         last = {name: p for name, p in own.items() if name not in placed}
-        seed = {"rng": placed.pop("rng")} if "rng" in placed else {}
-        parameters = {**first, **placed, **how, **seed, **last}
+        seed = {name: placed.pop(name) for name in ("rng", "seed") if name in placed and name in theirs}
+        parameters: dict[str, inspect.Parameter] = first | placed | how | seed | last
 
         def run(**typed: Any) -> None:
             for_terminal = {name: typed.pop(name) for name in mine}
@@ -139,7 +162,7 @@ class Derived:
             source = sources[0] if len(sources) == 1 else sources
             reading = reading_of({name: typed.pop(name) for name in how})
             settings = {name: value for name, value in typed.items() if value is not None and value != []}
-            self.command(given=Given(self.place, source, settings, reading), **for_terminal)
+            self.command(given=Given(self.places, source, settings, reading), **for_terminal)
 
         run.__doc__, run.__name__ = self.__doc__, self.__name__
         run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
@@ -148,14 +171,15 @@ class Derived:
 
 
 def derived(
-    place: str,
+    places: str | Sequence[str],
     source: Mapping[str, Any],
     *,
     without: Collection[str] = (),
     completes: Mapping[str, Callable[..., list[str]]] | None = None,
 ) -> Callable[[Callable[..., None]], Derived]:
-    """Derive the options of a command from a function of the library; see :class:`Derived`."""
-    return lambda command: Derived(command, place, source, without, completes or {})
+    """Derive the options of a command from a function of the library, or from several; see :class:`Derived`."""
+    each = [places] if isinstance(places, str) else places
+    return lambda command: Derived(command, each, source, without, completes or {})
 
 
 def library_function(place: str) -> Callable[..., Any]:
@@ -165,19 +189,26 @@ def library_function(place: str) -> Callable[..., Any]:
     return found
 
 
-def reads_sources(place: str) -> bool:
-    """Whether a function takes the settings of reading."""
-    return "reading" in inspect.signature(library_function(place)).parameters
+def reading_taken(places: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """Return the settings of reading that functions take: all, or those that they name themselves."""
+    takes = {name for place in places for name in inspect.signature(library_function(place)).parameters}
+    return {name: form for name, form in READING.items() if "reading" in takes or name in takes}
 
 
 def options_of(
-    place: str, without: Collection[str], completes: Mapping[str, Callable[..., list[str]]]
+    places: Sequence[str], without: Collection[str], completes: Mapping[str, Callable[..., list[str]]]
 ) -> Iterator[tuple[str, inspect.Parameter]]:
-    """Yield the options of the parameters of a function that have a default, by their names."""
-    function = library_function(place)
-    texts = parameter_texts(function)
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD or parameter.default is parameter.empty or name in without:
+    """Yield the options of the parameters of functions that have a default, by their names, each once."""
+    said: dict[str, tuple[str, Callable[..., Any], inspect.Parameter]] = {}
+    texts: dict[str, str] = {}
+    for place in places:
+        function = library_function(place)
+        texts = {**parameter_texts(function), **texts}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind is not parameter.VAR_KEYWORD and parameter.default is not parameter.empty:
+                said.setdefault(name, (place, function, parameter))
+    for name, (place, function, parameter) in said.items():
+        if name in without:
             continue
         if name in EVERYWHERE:
             kind, default = EVERYWHERE[name]

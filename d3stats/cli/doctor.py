@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from d3stats.cli.options import Columns, Encoding, Json, Logs, MissingValues, SheetName, paths_of, reading
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Json, Logs, paths_of
 from d3stats.cli.output import prose_columns, working
 
 Fix = Annotated[
@@ -20,36 +21,22 @@ Fix = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="With --fix: replace the file if it exists.")]
 
 
-def doctor(
-    logs: Logs,
-    fix: Fix = None,
-    overwrite: Overwrite = False,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    as_json: Json = False,
-) -> None:
+@derived("d3stats.log.doctor:doctor", {"logs": Logs}, without=("log",))
+def doctor(given: Given, fix: Fix = None, overwrite: Overwrite = False, as_json: Json = False) -> None:
     """Check a log or a table for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
     if overwrite and fix is None:
         raise ValueError("--overwrite must come with --fix; got --overwrite alone")
-    how = reading(missing_values, columns, encoding, None, sheet)
+    paths = paths_of(given.source)
     if fix is not None:
         from d3stats.log.doctor import fix_log
 
         with working("writing a clean copy"):
-            fixed = fix_log(paths_of(logs), fix, overwrite=overwrite, **how)
+            fixed = fix_log(paths, fix, overwrite=overwrite, **given.reading)
         typer.echo(fixed.to_json() if as_json else fixed.to_text(prose_columns()))
         raise typer.Exit(fixed.exit_code)
-    from d3stats.log.doctor import doctor
     from d3stats.report.other_tables import other_table
 
     with working("examining"):
-        other = other_table(paths_of(logs), how)
-    if other is not None:
-        typer.echo(other.to_json() if as_json else other.to_text(prose_columns()))
-        raise typer.Exit(other.exit_code)
-    with working("examining"):
-        report = doctor(*paths_of(logs), **how)
-    typer.echo(report.to_json() if as_json else report.to_text(prose_columns()))
-    raise typer.Exit(report.exit_code)
+        found = other_table(paths, given.reading) or given(*paths)
+    typer.echo(found.to_json() if as_json else found.to_text(prose_columns()))
+    raise typer.Exit(found.exit_code)

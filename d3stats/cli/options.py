@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from d3stats.log.problems import Problem
-    from d3stats.sources import Opened
 
 Logs = Annotated[
     list[str],
@@ -92,14 +91,25 @@ Strata = Annotated[
 ]
 
 
-def refuse_unused(context: typer.Context, why: str, *options: str) -> None:
-    """Refuse options that were given although this mode of the command does not use them; `why` says what is needed."""
+READING_OPTIONS = ("--lenient", "--role", "--missing-values", "--columns", "--encoding", "--sheet", "--read")
+"""The options that say how a source is read."""
+
+
+def typed(context: typer.Context, *options: str) -> list[str]:
+    """Return which of these options were given, as they were typed."""
+    given = []
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
         if source is not None and source.name == "COMMANDLINE" and max(option.opts, key=len) in options:
             off = option.secondary_opts and context.params.get(str(option.name)) is False
-            name = max(option.secondary_opts if off else option.opts, key=len)
-            raise ValueError(f"{name} {why}; got {name}")
+            given.append(max(option.secondary_opts if off else option.opts, key=len))
+    return given
+
+
+def refuse_unused(context: typer.Context, why: str, *options: str) -> None:
+    """Refuse options that were given although this mode of the command does not use them; `why` says what is needed."""
+    for name in typed(context, *options):
+        raise ValueError(f"{name} {why}; got {name}")
 
 
 def refuse_replicates(context: typer.Context, kind: str) -> None:
@@ -243,16 +253,6 @@ def read_as(context: Any) -> tuple[str, ...]:
     except ValueError:  # the command itself refuses it
         return ()
     return reading_options(**how)
-
-
-def open_logs(
-    logs: list[str], lenient: bool, roles: list[str] | None, how: dict[str, Any]
-) -> tuple[Opened, list[str]]:
-    """Open logs; return them with one line per omitted record."""
-    from d3stats.sources import open
-
-    opened = open(logs, lenient=lenient, roles=roles, **how)
-    return opened, left_out(opened.checked().problems)
 
 
 def left_out(problems: Iterable[Problem]) -> list[str]:

@@ -10,26 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import (
-    Columns,
-    Encoding,
-    Everything,
-    Json,
-    Level,
-    Missing,
-    MissingValues,
-    OutputShare,
-    PricedAs,
-    Prices,
-    ReadAs,
-    RoleModels,
-    Roles,
-    Seed,
-    SheetName,
-    models_by_role,
-    read_as,
-    reading,
-)
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Everything, Json, Prices, RoleModels, models_by_role, read_as
 from d3stats.cli.output import (
     leave,
     print_answer,
@@ -63,52 +45,31 @@ def checked_page(path: Path) -> Path:
     return path
 
 
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        autocompletion=completion.logs,
+        help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or 'slm7'. Several logs are compared; "
+        "a glob in quotes is one log.",
+    ),
+]
+
+
+@derived(
+    "d3stats.report.analysis:report",
+    {"logs": Logs},
+    without=("command", "lenient"),
+    completes={"rules": completion.rules},
+)
 def report(
+    given: Given,
     context: typer.Context,
-    logs: Annotated[
-        list[str],
-        typer.Argument(
-            autocompletion=completion.logs,
-            help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or 'slm7'. Several logs are compared; "
-            "a glob in quotes is one log.",
-        ),
-    ],
     out: Annotated[
         Path, typer.Option("--output", "-o", callback=checked_page, help="The HTML file to write.")
     ] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it exists.")] = False,
-    names: Annotated[
-        list[str] | None, typer.Option("--name", help="Name of a log; give it once per log.")
-    ] = None,
-    rules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule",
-            "-r",
-            autocompletion=completion.rules,
-            help="A rule, e.g. 'fixed:2' or 'supermajority:0.8'; repeatable.",
-        ),
-    ] = None,
     prices: Prices = None,
-    model: PricedAs = None,
-    role_model: RoleModels = None,
-    output_share: OutputShare = None,
-    transcripts: Annotated[
-        int, typer.Option("--transcripts", help="Number of disputed debates to show.")
-    ] = 5,
-    missing: Missing = "exclude",
-    level: Level = 0.95,
-    n_boot: Annotated[
-        int | None,
-        typer.Option("--n-boot", help="Bootstrap draws; default: 500; they are for rounds."),
-    ] = None,
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
-    seed: Seed = 0,
+    role_models: RoleModels = None,
     gated: Annotated[
         bool,
         typer.Option(
@@ -121,30 +82,14 @@ def report(
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
-    from d3stats.report.analysis import report
     from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
-    by_role = models_by_role(prices, model, role_model, output_share)
+    logs, settings = given.source, given.settings
+    by_role = models_by_role(prices, settings.get("model"), role_models, settings.get("output_share"))
     with working("analysing"):
-        found = report(
-            *logs,
-            names=names,
-            rules=rules,
-            prices=prices,
-            model=model,
-            role_models=by_role,
-            output_share=output_share,
-            roles=roles,
-            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
-            level=level,
-            n_boot=n_boot,
-            transcripts=transcripts,
-            rng=seed,
-            command=command_of(context),
-            **reading(missing_values, columns, encoding, read, sheet),
-        )
+        found = given(*logs, prices=prices, role_models=by_role, command=command_of(context))
         found.to_html(out)
     size = out.stat().st_size / 1e6
     filled = [each for each in found.sections if not all(part.absent for part in each.parts)]
@@ -157,7 +102,10 @@ def report(
         if part.frames
     ]
     if any(map(_plannable, replayed)):
-        more = [*read_as(context), *(word for role in roles or () for word in ("--role", role))]
+        more = [
+            *read_as(context),
+            *(word for role in given.reading.get("roles", ()) for word in ("--role", role)),
+        ]
         titles = {
             title for section in found.sections for part in section.parts for (title, *_), _ in part.tables
         }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.options import Columns, Encoding, Json, paths_of, reading
+from d3stats.cli.derive import Given, derived
+from d3stats.cli.options import Json, paths_of
 from d3stats.cli.output import print_table, print_text, prose_columns
 from d3stats.log.column_names import command_on
 
@@ -23,10 +24,14 @@ LISTED = 50
 """Debates that a list shows."""
 
 
+Log = Annotated[
+    str, typer.Argument(autocompletion=completion.logs, help="A log; only JSON Lines logs hold texts.")
+]
+
+
+@derived("d3stats.log.transcript:read_transcript", {"log": Log})
 def show(
-    log: Annotated[
-        str, typer.Argument(autocompletion=completion.logs, help="A log; only JSON Lines logs hold texts.")
-    ],
+    given: Given,
     debate: Annotated[
         str | None, typer.Argument(help="Name of the debate to show; without it, all debates are listed.")
     ] = None,
@@ -34,17 +39,13 @@ def show(
     text: Annotated[
         bool, typer.Option("--text/--no-text", help="With or without the texts of turns.")
     ] = True,
-    columns: Columns = None,
-    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Show a debate: the question, the candidates, every turn and the verdict."""
     from d3stats.log.transcript import read_transcript
 
-    (path,) = paths_of([log])
-    how = {
-        name: value for name, value in reading(None, columns, encoding).items() if name != "missing_values"
-    }
+    (path,) = paths_of([given.source])
+    how = {name: value for name, value in given.reading.items() if name != "missing_values"}
     if debate is None:
         if only is not None:
             raise ValueError("--round needs a debate; got none")

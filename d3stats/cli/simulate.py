@@ -11,28 +11,24 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.calibrate import WorldName, fitted
+from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
-    Columns,
-    Encoding,
+    READING_OPTIONS,
     Everything,
     Json,
     Latex,
-    MissingValues,
-    ReadAs,
-    Roles,
     Seed,
-    SheetName,
     one_format,
-    open_logs,
     read_as,
-    reading,
     refuse_unused,
 )
 from d3stats.cli.output import print_document, print_latex, print_result, records, working
 from d3stats.report.tables import table_of
 
 
+@derived(("d3stats.planning.simulate:simulate", "d3stats.sources.opened:open"), {}, without=("progress",))
 def simulate(
+    given: Given,
     context: typer.Context,
     study: Annotated[
         Path | None,
@@ -70,13 +66,6 @@ def simulate(
             "--confidence", help="Probability that the rule loses no more than that in the simulation."
         ),
     ] = 0.9,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Number of processes on this machine.")] = 1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler", help="Address of a dask scheduler, tcp://host:8786 (needs the extra 'scale')."
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -92,12 +81,6 @@ def simulate(
             help="Average over seeds, or show each seed separately.",
         ),
     ] = "world",
-    roles: Roles = None,
-    missing_values: MissingValues = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    sheet: SheetName = None,
-    read: ReadAs = None,
     seed: Seed = 0,
     everything: Everything = False,
     as_json: Json = False,
@@ -106,7 +89,7 @@ def simulate(
     """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
     from d3stats._check import choice
     from d3stats.planning.costs import refuse_votes_at_the_end
-    from d3stats.planning.simulate import simulate as simulated
+    from d3stats.sources import open
 
     one_format(as_json, as_latex)
     choice("by", by, ("world", "seed"))
@@ -120,11 +103,10 @@ def simulate(
     what: Any = study
     log = None
     if like is not None:
-        opened, _ = open_logs(like, False, roles, reading(missing_values, columns, encoding, read, sheet))
-        log = opened.trajectories()
+        log = open(like, **given.reading).trajectories()
         refuse_votes_at_the_end(log)
         fit = fitted(log, world, seed)
-        more = [word for role in roles or () for word in ("--role", role)]
+        more = [word for role in given.reading.get("roles", ()) for word in ("--role", role)]
         planned = shlex.join(["d3stats", "plan", *like, *read_as(context), *more])
         what = fit.study(rules, debates=debates, seed=seed)
         notes = [
@@ -144,16 +126,7 @@ def simulate(
         refuse_unused(
             context,
             "must come with --like, because a study file names its own worlds, debates and seeds",
-            *(
-                "--world",
-                "--debates",
-                "--role",
-                "--missing-values",
-                "--columns",
-                "--encoding",
-                "--sheet",
-                "--seed",
-            ),
+            *("--world", "--debates", "--seed", *READING_OPTIONS),
         )
     if as_latex:
         refuse_unused(
@@ -169,17 +142,17 @@ def simulate(
             "loss here"
         )
     with working("simulating"):
-        done = simulated(what, workers=workers, scheduler=scheduler, out=out, progress=False)
+        done = given(what, out=out, progress=False)
     done = replace(done, max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)
     if csv is not None:
         table.to_csv(csv, index=False)
     if as_json:
-        stops = done.stops(by)  # type: ignore[arg-type]  # checked above
+        stops = done.stops(by)
         found = done.to_dict() | {"rules": records(table), "stops": records(stops)}
         print_document(found, notes, accuracy_assumed=assumed)
         return
-    shown = done._shown(by)  # type: ignore[arg-type]  # checked above
+    shown = done._shown(by)
     if as_latex:
         print_latex([table_of(title, frame) for title, frame in shown.items()])
         return

@@ -24,7 +24,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
 from d3stats.note import worst_first
-from d3stats.planning.cells import amount, cells, change_cell, limits_of, rule_cell, share_cell
+from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
     Measured,
@@ -214,14 +214,14 @@ class Replay(Result):
                 table,
                 {
                     "rule": rule_cell,
-                    "rounds": amount("rounds", 2),
+                    "rounds": self._rounds_cell(),
                     **({"accuracy": share_cell("accuracy")} if self._labelled else {}),
                     **({"tokens": amount("tokens", 0)} if "tokens" in table.columns else {}),
                 }
                 if self._alone
                 else {
                     "rule": rule_cell,
-                    "rounds": amount("rounds", 2, limits=False),
+                    "rounds": self._rounds_cell(limits=False),
                     "saved": share_cell(_SAVED, None),
                     "change": change_cell("change"),
                     "flips": lambda row: (
@@ -234,7 +234,7 @@ class Replay(Result):
                 {
                     "rule": rule_cell,
                     f"% stopped in round {'/'.join(map(str, rounds))}": where,
-                    "rounds": amount("rounds", 2),
+                    "rounds": self._rounds_cell(),
                     **({"accuracy": share_cell("accuracy")} if self._labelled else {}),
                     **({"premature": share_cell("premature")} if self._labelled else {}),
                 },
@@ -254,6 +254,18 @@ class Replay(Result):
                 },
             )
         return shown
+
+    def _rounds_cell(self, *, limits: bool = True) -> Write:
+        """Write the rounds of a rule; where debates ended before it would have stopped them, their least mean."""
+        known = amount("rounds", 2, limits=limits)
+
+        def write(row: Mapping[Any, Any]) -> str:
+            stops, text = self.stops_of[row["rule"]], known(row)
+            if text != "-" or not undecided(self.trajectories, stops).any():
+                return text
+            return f"{stops.rounds.mean():z.2f} or more"
+
+        return write
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one row per rule, or the table with this title ("rules", "stops", "strata", "equality").

@@ -663,7 +663,7 @@ def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64])
                 ratio = np.min(np.where(offset == 0, np.inf, sizes[i] / 2 / np.abs(offset)))
             edge = middle - offset * min(float(ratio), 1.0)
             # A later label had better not stand on this line.
-            lines += _along(points[i], edge, half)
+            lines.extend(_along(points[i], edge, half))
             end = ax.transData.inverted().transform(edge)
             ax.plot(*np.transpose([data[i], end]), color="0.6", linewidth=0.4, zorder=1, label="_leader")
 
@@ -688,6 +688,7 @@ def _place(
 ) -> tuple[Box, float]:
     """Return the best place's offset from the point, in pixels, and its distance in points."""
     point, best, found = points[i], np.inf, (np.zeros(2), 0.0)
+    filled, drawn = np.array(taken), np.array(lines)
     for distance, (dx, dy) in product(_DISTANCES, _DIRECTIONS):
         step = half + distance * scale
         offset = np.array([dx * (step + size[0] / 2), dy * (step + size[1] / 2)])
@@ -696,12 +697,12 @@ def _place(
             offset -= np.array([dx, dy]) * step * 0.3
         box = np.concatenate([point + offset - size / 2, point + offset + size / 2])
         outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
-        hidden = sum(_overlap(box, other) for other in taken)
-        crossed = sum(_overlap(box, other) > 0 for other in lines)
+        hidden = sum(_overlap(box, filled).tolist())
+        crossed = int((_overlap(box, drawn) > 0).sum())
         # A label that stands nearer to another point would be taken for that one's.
         strange = int(np.argmin(np.linalg.norm(points - point - offset, axis=1))) != i
         struck = distance > _NEXT_TO and _hidden(
-            _along(point, point + offset, half), taken[len(points) :], lines
+            _along(point, point + offset, half), filled[len(points) :], drawn
         )
         price = 15.0 * strange + 1000.0 * outside + 10.0 * hidden + 8.0 * crossed + 40.0 * struck + distance
         if price < best:
@@ -709,25 +710,26 @@ def _place(
     return found
 
 
-def _along(start: Box, end: Box, clear: float) -> list[Box]:
-    """Return small boxes along a line from a point, from where it leaves the point's mark."""
+def _along(start: Box, end: Box, clear: float) -> Box:
+    """Return small boxes along a line from a point, from where it leaves the point's mark; a row each."""
     length = float(np.linalg.norm(end - start))
     steps = np.arange(min(clear, length), length, 2.0) / max(length, 1.0)
-    return [np.tile(start + step * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0]) for step in steps]
+    boxes: Box = np.tile(start + steps[:, None] * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0])
+    return boxes
 
 
-def _hidden(path: list[Box], labels: list[Box], lines: list[Box]) -> bool:
+def _hidden(path: Box, labels: Box, lines: Box) -> bool:
     """Say whether a line to a label runs through another label, or mostly upon other lines."""
-    through = any(_overlap(part, other) > 0 for part in path for other in labels)
-    upon = sum(any(_overlap(part, other) > 0 for other in lines) for part in path)
+    through = bool(_overlap(path[:, None], labels).any())
+    upon = int(_overlap(path[:, None], lines).any(axis=1).sum())
     return through or 2 * upon > len(path)
 
 
-def _overlap(one: Box, other: Box) -> float:
-    """Return the area that two boxes share, in square pixels; 1 more when they share any."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    return float(width * height + 1.0) if width > 0 and height > 0 else 0.0
+def _overlap(one: Box, other: Box) -> Box:
+    """Return the area that each two boxes share, in square pixels; 1 more when they share any."""
+    width = np.minimum(one[..., 2], other[..., 2]) - np.maximum(one[..., 0], other[..., 0])
+    height = np.minimum(one[..., 3], other[..., 3]) - np.maximum(one[..., 1], other[..., 1])
+    return np.where((width > 0) & (height > 0), width * height + 1.0, 0.0)
 
 
 def plot_regret_map(

@@ -172,8 +172,8 @@ def report(
     names : sequence of str, optional
         Names of the logs; by default their files' names.
     rules : sequence of str, optional
-        Stopping rules, as :func:`d3stats.replay` takes them; by default fixed depths, a supermajority, and a KS rule
-        where every debate has a label.
+        Stopping rules, such as ``"fixed:2"``; by default fixed depths, a supermajority, and a KS rule where all debates
+        have a label.
     prices : PriceTable or path, optional
         Dollars per million tokens, as ``PriceTable.read`` takes them.
     model : str, optional

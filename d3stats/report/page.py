@@ -61,8 +61,7 @@ def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed
         '<a class="skip" href="#main">Skip to the content</a>',
         "<header>",
         f"<h1>{_line(title)}</h1>",
-        f"<p>Made by d3stats {_line(__version__)}, seed {seed}. Every interval resamples or counts questions, not "
-        "votes.</p>",
+        f"<p>Made by d3stats {_line(__version__)}, seed {seed}. Every interval is one over questions, not votes.</p>",
         "</header>",
         '<nav aria-label="Contents">',
         "<ul>",

@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
@@ -79,17 +79,17 @@ def _wald(x: Floats, n: Floats, tail: float) -> Limits:
 
 
 def _agresti_coull(x: Floats, n: Floats, tail: float) -> Limits:
-    square = ndtri(tail) ** 2
+    square = scipy.special.ndtri(tail) ** 2
     return _around((x + square / 2) / (n + square), n + square, tail)
 
 
 def _around(centre: Floats, n: Floats, tail: float) -> Limits:
-    half = -ndtri(tail) * np.sqrt(centre * (1 - centre) / n)
+    half = -scipy.special.ndtri(tail) * np.sqrt(centre * (1 - centre) / n)
     return centre - half, centre + half
 
 
 def _wilson(x: Floats, n: Floats, tail: float) -> Limits:
-    square = ndtri(tail) ** 2
+    square = scipy.special.ndtri(tail) ** 2
     centre = (x + square / 2) / (n + square)
     half = np.sqrt(square * (x * (n - x) / n + square / 4)) / (n + square)
     # At the ends the formula gives 0 and 1, rounding aside.
@@ -97,14 +97,14 @@ def _wilson(x: Floats, n: Floats, tail: float) -> Limits:
 
 
 def _clopper_pearson(x: Floats, n: Floats, tail: float) -> Limits:
-    low = np.where(x == 0, 0.0, betaincinv(np.maximum(x, 1), n - x + 1, tail))
-    high = np.where(x == n, 1.0, betaincinv(x + 1, np.maximum(n - x, 1), 1 - tail))
+    low = np.where(x == 0, 0.0, scipy.special.betaincinv(np.maximum(x, 1), n - x + 1, tail))
+    high = np.where(x == n, 1.0, scipy.special.betaincinv(x + 1, np.maximum(n - x, 1), 1 - tail))
     return low, high
 
 
 def _posterior(prior: float) -> Callable[[Floats, Floats, float], Limits]:
     def formula(x: Floats, n: Floats, tail: float) -> Limits:
-        low, high = (betaincinv(x + prior, n - x + prior, at) for at in (tail, 1 - tail))
+        low, high = (scipy.special.betaincinv(x + prior, n - x + prior, at) for at in (tail, 1 - tail))
         return np.asarray(low, np.float64), np.asarray(high, np.float64)
 
     return formula

@@ -369,7 +369,7 @@ def read_items(
     source : path, DataFrame, or iterable of DebateItem
         Where the items are.
     format : str, optional
-        One of ``d3stats.run.items.FORMATS``; by default the format is recognised by the content.
+        Layout of the items; by default it is recognised by the content. One of ``d3stats.run.items.FORMATS``.
     identical : {"refuse", "keep"}
         What to do with an item whose candidates are the same text, white space aside.
     empty : {"refuse", "keep"}

@@ -797,15 +797,18 @@ async def run_debates(
         The protocol's own by default. With a rule for a whole batch all debates play round by round together.
     seed : int
         Seed of the order in which the two candidates are shown.
-    orders, repeats
-        See ``d3stats.run.items.placements``.
+    orders : {"seeded", "both", "first"}
+        The candidate to show first: by a coin of the seed and the question, each once, or always A. See
+        ``d3stats.run.items.placements``.
+    repeats : int
+        Debates per item, in each order.
     concurrency : int
         Calls at a time, at most; as many debates are open at once.
     budget_tokens : int, optional
         Tokens, prompt and completion, of all runs of this log together. The budget is never exceeded as long as no
         attempt costs more than its agent's bound.
     max_usd : float, optional
-        The same budget in dollars; needs `prices`.
+        Dollars of all runs of this log together; needs `prices`.
     prices : PriceTable, optional
         Must name the models of all agents when `max_usd` is given.
     name : str, optional

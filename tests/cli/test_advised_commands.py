@@ -104,6 +104,7 @@ CASES: dict[str, tuple[list[str], int]] = {
 """What is typed, and how many commands it must advise at least."""
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_command_advises_to_type_works(case: str, folder: Path) -> None:
     words, least = CASES[case]

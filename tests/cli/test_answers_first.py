@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from d3stats import plan, report
 from d3stats.cli import app
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 STUDY = """
 rules = ["fixed:2", "supermajority:0.85"]
 n_rounds = 5
@@ -90,7 +92,7 @@ OF_OWN = {
 }
 
 
-@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize("columns", [80, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", OF_OWN)
 def test_a_log_of_ones_own_is_answered_as_short(
     command: str, columns: int, invented: Path, monkeypatch: pytest.MonkeyPatch

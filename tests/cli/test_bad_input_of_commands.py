@@ -106,9 +106,9 @@ SECONDS, MEBIBYTES = 20, 600
 
 
 def with_commands(whats: Iterable[str]) -> pytest.MarkDecorator:
-    """Every input with every command; a third of these pairs, with each of both in it, is the fast layer."""
+    """Every input with every command; a sixth of these pairs, with each of both in it, is the fast layer."""
     pairs = [
-        pytest.param(command, what, marks=() if (i + j) % 3 == 0 else pytest.mark.slow)
+        pytest.param(command, what, marks=() if (i + j) % 6 == 0 else pytest.mark.slow)
         for i, what in enumerate(whats)
         for j, command in enumerate(COMMANDS)
     ]

@@ -32,10 +32,29 @@ DERIVED = {
 
 NO_WORD: dict[str, dict[str, str]] = {
     "plan": {"price": "one price is a row of --prices", "dollars": "an array"},
+    "report": {"command": "the terminal knows its command", "lenient": "a page is always read so"},
+    "doctor": {"log": "what was read before, so that no file is read twice"},
+    "simulate": {"progress": "the terminal shows its own"},
+    "debate": {
+        "observer": "a function",
+        "halt": "an event of Python",
+        "backoff": "for tests of servers",
+        "longest_wait": "for tests of servers",
+        "ties": "the items say",
+    },
+    "power": {
+        "cluster": "an array",
+        "name": "a run is called as its file",
+        "round_number": "a pilot is read at its end",
+    },
 }
 """Parameters of functions that have no option, with the reason."""
 
 OWN_FORM = {
+    "report": {"prices": "a path", "role_models": "ROLE=NAME for each"},
+    "simulate": {"out": "a short name is --output in a terminal"},
+    "debate": {"rule": "a text", "prices": "a path", "temperature": "a number alone"},
+    "power": {"n_questions": "it also says what is asked for"},
     "scores": {"human": "a table is given by its path"},
     "compare": {
         "value": "a column of a table may be named beside the words that it takes",
@@ -61,6 +80,17 @@ OF_A_TERMINAL = {
 }
 
 
+OF_ONE_COMMAND = {
+    "debate": {"protocol", "synthetic", "dry_run"},
+    "power": {"pilot", "n"},
+    "doctor": {"fix"},
+    "report": {"gate"},
+    "show": {"text"},
+    "simulate": {"like", "world", "rule", "debates", "max_loss", "confidence", "csv", "by", "seed"},
+}
+"""Options of one command that are no parameter of its function: another function, or a choice of what is shown."""
+
+
 def options(name: str) -> dict[str, Any]:
     """Return the options of a command by the names of parameters in Python."""
     return {
@@ -70,8 +100,25 @@ def options(name: str) -> dict[str, Any]:
     }
 
 
+def parameters(name: str) -> list[tuple[Any, inspect.Parameter]]:
+    """Return the parameters that have a default of the functions of a command, each once."""
+    found: dict[str, tuple[Any, inspect.Parameter]] = {}
+    for place in DERIVED[name].places:
+        function = library_function(place)
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.default is not parameter.empty:
+                found.setdefault(parameter.name, (function, parameter))
+    return list(found.values())
+
+
 def test_most_commands_are_derived() -> None:
     assert {
+        "debate",
+        "power",
+        "doctor",
+        "report",
+        "simulate",
+        "show",
         "scores",
         "plan",
         "fit",
@@ -86,11 +133,9 @@ def test_most_commands_are_derived() -> None:
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_each_parameter_is_an_option_of_the_same_name_default_and_choices(name: str) -> None:
-    function = library_function(DERIVED[name].place)
     typed = options(name)
-    for parameter in inspect.signature(function).parameters.values():
-        required = parameter.default is parameter.empty
-        if required or parameter.name in NO_WORD.get(name, ()):
+    for function, parameter in parameters(name):
+        if parameter.name in NO_WORD.get(name, ()) or parameter.name in READING:
             continue
         if parameter.name in DERIVED[name].sources:
             continue
@@ -99,7 +144,8 @@ def test_each_parameter_is_an_option_of_the_same_name_default_and_choices(name: 
         elif parameter.name == "strata":
             assert typed.pop("strata").default is None
         elif parameter.name in OWN_FORM.get(name, ()):
-            assert typed.pop(NAMED.get(parameter.name, parameter.name)) is not None
+            word = NAMED.get(parameter.name, parameter.name)
+            assert typed.pop(word if word in typed else singular(word)) is not None
         else:
             form = form_of(resolved(function, parameter.annotation))
             assert form is not None, parameter
@@ -113,12 +159,12 @@ def test_each_parameter_is_an_option_of_the_same_name_default_and_choices(name: 
             assert (option.help or "").strip()
     for field in READING:
         typed.pop(singular(field) if field == "roles" else field, None)
-    assert set(typed) <= OF_A_TERMINAL
+    assert set(typed) <= OF_A_TERMINAL | OF_ONE_COMMAND.get(name, set())
 
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_what_is_said_to_be_special_is_a_parameter(name: str) -> None:
-    names = set(inspect.signature(library_function(DERIVED[name].place)).parameters)
+    names = {parameter.name for _, parameter in parameters(name)} | set(READING)
     assert set(NO_WORD.get(name, ())) == DERIVED[name].without <= names
     assert set(OWN_FORM.get(name, ())) <= names
 
@@ -129,53 +175,22 @@ def test_a_terminal_has_every_field_of_a_reading() -> None:
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_a_command_that_reads_sources_has_every_option_of_reading(name: str) -> None:
-    assert {"lenient", "role", "missing_values", "columns", "encoding", "sheet", "read"} <= set(options(name))
+    takes = {
+        each
+        for place in DERIVED[name].places
+        for each in inspect.signature(library_function(place)).parameters
+    }
+    wanted = {
+        singular(field) if field == "roles" else field for field in READING if {"reading", field} & takes
+    }
+    assert wanted - set(NO_WORD.get(name, ())) <= set(options(name))
+    assert wanted, name
 
 
 BESIDE: dict[str, tuple[str, dict[str, str]]] = {
-    "report": (
-        "d3stats.report.analysis:report",
-        {"command": "the terminal knows its command", "rng": "seed"},
-    ),
-    "doctor": ("d3stats.log.doctor:doctor", {"log": "what was read before, so that no file is read twice"}),
     "import": ("d3stats.log.importers:import_log", {}),
-    "simulate": (
-        "d3stats.planning.simulate:simulate",
-        {"progress": "the terminal shows its own", "out": "a short name is --output in a terminal"},
-    ),
 }
 """Commands whose options are written out: the function that each calls, and parameters of another form."""
-
-
-POWER = "d3stats.inference.comparison.power:"
-
-PIECES: dict[str, tuple[tuple[str, ...], dict[str, str | None]]] = {
-    "power": (
-        (POWER + "Design", POWER + "sample_size", POWER + "power", POWER + "minimum_detectable_effect"),
-        {"n_questions": "n", "alternative": None, "effect": "effect", "design": None},
-    ),
-    "debate": (
-        ("d3stats.run.run:run_debates", "d3stats.run.live:LiveAgent"),
-        {
-            "rule": "stop",
-            "log": "output",
-            "agents": "model",
-            "requests_per_minute": "rpm",
-            "concurrency": "concurrency",
-            "backoff": None,
-            "longest_wait": None,
-            "observer": None,
-            "halt": None,
-            "protocol": "protocol",
-        },
-    ),
-    "show": (("d3stats.log.transcript:read_transcript",), {}),
-}
-"""Commands that call several functions, or one of them by case: the functions, and the options of another name.
-
-None: a form of Python only. `alternative` is --one-sided in a terminal, `observer` and `halt` are functions, `backoff`
-and `longest_wait` serve tests of servers. `concurrency` is that of the run; an agent alone has one of its own.
-"""
 
 
 @pytest.mark.parametrize("name", BESIDE)
@@ -189,20 +204,6 @@ def test_a_command_that_is_written_out_has_the_parameters_and_defaults_of_its_fu
             continue
         option = typed.get(parameter.name) or typed[singular(parameter.name)]
         assert option.default == parameter.default, parameter
-
-
-@pytest.mark.parametrize("name", PIECES)
-def test_a_command_of_several_functions_has_the_parameters_and_defaults_of_each(name: str) -> None:
-    places, renamed = PIECES[name]
-    typed = options(name)
-    for place in places:
-        for parameter in inspect.signature(library_function(place)).parameters.values():
-            words = renamed.get(parameter.name, parameter.name)
-            if words is None or (parameter.default is parameter.empty and parameter.name not in renamed):
-                continue
-            option = typed.get(words) or typed[singular(words)]
-            unset = parameter.default is parameter.empty or parameter.name in renamed
-            assert unset or option.default in (parameter.default, None), parameter
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo"}))

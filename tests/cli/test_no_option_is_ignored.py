@@ -183,7 +183,7 @@ CHANGES: dict[str, list[str]] = {
             "--margin 0.2",
             "--power 0.9",
             "--alpha 0.01",
-            "--one-sided",
+            "--alternative one-sided",
             "--level 0.5",
         ),
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
@@ -335,7 +335,15 @@ LATEX = [
 
 
 @pytest.mark.parametrize("form", ["--latex", pytest.param("--json", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("command", "mode"), [case for case in CASES if case.values[0] != "report"])
+@pytest.mark.parametrize(
+    ("command", "mode"),
+    [
+        pytest.param(command, mode, id=mode, marks=pytest.mark.slow if mode != modes[0] else ())
+        for command, modes in MODES.items()
+        if command != "report"
+        for mode in modes
+    ],
+)
 def test_every_option_has_an_effect_in_every_form(
     command: str, mode: str, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,22 @@ def test_the_tables_show_every_measure(folder: Path) -> None:
         assert text in done.stdout
 
 
+def test_the_first_line_is_the_answer_in_a_sentence(folder: Path) -> None:
+    from d3stats.inference import compare_rationales, rationales
+
+    cited = rationales("one.csv").estimates[0]
+    first = run("one.csv").stdout.splitlines()[0]
+    assert first.startswith(f"{100 * cited.value:.0f} % [")
+    assert first.endswith("of 120 rationales cite the debate.")
+    difference = compare_rationales("one.csv", "two.csv").estimates[0]
+    assert difference.high < 0
+    first = run("one.csv", "two.csv").stdout.splitlines()[0]
+    assert first.startswith(
+        f"Fewer rationales cite the debate in two.csv: two.csv minus one.csv {100 * difference.value:.1f} points"
+    )
+    assert run("one.csv", "one.csv").stdout.startswith("No difference is shown in how many rationales cite")
+
+
 def test_json_holds_what_the_library_gives(folder: Path) -> None:
     from d3stats.inference import rationales
 

@@ -35,7 +35,11 @@ def test_every_command_that_reads_logs_has_the_options() -> None:
     takes_logs = {
         name
         for name, command in commands.items()
-        if any(p.name in ("logs", "pilot", "runs", "log") for p in command.params)
+        if any(
+            p.name in ("logs", "pilot", "runs", "log")
+            for p in command.params
+            if p.param_type_name == "argument"
+        )
     }
     assert takes_logs <= set(READS)
 

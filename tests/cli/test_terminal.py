@@ -7,11 +7,14 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import termios
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +108,8 @@ for words in json.load(open(sys.argv[1])):
 """
 """One process runs all commands of a width, since most of a command's time is the import of the library."""
 
-WIDTHS = (80, 100)
+WIDTHS = (80, pytest.param(100, marks=pytest.mark.slow))
+PIPE_AND_WIDTHS = (None, *WIDTHS)
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]\d+)?")
 
@@ -230,49 +234,56 @@ def cases() -> list[list[str]]:
     return [["--help"], *helps, *[shlex.split(line) for line in lines]]
 
 
+Shown = Callable[[int | None], list[str]]
+
+
 @pytest.fixture(scope="module")
-def shown(cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> dict[int | None, list[str]]:
-    found = {}
-    for width in (None, *WIDTHS):
-        folder = tmp_path_factory.mktemp("terminal")
-        make_inputs(folder)
-        found[width] = run(folder, cases, width)
-    return found
+def shown(cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """Return what gives the texts of all cases at a width; each width is run once, in a folder of its own."""
+    inputs = tmp_path_factory.mktemp("inputs")
+    make_inputs(inputs)
+
+    @cache
+    def texts(width: int | None) -> list[str]:
+        folder = shutil.copytree(inputs, tmp_path_factory.mktemp("terminal") / "folder")
+        return run(folder, cases, width)
+
+    return texts
 
 
 def test_every_command_has_a_case() -> None:
     assert sorted(CASES) == COMMANDS
 
 
-def test_every_case_succeeds(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
-    for texts in shown.values():
-        for words, text in zip(cases, texts, strict=True):
-            assert "EXIT" not in text, text
-            assert text.strip(), words
+@pytest.mark.parametrize("width", PIPE_AND_WIDTHS)
+def test_every_case_succeeds(cases: list[list[str]], shown: Shown, width: int | None) -> None:
+    for words, text in zip(cases, shown(width), strict=True):
+        assert "EXIT" not in text, text
+        assert text.strip(), words
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
-    cases: list[list[str]], shown: dict[int | None, list[str]], width: int
+    cases: list[list[str]], shown: Shown, width: int
 ) -> None:
-    for words, text in zip(cases, shown[width], strict=True):
+    for words, text in zip(cases, shown(width), strict=True):
         assert "…" not in text, f"{words}\n{text}"
         wide = [line for line in text.splitlines() if cell_len(line) > width]
         assert not wide, f"{words}\n" + "\n".join(wide)
 
 
-def test_no_line_ends_with_blanks(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
-    for texts in shown.values():
-        for words, text in zip(cases, texts, strict=True):
-            padded = [line for line in text.splitlines() if line != line.rstrip(" ")]
-            assert not padded, f"{words}\n{padded[:3]}"
+@pytest.mark.parametrize("width", PIPE_AND_WIDTHS)
+def test_no_line_ends_with_blanks(cases: list[list[str]], shown: Shown, width: int | None) -> None:
+    for words, text in zip(cases, shown(width), strict=True):
+        padded = [line for line in text.splitlines() if line != line.rstrip(" ")]
+        assert not padded, f"{words}\n{padded[:3]}"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_number_of_the_wide_output_is_there_in_full(
-    cases: list[list[str]], shown: dict[int | None, list[str]], width: int
+    cases: list[list[str]], shown: Shown, width: int
 ) -> None:
-    for words, wide, narrow in zip(cases, shown[None], shown[width], strict=True):
+    for words, wide, narrow in zip(cases, shown(None), shown(width), strict=True):
         if "--help" not in words:
             lost = _numbers(wide) - _numbers(narrow)
             assert not lost, f"{words} lost {dict(lost)}\n{narrow}"
@@ -282,8 +293,8 @@ LONG = re.compile(r"(?<![\w.,:-])\d{5,}(?![\w:-]|\.\w)")
 """A number of five digits or more without separators, which is no part of a name, a time or a decimal fraction."""
 
 
-def test_every_long_number_has_separators(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
-    for words, text in zip(cases, shown[None], strict=True):
+def test_every_long_number_has_separators(cases: list[list[str]], shown: Shown) -> None:
+    for words, text in zip(cases, shown(None), strict=True):
         if "--help" not in words:
             bare = [line for line in text.splitlines() if LONG.search(line)]
             assert not bare, f"{words}\n" + "\n".join(bare)

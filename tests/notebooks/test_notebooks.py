@@ -108,11 +108,8 @@ def every_figure_has_the_palette(output: Any) -> None:
             assert (np.abs(pixels - to_rgb(foreign)).max(axis=1) < 0.004).mean() < 0.0005, foreign
 
 
-@pytest.mark.parametrize(
-    "path",
-    [NOTEBOOKS[0], *(pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS[1:])],
-    ids=lambda p: p.stem,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs_in_a_minute_and_all_that_it_shows_can_be_read(path: Path, tmp_path: Path) -> None:
     notebook, seconds = executed(path, tmp_path)
     kinds = [kind for output in outputs(notebook) for kind in output.get("data", {})]

@@ -8,6 +8,7 @@ tokens, the stop and the decision of the second, debate by debate. The simulator
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -241,8 +242,20 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
         assert verdicts.tolist() == run.decision, rule
 
 
-@pytest.mark.parametrize("world", [0, 1])
-@pytest.mark.parametrize("setting", SETTINGS)
+IN_TURN = {setting: k % 2 for k, setting in enumerate(SETTINGS)}
+"""The world of each setting that is the fast layer."""
+
+
+def in_turn(settings: Iterable[str]) -> list[Any]:
+    """Every setting with both of its worlds, one of which is the fast layer."""
+    return [
+        pytest.param(setting, world, marks=() if world == IN_TURN[setting] else pytest.mark.slow)
+        for setting in settings
+        for world in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(("setting", "world"), in_turn(SETTINGS))
 def test_a_replay_is_the_run_with_the_rule(setting: str, world: int) -> None:
     equal_to_the_runs(setting, world, 40)
 
@@ -254,26 +267,26 @@ def test_a_replay_of_two_thousand_debates_is_the_run_with_the_rule(setting: str,
     equal_to_the_runs(setting, world, 2000)
 
 
-def apart(setting: str, world: int, rules: tuple[str, ...], n: int) -> dict[str, float]:
+def apart(setting: str, world: int, rules: tuple[str, ...], n: int, drawn: int = 20_000) -> dict[str, float]:
     """Return by rule how far mean tokens and accuracy simulated and played are apart, in standard errors."""
     one = SETTINGS[setting]
     depth = protocol_from_text(one.text(None)).max_rounds
-    study = Study(worlds=[one.worlds[world]], rules=rules, n_rounds=depth, debates=20_000, seeds=[11])
+    study = Study(worlds=[one.worlds[world]], rules=rules, n_rounds=depth, debates=drawn, seeds=[11])
     table = simulate(study).to_frame().set_index("rule")
     found = {}
     for rule in map(str, map(from_text, rules)):
         run = played(setting, world, rule, n)
         tokens = run.tokens
         # The spread of the simulated debates, since few of the played ones may be long.
-        error = table.loc[rule, "tokens_se"] * np.sqrt(1 + 20_000 / n)
+        error = table.loc[rule, "tokens_se"] * np.sqrt(1 + drawn / n)
         away = table.loc[rule, "tokens"] - tokens.mean()
         found[rule] = away / error if error > 0.01 else 0.0 if abs(away) < 0.5 else np.inf
-        drawn, run_by = one.worlds[world].polling, protocol_from_text(one.text(None)).polling
+        law, run_by = one.worlds[world].polling, protocol_from_text(one.text(None)).polling
         # Panels of no protocol leave a tie to the lowest seat, and ChatEval's means decide otherwise than its votes.
-        if drawn is not None and replace(drawn, at_end=False, tie=False) == replace(run_by, at_end=False):
+        if law is not None and replace(law, at_end=False, tie=False) == replace(run_by, at_end=False):
             names = [None if code < 0 else run.log.answers[code] for code in run.log.label]
             right = [a == b for a, b in zip(run.decision, names, strict=True) if a is not None]
-            error = table.loc[rule, "accuracy_se"] * np.sqrt(1 + 20_000 / len(right))
+            error = table.loc[rule, "accuracy_se"] * np.sqrt(1 + drawn / len(right))
             found[f"{rule}: right"] = (table.loc[rule, "accuracy"] - np.mean(right)) / error
     return found
 
@@ -281,10 +294,10 @@ def apart(setting: str, world: int, rules: tuple[str, ...], n: int) -> dict[str,
 QUICK = ("d3_paper", "unanimity", "full", "fixed:2", "fixed:3", SHARES[0], "unanimity:missing=block")
 
 
-@pytest.mark.parametrize(("setting", "world"), [(name, world) for name in SIMULATED for world in (0, 1)])
+@pytest.mark.parametrize(("setting", "world"), in_turn(SIMULATED))
 def test_a_simulated_rule_costs_what_its_run_costs(setting: str, world: int) -> None:
     rules = tuple(rule for rule in SETTINGS[setting].rules if rule in QUICK or "ladder:" in rule)
-    assert {rule: z for rule, z in apart(setting, world, rules, 200).items() if abs(z) > 4} == {}
+    assert {rule: z for rule, z in apart(setting, world, rules, 200, drawn=5000).items() if abs(z) > 4} == {}
 
 
 @pytest.mark.slow
@@ -298,7 +311,7 @@ def test_a_simulated_rule_costs_what_two_thousand_runs_cost(setting: str, world:
 def test_who_only_votes_is_asked_when_the_protocol_says(setting: str) -> None:
     one = SETTINGS[setting]
     for rule in (None, *one.rules):
-        run = played(setting, 0, rule, 40)
+        run = played(setting, IN_TURN[setting], rule, 40)
         polling = protocol_from_text(one.text(rule)).polling
         asks = from_text("unanimity" if rule is None else rule)
         turns = run.turns[run.turns["role"] == polling.voters]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from typer.testing import CliRunner
@@ -69,14 +69,19 @@ def pilot(
     return logs[0], logs[1]
 
 
-def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum() -> None:
+LARGE = pytest.mark.parametrize("n", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])
+
+
+@LARGE
+def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> None:
     for max_loss in (0.01, 0.03):
         optimum = min(t for t in THRESHOLDS if exact_loss(t) <= max_loss)
-        plan = escalate(*pilot(30_000, np.random.default_rng(3)), max_loss=max_loss)
+        plan = escalate(*pilot(n, np.random.default_rng(3)), max_loss=max_loss)
         assert plan.threshold == optimum
     assert exact_loss(optimum) > 0.01  # the two promises have different optima
 
 
+@LARGE
 @pytest.mark.parametrize(
     ("cheap", "second_right", "max_loss", "best"),
     [
@@ -89,7 +94,7 @@ def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum() -> None:
     ],
 )
 def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
-    cheap: float, second_right: float, max_loss: float, best: str
+    cheap: float, second_right: float, max_loss: float, best: str, n: int
 ) -> None:
     """Of all policies whose exact loss is within the limit, the one with the lowest exact cost."""
     gaps = np.arange(1.0, WIDEST + 1)
@@ -104,7 +109,7 @@ def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
     if costs and min(costs) > 0:
         exact["threshold"] = min(costs.values())
     assert min(exact, key=exact.__getitem__) == best  # of the table above
-    first, second = pilot(30_000, np.random.default_rng(3), cheap=cheap, second_right=second_right)
+    first, second = pilot(n, np.random.default_rng(3), cheap=cheap, second_right=second_right)
     plan = escalate(first, second, max_loss=max_loss)
     assert plan.recommended == best
     assert plan.guaranteed
@@ -143,7 +148,6 @@ def small_pilots(draw: st.DrawFn) -> tuple[Trajectories, Trajectories, bool]:
     return logs[0], logs[1], known != "none"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=small_pilots(), max_loss=st.sampled_from((0.02, 0.2, 0.6)), seed=st.integers(0, 9))
 def test_no_listed_policy_is_better_than_the_recommended_one(drawn, max_loss: float, seed: int) -> None:
     """Costs and accuracies are counted here anew, debate by debate, from the two logs."""

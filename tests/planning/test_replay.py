@@ -586,3 +586,14 @@ def test_a_log_without_any_vote_is_refused_unless_a_rule_reads_scores() -> None:
         replay(silent, ["fixed:1", "unanimity"])
     rounds = [replay(one, "d3_paper").to_frame().set_index("rule")["rounds"].iloc[0] for one in (silent, log)]
     assert rounds[0] == rounds[1]
+
+
+def test_where_debates_ended_before_a_rule_the_rounds_shown_are_the_least_that_it_takes() -> None:
+    rows = [
+        (d, r, j, "A", "A") for d, depth in (("d1", 3), ("d2", 1)) for r in range(1, depth + 1) for j in "xy"
+    ]
+    played = replay(pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"]), ["fixed:1"])
+    shown = played._shown()["Rules"].set_index("rule")["rounds"]
+    assert shown["full"] == "2.00 or more"  # (3 + 1) / 2 were played
+    assert shown["fixed:1"].startswith("1.00")
+    assert played.to_frame().set_index("rule")["rounds"].isna()["full"]

@@ -989,7 +989,9 @@ _RIGHT_OR_WRONG = {"d3stats.prediction_powered_mean", "d3stats.inference.correct
 
 _SLOW = {
     "d3stats.fit", "d3stats.rounds_drift", "d3stats.plan", "d3stats.calibrate", "d3stats.jury_curve",
-    "d3stats.likelihood_ratio_test", "d3stats.fit_beta_binomial_mixture",
+    "d3stats.likelihood_ratio_test", "d3stats.fit_beta_binomial_mixture", "d3stats.rationales",
+    "d3stats.inference.borda_count", "d3stats.inference.compare_rationales", "d3stats.inference.effective_jurors",
+    "d3stats.escalate",
 }  # fmt: skip
 """Functions that take long: in the fast layer they see one change of each kind."""
 _DOORS = {"d3stats.Trajectories.from_frame", "d3stats.Trajectories.from_arrays", "d3stats.read_log"}

@@ -32,6 +32,7 @@ def log_of(path: Path, votes: str) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("votes", ["never", "end", "every round"])
 def test_the_page_warns_of_no_votes_and_advises_a_plan_only_where_one_can_be_made(
     tmp_path: Path, votes: str

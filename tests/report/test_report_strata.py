@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from d3stats.cli.app import app
@@ -14,11 +15,12 @@ from d3stats.cli.app import app
 def page(tmp_path: Path, name: str, table: pd.DataFrame) -> str:
     path, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.html"
     table.to_csv(path, index=False)
-    done = CliRunner().invoke(app, ["report", str(path), "--output", str(out)])
+    done = CliRunner().invoke(app, ["report", str(path), "--output", str(out), "--n-boot", "20"])
     assert done.exit_code == 0, done.output
     return out.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_accuracy_by_category_stands_on_the_page_of_a_log_with_categories(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     rows = [

@@ -35,6 +35,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
     page = d3stats.report(log, n_boot=20)
     (part,) = next(section for section in page.sections if section.key == "scores").parts

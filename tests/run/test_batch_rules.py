@@ -30,11 +30,18 @@ BATCH = [
 ]
 
 
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Trajectories:
+    path = tmp_path_factory.mktemp("full") / "full.jsonl"
+    debate(STABILITY, pairs(24), Chancy(failing=0.1), path, rule=FullDepth())
+    return Trajectories.from_log(path)
+
+
 @pytest.mark.parametrize("text", BATCH)
-def test_a_batch_rule_stops_a_run_where_it_stops_the_finished_log(text: str, tmp_path: Path) -> None:
+def test_a_batch_rule_stops_a_run_where_it_stops_the_finished_log(
+    text: str, full: Trajectories, tmp_path: Path
+) -> None:
     rule = from_text(text)
-    debate(STABILITY, pairs(24), Chancy(failing=0.1), tmp_path / "full.jsonl", rule=FullDepth())
-    full = Trajectories.from_log(tmp_path / "full.jsonl")
     expected = rule.stop_rounds(full)
     log = tmp_path / "log.jsonl"
     debate(STABILITY, pairs(24), Chancy(failing=0.1, pause=0.001), log, rule=rule, concurrency=5)

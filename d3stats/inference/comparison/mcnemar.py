@@ -28,8 +28,8 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, ndtr
 
 from d3stats._check import choice, integer
 from d3stats._words import counted
@@ -168,14 +168,20 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
         )
     if method in ("exact", "mid-p"):
         statistic = float(least)
-        below = float(betainc(n - least, least + 1, 0.5))
+        below = float(scipy.special.betainc(n - least, least + 1, 0.5))
         # The mid-p tail counts half of its last term: it is the mean of this tail and the next smaller one.
-        last = below if method == "exact" else float(betainc(n - least + 1, least, 0.5)) if least else 0.0
+        last = (
+            below
+            if method == "exact"
+            else float(scipy.special.betainc(n - least + 1, least, 0.5))
+            if least
+            else 0.0
+        )
         p = below + last if 2 * least < n else 1.0 if method == "exact" else 1 - (below - last) / 2
     else:
         gap = float(abs(b - c)) if method == "asymptotic" else max(abs(b - c) - 1.0, 0.0)
         statistic = gap * gap / n
-        p = 2 * float(ndtr(-math.sqrt(statistic)))
+        p = 2 * float(scipy.special.ndtr(-math.sqrt(statistic)))
     return McNemar(b, c, method, statistic, min(p, 1.0))
 
 

@@ -110,12 +110,14 @@ class Design:
     Parameters
     ----------
     sd : float, optional
-        Standard deviation of one paired difference (one item, one repeat), in the units of the effect; or else
+        Standard deviation of one paired difference (one item, one repeat), in the units of the effect.
     discordance : float, optional
-        Share of items that exactly one of the two protocols gets right (right-or-wrong items); or else
-    accuracy, correlation : float, optional
-        Accuracy of the first protocol, and correlation between the two of being right (0 unless given), from which
-        the discordance follows. With `discordance`, `accuracy` checks that both are possible together.
+        Share of items that exactly one of the two protocols gets right, in place of `sd` (right-or-wrong items).
+    accuracy : float, optional
+        Accuracy of the first protocol, in place of `discordance`, which follows from it and `correlation`. With
+        `discordance` it checks that both are possible together.
+    correlation : float, optional
+        With `accuracy`: correlation between the two protocols of being right; 0 unless given.
     icc : float, optional
         Correlation of the differences of two items of one question, in [0, 1]; needed with several.
     cluster_size : int
@@ -128,10 +130,11 @@ class Design:
     repeat_icc : float, optional
         Correlation of the differences of two repeats of one item; `icc` where a question is one item.
     goal : {"difference", "non-inferiority", "equivalence"}
-        Non-inferiority: not worse by `margin` or more. Equivalence: neither worse nor better by it (two one-sided
-        tests).
+        What is to be shown: a difference, that the second is not worse by `margin` or more, or that it is neither worse
+        nor better by it (two one-sided tests).
     margin : float, optional
-        Greater than 0, in the units of the effect; left out where :meth:`detectable` looks for the smallest.
+        Margin of non-inferiority or equivalence, above 0 and in the units of the effect; left out where
+        :meth:`detectable` looks for the smallest.
     alpha : float
         Size of each test: an equivalence at 0.05 goes with a 90 % interval.
     alternative : {"two-sided", "one-sided"}

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, gammaincinv, gammaln, nctdtr, ndtr, ndtri, stdtrit, xlog1py, xlogy
 
 from d3stats._check import choice, integer, number, probability
 from d3stats.inference.comparison.mcnemar import METHODS, Method
@@ -29,26 +29,26 @@ def connor_size(effect: float, discordance: float, alpha: float, power: float, s
 
     (z_alpha sqrt(psi) + z_beta sqrt(psi - d^2))^2 / d^2 with discordance psi and difference d.
     """
-    reach = -ndtri(alpha / sides) * math.sqrt(discordance)
-    reach += ndtri(power) * math.sqrt(max(discordance - effect**2, 0.0))
+    reach = -scipy.special.ndtri(alpha / sides) * math.sqrt(discordance)
+    reach += scipy.special.ndtri(power) * math.sqrt(max(discordance - effect**2, 0.0))
     return float((reach / effect) ** 2)
 
 
 def connor_power(effect: float, discordance: float, n: float, alpha: float, sides: int) -> float:
     """Return the power of McNemar's test by its normal law (Connor, 1987); both tails where the test has two."""
     spread = math.sqrt(max(discordance - effect**2, 0.0))
-    threshold = -ndtri(alpha / sides) * math.sqrt(discordance)
+    threshold = -scipy.special.ndtri(alpha / sides) * math.sqrt(discordance)
     shift = effect * math.sqrt(n)
     if spread == 0.0:
         return float(shift > threshold) + float(sides == 2 and -shift > threshold)
-    upper = ndtr((shift - threshold) / spread)
-    lower = ndtr((-shift - threshold) / spread) if sides == 2 else 0.0
+    upper = scipy.special.ndtr((shift - threshold) / spread)
+    lower = scipy.special.ndtr((-shift - threshold) / spread) if sides == 2 else 0.0
     return float(upper + lower)
 
 
 def t_power(shift: float, df: float, alpha: float, sides: int) -> float:
     """Return the power of Student's test when the truth lies `shift` standard errors above the null: noncentral t."""
-    critical = float(stdtrit(df, 1 - alpha / sides))
+    critical = float(scipy.special.stdtrit(df, 1 - alpha / sides))
     upper = 1.0 - _noncentral_cdf(critical, df, shift)
     return upper if sides == 1 else upper + _noncentral_cdf(-critical, df, shift)
 
@@ -59,9 +59,9 @@ def tost_power(above: float, below: float, df: float, alpha: float) -> float:
     Both tests reject where the estimate keeps t * s from both margins. Given s / sigma this is a difference of two
     normal probabilities, and s / sigma is a chi variable, over whose quantiles the mean is taken.
     """
-    critical = float(stdtrit(df, 1 - alpha))
+    critical = float(scipy.special.stdtrit(df, 1 - alpha))
     ratio, weight = _chi_ratio(df)
-    inside = ndtr(below - critical * ratio) - ndtr(critical * ratio - above)
+    inside = scipy.special.ndtr(below - critical * ratio) - scipy.special.ndtr(critical * ratio - above)
     return float(weight @ np.maximum(inside, 0.0))
 
 
@@ -89,17 +89,17 @@ def rising_root(
 
 def _noncentral_cdf(t: float, df: float, shift: float) -> float:
     """Return P(T <= t) of the noncentral t; the library's series gives up in places where this is nearly 0 or 1."""
-    value = float(nctdtr(df, shift, t))
+    value = float(scipy.special.nctdtr(df, shift, t))
     if math.isfinite(value):
         return value
     ratio, weight = _chi_ratio(df)
-    return float(weight @ ndtr(t * ratio - shift))
+    return float(weight @ scipy.special.ndtr(t * ratio - shift))
 
 
 def _chi_ratio(df: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values of s / sigma and their weights."""
     at, weight = _legendre()
-    return np.sqrt(gammaincinv(df / 2, at) * 2 / df), weight
+    return np.sqrt(scipy.special.gammaincinv(df / 2, at) * 2 / df), weight
 
 
 @cache
@@ -182,9 +182,9 @@ def mcnemar_power(
     q = min(max((psi + effect) / (2 * psi), 0.0), 1.0)
     some = k >= 0
     m, k, weight = m[some], k[some], weight[some]
-    rejected = bdtrc(m - k - 1, m, q)
+    rejected = scipy.special.bdtrc(m - k - 1, m, q)
     if sides == 2:
-        rejected = rejected + bdtr(k.astype(float), m, q)
+        rejected = rejected + scipy.special.bdtr(k.astype(float), m, q)
     return float(weight @ rejected)
 
 
@@ -193,7 +193,11 @@ def _discordant_law(n: int, psi: float) -> tuple[Ints, Floats]:
     reach = 10 * np.sqrt(n * psi * (1 - psi)) + 50
     m = np.arange(max(1, int(n * psi - reach)), min(n, int(n * psi + reach)) + 1)
     log_pmf = (
-        gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0) + xlogy(m, psi) + xlog1py(n - m, -psi)
+        scipy.special.gammaln(n + 1.0)
+        - scipy.special.gammaln(m + 1.0)
+        - scipy.special.gammaln(n - m + 1.0)
+        + scipy.special.xlogy(m, psi)
+        + scipy.special.xlog1py(n - m, -psi)
     )
     weight = np.exp(log_pmf)
     kept = weight > _NEGLIGIBLE
@@ -203,7 +207,7 @@ def _discordant_law(n: int, psi: float) -> tuple[Ints, Floats]:
 def _critical(m: Ints, method: str, tail: float) -> Ints:
     """Return the largest k for which the test rejects at min(b, c) = k, or -1."""
     if method in ("asymptotic", "corrected"):
-        reach = -ndtri(tail) * np.sqrt(m) + (1.0 if method == "corrected" else 0.0)
+        reach = -scipy.special.ndtri(tail) * np.sqrt(m) + (1.0 if method == "corrected" else 0.0)
         k = np.floor((m - reach) / 2 + 1e-9).astype(np.int64)
         return np.maximum(k, -1)
     low, high = np.full(m.shape, -1), (m - 1) // 2
@@ -215,8 +219,8 @@ def _critical(m: Ints, method: str, tail: float) -> Ints:
 
 
 def _tail(k: Ints, m: Ints, method: str) -> Floats:
-    at = np.where(k < 0, 0.0, bdtr(np.maximum(k, 0).astype(float), m, 0.5))
+    at = np.where(k < 0, 0.0, scipy.special.bdtr(np.maximum(k, 0).astype(float), m, 0.5))
     if method == "exact":
         return at
-    below = np.where(k < 1, 0.0, bdtr(np.maximum(k - 1, 0).astype(float), m, 0.5))
+    below = np.where(k < 1, 0.0, scipy.special.bdtr(np.maximum(k - 1, 0).astype(float), m, 0.5))
     return (at + below) / 2

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats._words import counted, setting, verb
+from d3stats._words import counted, percent, points, setting, verb
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family
 from d3stats.inference.reasons.dissent import (
@@ -215,6 +215,14 @@ class Rationales(ByName, EstimatesResult):
     def estimates(self) -> tuple[Estimate, ...]:
         """The estimates, citing first."""
         return self.measures
+
+    @property
+    def headline(self) -> str:
+        """The answer, how many rationales cite the debate."""
+        e = self.find(CITES)
+        if e is None:
+            return super().headline
+        return f"{percent(e.value, e.low, e.high)} of {e.n} rationales cite the debate."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {
@@ -455,6 +463,18 @@ class RationaleComparison(EstimatesResult):
     def estimates(self) -> tuple[Estimate, ...]:
         """The differences."""
         return self.differences
+
+    @property
+    def headline(self) -> str:
+        """The answer, in which log more rationales cite the debate."""
+        e = next((e for e in self.differences if e.name.startswith(CITES)), None)
+        if e is None:
+            return super().headline
+        first, second = self.names
+        number = f"{second} minus {first} {points(e.value, e.low, e.high)}"
+        if e.low is None or e.high is None or e.low <= 0 <= e.high:
+            return f"No difference is shown in how many rationales cite the debate: {number}."
+        return f"{'More' if e.value > 0 else 'Fewer'} rationales cite the debate in {second}: {number}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return the differences, and the two logs' own estimates."""

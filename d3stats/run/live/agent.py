@@ -112,7 +112,7 @@ class LiveAgent:
         than `longest_wait`, even if the server asks for more. Where it asks for an hour or more, the call is given up
         at once.
     requests_per_minute : float, optional
-        None for no limit.
+        The most requests in a minute; None for no limit.
     concurrency : int
         The most calls at the same time.
     window : int, optional
