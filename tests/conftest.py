@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile(
-    "fast", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "fast", max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("slow", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
@@ -48,7 +48,7 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the figures of a report undrawn, for tests of its words and tables: they are a third of its time."""
     sections = importlib.import_module("d3stats.report.sections")
     nothing = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>'
-    monkeypatch.setattr(sections, "svg", lambda draw, title: nothing)
+    monkeypatch.setattr(sections, "svg", lambda draw, title: (nothing, ""))
 
 
 @pytest.fixture(scope="session")

@@ -265,7 +265,7 @@ tables = st.lists(
 ).filter(lambda rows: any(n and w for n, _, w in rows))
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(table=tables)
 @example(table=[(1, 0.0, 1)])
 @example(table=[(9, 1.0, 1), (9, 0.0, 1)])
