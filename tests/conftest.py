@@ -27,7 +27,20 @@ def _real_data_folder() -> Path:
     return Path(os.environ.get("D3STATS_DATA", ROOT.parent / "shared" / "data"))
 
 
+LONGEST = (
+    *("test_guides.py", "test_docstrings.py", "test_page.py", "test_bills.py", "test_contradictions.py"),
+    *("test_terminal.py", "test_metamorphic.py", "test_escalation.py", "test_no_argument_is_ignored.py"),
+    *("test_browser.py", "test_one_door.py", "test_readme.py", "test_no_option_is_ignored.py"),
+    *("test_bad_input_of_commands.py", "test_advised_commands.py"),
+)
+"""Files of the most processor time, half a minute and less; `make test` begins with them, so that its processes end
+together."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        place = {name: k for k, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
     folder = _real_data_folder()
     if folder.is_dir():
         return

@@ -22,6 +22,8 @@ from d3stats.inputs.questions import Questions, contradictions, warned
 from d3stats.planning import escalate, join_protocols
 from d3stats.sources.recorded import questions_of
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
+
 N = 40
 """Questions, each with two debates."""
 
