@@ -42,7 +42,7 @@ demo: $(RUNTIME)  ## install what running needs and show what d3stats does
 	@echo "The program is $(BIN)/d3stats (or activate: . $(BIN)/activate). Next: $(BIN)/d3stats plan slm7"
 
 test: $(DEV)  ## run the tests (the slow ones and the benchmarks are left out)
-	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile -m "not slow" --ignore=tests/benchmarks --benchmark-disable
+	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --ignore=tests/benchmarks --benchmark-disable
 
 test-slow: $(DEV)  ## run the slow tests: coverage and recovery at full size
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) -m slow --ignore=tests/benchmarks --benchmark-disable

@@ -48,7 +48,45 @@ def line_of(file: str, line: int) -> str:
     return f"{file}, {'row' if file.endswith('.parquet') else 'line'} {line}"
 
 
-def missing_extra(needs: str, extra: str, error: ImportError) -> str:
+class Advised(str):
+    """A message that knows its parts: the requirement, what was got, and what to do.
+
+    Attributes
+    ----------
+    requirement, got, step : str
+        What must be, what is in its place, and what to do about it; "" where the message does not say.
+
+    Examples
+    --------
+    >>> message = Advised("a column must occur once", "rename one of them", ": ", got="'vote' twice")
+    >>> print(message)
+    a column must occur once; got 'vote' twice: rename one of them
+    >>> message.got, message.step
+    ("'vote' twice", 'rename one of them')
+    """
+
+    requirement: str
+    got: str
+    step: str
+
+    def __new__(cls, requirement: str, step: str = "", joint: str = "; ", *, got: str = "") -> Advised:
+        """Join the parts."""
+        wrong = f"{requirement}; got {got}" if got else requirement
+        return cls.of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
+
+    @classmethod
+    def of_parts(cls, text: str, requirement: str, got: str, step: str) -> Advised:
+        """Return a text with its parts."""
+        made = super().__new__(cls, text)
+        made.requirement, made.got, made.step = requirement, got, step
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive copies and the way back from a worker process."""
+        return self.of_parts, (str(self), self.requirement, self.got, self.step)
+
+
+def missing_extra(needs: str, extra: str, error: ImportError) -> Advised:
     """Write in one line what an optional package is needed for, and how to install it from an index or a checkout.
 
     Double quotes work in every shell, those of Windows among them.
@@ -64,7 +102,8 @@ def missing_extra(needs: str, extra: str, error: ImportError) -> str:
     """
     named = isinstance(error, ModuleNotFoundError) and error.name
     got = f"no {error.name}" if named else " ".join(str(error).split())
-    return f'{needs}; got {got}: pip install "d3stats[{extra}]" (in a checkout: pip install ".[{extra}]")'
+    step = f'pip install "d3stats[{extra}]" (in a checkout: pip install ".[{extra}]")'
+    return Advised(needs, step, ": ", got=got)
 
 
 def p_text(p: float) -> str:

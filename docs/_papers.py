@@ -2,7 +2,7 @@
 
 An item is a definition, algorithm, theorem, table or figure. It names the code that does it, the tests that show it,
 and a status. `code` holds public names (``d3stats.replay``) and ``kind:name`` for a protocol, a stopping rule, a claim,
-a command, a figure or a study. `readings` holds a page of ``docs/methods`` and the first words of a point there which
+a command, a figure or a study. `readings` holds a page of ``docs/reference`` and the first words of a point there which
 says how the paper is read. ``tests/test_papers.py`` checks all of them against the code and the pages.
 """
 
@@ -130,7 +130,7 @@ def pages() -> dict[str, str]:
                 if item.readings:
                     where = dict.fromkeys(reading.partition(": ")[0] for reading in item.readings)
                     lines.append(
-                        "- How it is read: " + ", ".join(f"{{doc}}`../methods/{page}`" for page in where)
+                        "- How it is read: " + ", ".join(f"{{doc}}`../reference/{page}`" for page in where)
                     )
                 if item.code:
                     lines.append("- Code: " + ", ".join(map(link, item.code)))

@@ -163,7 +163,7 @@ def slm7_stop_rounds() -> Figure:
 @figure(
     "A Bayesian mixture of two Beta-Binomials, fitted to round 1 of the demo's log (160 debates; missing votes are "
     "left out). Black: posterior mean and equal-tailed 95 % limits of the share of debates with 0 to 7 right votes, "
-    "beside the observed shares; on top: the mean of each component with its limits.",
+    "beside the observed shares (grey); on top, on the same axis, the mean of each component with its limits.",
     *SLM7,
     source="the bundled log slm7 (d3stats/datasets/slm7.md); a PyMC model, sampled with a fixed seed",
 )
@@ -197,9 +197,9 @@ def frontier() -> Figure:
 
 
 @figure(
-    "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round: how much worse, in wrong "
-    "verdicts and rounds together, each rule does than the best that knows the world. Values are exact to "
-    ".001 and have no intervals, those of the plan are a mean over 5 pilots of 50 debates; light is good.",
+    "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round, in thousandths of a verdict: "
+    "how much worse each rule does than the best that knows the world. Values are exact to one thousandth and "
+    "have no intervals; those of the plan are a mean over 5 pilots of 50 debates. Light is good.",
     "simulations/regret/regret.csv",
     source="study simulations/regret",
 )
@@ -230,7 +230,7 @@ def regret_map() -> Figure:
     }
     rows = rows[[rule for rule in rules if rule not in same]].rename(columns=names)
     frame = rows.reset_index().melt("world", var_name="rule", value_name="regret")
-    return plotting.plot_regret_map(frame, label="regret, share of a verdict").figure
+    return plotting.plot_regret_map(frame).figure
 
 
 @figure(
@@ -280,10 +280,10 @@ def separation_phase_map() -> Figure:
 
 
 @figure(
-    "Accuracy gained over a single judge against cost in two synthetic worlds (2,000 and 1,000 items); a debate"
-    " without a decision counts as half right. Bars are 95 % cluster intervals of the paired difference; filled"
-    " points are not beaten by any cheaper protocol, and of protocols with the same cost and verdicts the first"
-    " is drawn.",
+    "Accuracy gained over a single judge in two synthetic worlds, protocols from the cheapest to the dearest; a debate "
+    "without a decision counts as half right. In the second world half of the quality gap is hidden in round 1, and "
+    "arguments mislead little. Bars are 95 % cluster t intervals of the paired difference; on the right is the cost of "
+    "1,000 debates in dollars, at made-up prices.",
     "simulations/protocol_comparison/frontier.csv",
     "simulations/protocol_comparison/measures.csv",
     source="study simulations/protocol_comparison; goes with D3, figure 3",
@@ -292,37 +292,31 @@ def protocol_frontier() -> Figure:
     table, measures = (
         read(f"simulations/protocol_comparison/{name}.csv") for name in ("frontier", "measures")
     )
-    gains = measures[measures["measure"] == "gain_half"].set_index(["world", "protocol"])[
-        ["estimate", "low", "high"]
-    ]
-    worlds = {"a fifth hidden": "2,000", "half hidden, arguments mislead little": "1,000"}
-    fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.4), layout="constrained", sharex=True)
-    money = ["cost", "cost_low", "cost_high"]
-    for ax, (world, items) in zip(axes, worlds.items(), strict=True):
-        rows = table[(table["world"] == world) & (table["counted"] == "half")]
-        rows = rows.drop_duplicates(["cost", "accuracy"]).set_index("protocol", drop=False).rename_axis(None)
-        # The judge itself has no difference, so no interval.
-        found = gains.loc[world].reindex(rows.index)
-        rows = rows.assign(accuracy=found["estimate"].fillna(0.0), low=found["low"], high=found["high"])
-        rows = rows.assign(label=rows["protocol"], level=0.95, kind="cluster t of paired differences")
-        rows = rows.assign(**{name: 1000 * rows[name] for name in money})
-        ax.set_title(f"{world} ({items} items)", pad=16)
-        cost = "dollars per 1,000 debates, made-up prices"
-        plotting.plot_protocol_frontier(
-            rows, cost_label=cost, reference="a single judge", names="frontier", ax=ax
-        )
-        # The panels share an axis that the later one may widen.
-        steps = next(line for line in ax.lines if line.get_label() == "efficient frontier")
-        steps.set_xdata([*steps.get_xdata()[:-1], 1e3])
-    axes[0].set_xlabel("")
+    gains = measures[measures["measure"] == "gain_half"].set_index(["world", "protocol"])
+    costs = table[table["counted"] == "half"].set_index(["world", "protocol"])["cost"]
+    worlds = {"a fifth hidden": "a fifth hidden (2,000 items)"}
+    worlds["half hidden, arguments mislead little"] = "half hidden (1,000 items)"
+    order = costs.loc[next(iter(worlds))].sort_values().index
+    # The panels share their rows; the judge itself has no difference.
+    names = [name for name in order if all((world, name) in gains.index for world in worlds)]
+    fig, axes = plt.subplots(1, len(worlds), figsize=(TWO_COLUMNS, 4.4), layout="constrained", sharey=True)
+    for ax, (world, title) in zip(axes, worlds.items(), strict=True):
+        rows = gains.loc[world].loc[names].rename_axis("label").reset_index()
+        rows = rows.rename(columns={"estimate": "difference"})[["label", "difference", "low", "high"]]
+        rows = rows.assign(level=0.95, kind="cluster t of paired differences")
+        plotting.plot_forest(rows, xlabel="accuracy minus that of a single judge", numbers=False, ax=ax)
+        ax.set_title(title)
+        place = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center", "fontsize": "small"}
+        for row, name in enumerate(names):
+            ax.annotate(f"${1000 * costs[world, name]:.1f}", (1.12, row), annotation_clip=False, **place)
     return fig
 
 
 @figure(
-    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2, near points of one path) in four "
-    "synthetic worlds (12,400 debates each, errors near .005) and, with patience 1, on seven real logs (50 to 200 "
-    "debates each). Real values are means over resamples of questions, and their 95 % intervals, near .08 on either "
-    "side, are in the findings.",
+    "Mean rounds against accuracy over the thresholds of the KS rule (.01 to .2), in synthetic worlds (12,400 "
+    "debates each, errors near .005) and on real logs (50 to 200 debates each). In the middle is the world where "
+    "patience matters. Real values are means over resamples of questions, and their 95 % intervals, near .08 on "
+    "either side, are in the findings.",
     "simulations/stability_sensitivity/thresholds.csv",
     "analysis/stability_logs/settings.csv",
     source="studies simulations/stability_sensitivity and analysis/stability_logs; goes with arXiv 2510.12697, whose "
@@ -337,25 +331,24 @@ def stability_thresholds() -> Figure:
         )
     )
     rules = table[table["threshold"].notna()]
-    rules = rules.assign(group="patience " + rules["patience"].astype(int).astype(str))
+    late = rules[rules["world"] == "turns late"]
     logs = logs[logs["patience"] == 1]
     logs = logs.assign(rounds=logs["mean_rounds"], accuracy=logs["mean_accuracy"])
-    small = logs[logs["log"].str.startswith("small")]
-    small = small.assign(group=small["log"].str.removeprefix("small models, "))
-    other = logs[~logs["log"].str.startswith("small")]
-    other = other.assign(group=other["log"].str.removeprefix("GSM8K, ").str.removesuffix(", two runs"))
-    worlds = dict(list(rules.groupby("world", sort=False)))
-    fig, axes = plt.subplots(3, 2, figsize=(TWO_COLUMNS, 7.6), layout="constrained")
-    for ax, (name, part) in zip(axes.flat, worlds.items(), strict=False):
-        ax.set_ylim(0.5, 0.8)
-        plotting.plot_threshold_path(part[["threshold", "rounds", "accuracy", "group"]], ax=ax)
-        ax.set_title(f"world: {name}")
-        ax.get_legend().remove()
-    axes.flat[0].legend(loc="lower right")
-    for ax, (name, part) in zip(axes[2], {"small models": small, "GSM8K": other}.items(), strict=True):
-        ax.set_ylim(0.25, 0.95)
-        plotting.plot_threshold_path(part[["threshold", "rounds", "accuracy", "group"]], ax=ax)
-        ax.set_title(f"real logs: {name}")
+    panels = {
+        "four worlds, patience 2": rules[rules["patience"] == 2].assign(group=lambda rows: rows["world"]),
+        "the world that turns late": late.assign(
+            group="patience " + late["patience"].astype(int).astype(str)
+        ),
+        "seven real logs, patience 1": logs.assign(group=logs["log"].str.removesuffix(", two runs")),
+    }
+    fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 3.9), layout="constrained")
+    for ax, (title, rows) in zip(axes, panels.items(), strict=True):
+        ax.set_ylim(*((0.25, 0.95) if "logs" in title else (0.5, 0.8)))
+        plotting.plot_threshold_path(rows[["threshold", "rounds", "accuracy", "group"]], ax=ax)
+        plotting.style.legend_below(ax, 1)
+        ax.set_title(title)
+    for ax in axes[1:]:
+        ax.set_ylabel("")
     return fig
 
 
@@ -399,26 +392,34 @@ def gap_contraction() -> Figure:
 
 
 @figure(
-    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs of 49 to "
-    "198 debates. Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare "
-    "point has none, as no share changed there.",
+    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs of "
+    "49 to 198 debates (lower row: questions picked for a wrong majority). Points on the zero line are what a "
+    "martingale would do, and grey is out of reach. Bars are 95 % cluster t intervals; a bare point has none, as "
+    "no share changed there.",
     "analysis/martingale/conditional.csv",
     source="study analysis/martingale, of seven published logs that its findings name",
 )
 def martingale_drift() -> Figure:
-    frame = (
-        read("analysis/martingale/conditional.csv")
-        .rename(columns={"log": "group"})
-        .assign(level=0.95, kind="cluster t")
-    )
-    picked = frame["group"].str.contains("majority wrong|critic")
-    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.4), layout="constrained", sharey=True)
-    titles = ((~picked, "questions not picked"), (picked, "questions picked for a wrong majority"))
-    for ax, (which, title) in zip(axes, titles, strict=True):
-        plotting.plot_martingale_drift(frame[which], ax=ax)
-        ax.set_title(title)
-    axes[0].set_ylim(-0.42, 0.42)
-    axes[1].set_ylabel("")
+    frame = read("analysis/martingale/conditional.csv").assign(level=0.95, kind="cluster t")
+    names = pd.Series(frame["log"].unique())
+    picked = names.str.contains("majority wrong|critic")
+    fig, axes = plt.subplots(2, 4, figsize=(TWO_COLUMNS, 3.7), layout="constrained", sharex=True, sharey=True)
+    for row, logs in zip(axes, (names[~picked], names[picked]), strict=True):
+        for ax, name in zip(row, logs, strict=False):
+            plotting.plot_martingale_drift(frame[frame["log"] == name], ax=ax)
+            for note in ax.texts:
+                note.remove()
+            title = str(name).removesuffix(", two runs").removesuffix(", majority wrong")
+            ax.set_title(title, fontsize="medium")
+            ax.set_xlabel("")
+            ax.set_ylabel("")
+        for ax in row[len(logs) :]:
+            ax.set_axis_off()
+    # Above the panel that is missing there.
+    axes[0, 3].tick_params(labelbottom=True)
+    axes[0, 0].set_ylim(-0.42, 0.42)
+    fig.supxlabel("share of correct votes before", fontsize="medium")
+    fig.supylabel("mean change in the next round", fontsize="medium")
     return fig
 
 
@@ -443,20 +444,34 @@ def interval_coverage() -> Figure:
 
 
 @figure(
-    "Agreement of judges with the label, the majority or the humans, and of humans with each other, as kappa with 95 % "
-    "cluster t intervals, on LLMBar (415 to 419 items), PandaLM (974 to 999) and PRD (704 to 744 of 80 questions). The "
-    "broken line is what chance alone gives; 1 is perfect agreement.",
+    "Kappa with 95 % cluster t intervals, sorted within each task, on LLMBar (415 to 419 items), PandaLM (974 to "
+    "999) and PRD (704 to 744 of 80 questions). Judges are compared with the label, the majority or the humans, "
+    "and humans with each other. The broken line is what chance alone gives; 1 is perfect agreement.",
     "analysis/judges/kappas.csv",
     source="study analysis/judges, of published judgments that its findings name",
 )
 def judge_agreement() -> Figure:
-    found = read("analysis/judges/kappas.csv")
+    found = read("analysis/judges/kappas.csv").assign(level=0.95, kind="cluster t")
     of_humans = found["group"] == "PandaLM, two humans"
     found["name"] = found["name"].where(~of_humans, "humans " + found["name"])
-    found["level"], found["kind"] = 0.95, "cluster t"
-    ax = plotting.plot_agreement(found[["name", "value", "low", "high", "group", "level", "kind"]])
-    ax.figure.set_size_inches(TWO_COLUMNS, 0.8 + 0.19 * len(found))
-    return ax.figure
+    found = found.sort_values("value", ascending=False)
+    tasks = ["LLMBar, against the label", "PandaLM, against the majority", "PandaLM, two humans"]
+    tasks += ["PRD, against the humans"]
+    rows = [found[found["group"] == task] for task in tasks]
+    fig, axes = plt.subplots(
+        len(tasks),
+        1,
+        figsize=(TWO_COLUMNS, 1.4 + 0.21 * len(found)),
+        height_ratios=[len(part) for part in rows],
+        layout="constrained",
+        sharex=True,
+    )
+    for ax, task, part in zip(axes, tasks, rows, strict=True):
+        plotting.plot_agreement(part[["name", "value", "low", "high", "level", "kind"]], ax=ax)
+        ax.set_title(task)
+        ax.set_xlabel("kappa" if ax is axes[-1] else "")
+    axes[0].set_xlim(-0.3, 1.05)
+    return fig
 
 
 @figure(
@@ -633,9 +648,9 @@ def persona_juries() -> Figure:
 
 @figure(
     "Position bias of judges in LLMBar (a plain prompt, 415 to 419 pairs) and of reviewers in PRD (800 to 880 pairs "
-    "of 80 questions). Blue: share of pairs with the same winner in both orders, with 95 % cluster Wilson intervals, "
-    "beside what chance alone would give (grey). Orange: share of verdicts for the first slot, with 95 % cluster t "
-    "intervals, one half without bias.",
+    "of 80 questions). Left is the share of pairs with the same winner in both orders, with 95 % cluster Wilson "
+    "intervals, beside what chance alone would give. Right is the share of verdicts for the first slot, with 95 % "
+    "cluster t intervals; without bias it is one half.",
     "analysis/judge_bias/position.csv",
     source="study analysis/judge_bias, of published judgments (LLMBar, PRD)",
 )
@@ -644,17 +659,27 @@ def position_bias() -> Figure:
     found = found[found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")]
     found = found.assign(judge=found["judge"].str.removesuffix(", Vanilla"))
     parts = {"LLMBar": 6, "PRD": 5}
-    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.8), layout="constrained", sharex=True)
-    for ax, source in zip(axes, parts, strict=True):
-        plotting.plot_position_bias(position_table(found[found["source"] == source]), ax=ax)
-        ax.set_title(source)
-    one_legend(fig, axes)
+    fig, axes = plt.subplots(
+        2,
+        2,
+        figsize=(TWO_COLUMNS, 3.6),
+        height_ratios=list(parts.values()),
+        layout="constrained",
+        sharex=True,
+    )
+    for row, source in zip(axes, parts, strict=True):
+        plotting.plot_position_bias(position_table(found[found["source"] == source]), axes=row)
+        row[1].set_title(source, loc="right")
+    axes[1, 0].get_legend().remove()
+    for ax in axes[0]:
+        ax.set_xlabel("")
     return fig
 
 
 @figure(
     "Where D3's budgeted rule stops 10,000 simulated debates of a courtroom that is calibrated to D3's figures: the "
-    "share that stops in each round (bars) and so far (line). The errors are at most .005, so no intervals are drawn.",
+    "share that stops in each round, and below the round the share that has stopped by its end. The errors are at most "
+    ".005, so no intervals are drawn.",
     "simulations/d3_headline/stop_histogram.csv",
     source="study simulations/d3_headline; goes with D3, figure 4",
 )

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile(
-    "fast", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "fast", max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("slow", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
@@ -27,7 +27,20 @@ def _real_data_folder() -> Path:
     return Path(os.environ.get("D3STATS_DATA", ROOT.parent / "shared" / "data"))
 
 
+LONGEST = (
+    *("test_guides.py", "test_docstrings.py", "test_page.py", "test_bills.py", "test_contradictions.py"),
+    *("test_terminal.py", "test_metamorphic.py", "test_escalation.py", "test_no_argument_is_ignored.py"),
+    *("test_browser.py", "test_one_door.py", "test_readme.py", "test_no_option_is_ignored.py"),
+    *("test_bad_input_of_commands.py", "test_advised_commands.py"),
+)
+"""Files of the most processor time, half a minute and less; `make test` begins with them, so that its processes end
+together."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        place = {name: k for k, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
     folder = _real_data_folder()
     if folder.is_dir():
         return
@@ -48,7 +61,7 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the figures of a report undrawn, for tests of its words and tables: they are a third of its time."""
     sections = importlib.import_module("d3stats.report.sections")
     nothing = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>'
-    monkeypatch.setattr(sections, "svg", lambda draw, title: nothing)
+    monkeypatch.setattr(sections, "svg", lambda draw, title: (nothing, ""))
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("guides/*.md")),
     *sorted((ROOT / "docs").glob("methods/*.md")),
+    *sorted((ROOT / "docs").glob("reference/*.md")),
     *sorted((ROOT / "notebooks").glob("*.py")),
     *sorted((ROOT / "figures").glob("*.py")),
 ]

@@ -135,7 +135,6 @@ def test_code_fits_beside_both_sidebars(page: Path) -> None:
 
 
 METHODS = sorted(set((ROOT / "docs" / "methods").glob("*.md")) - {ROOT / "docs" / "methods" / "index.md"})
-WITHOUT_EQUATION = {"inspect", "protocols"}
 
 
 @pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
@@ -145,7 +144,7 @@ def test_a_method_has_its_question_assumptions_equation_limitations_and_tests(pa
     parts = ["## Assumptions", "## Limitations", "## How this is tested"]
     found = [line for line in text.splitlines() if line in parts]
     assert found == parts
-    assert ("## Equation" in text or "$$" in text) == (page.stem not in WITHOUT_EQUATION)
+    assert "## Equation" in text or "$$" in text
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
@@ -156,12 +155,12 @@ def test_the_tests_and_studies_that_a_page_names_exist(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_methods_stand_in_six_groups_with_a_sentence_each() -> None:
+def test_the_methods_stand_in_five_groups_with_a_sentence_each() -> None:
     text = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
     groups = re.findall(r"^## (.+)$", text, re.MULTILINE)
     trees = re.findall(r":caption: (.+)\n\n((?:\w+\n)+)", text)
     assert [caption for caption, _ in trees] == groups
-    assert len(groups) == 6
+    assert len(groups) == 5
     listed = [name for _, names in trees for name in names.split()]
     assert sorted(listed) == [page.stem for page in METHODS]
     assert re.findall(r"^- \[.+?\]\((\w+)\.md\): .+\.$", text, re.MULTILINE) == listed

@@ -25,6 +25,7 @@ PAGES = sorted(
         "docs/*.md",
         "docs/guides/*.md",
         "docs/methods/*.md",
+        "docs/reference/*.md",
         "notebooks/*.py",
         "analysis/*/*.md",
         "simulations/*/*.md",

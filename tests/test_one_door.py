@@ -306,6 +306,7 @@ def _outcome(function: Callable[[Any], Any], log: Any) -> Any:
         return type(error)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_log_of_inspect_is_a_source_of_every_function(inspected: tuple[Path, pd.DataFrame]) -> None:
     path, table = inspected
     values = 0
@@ -447,6 +448,7 @@ def pairs() -> list[Any]:
     return found
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(("name", "form"), pairs())
 def test_a_result_does_not_depend_on_what_holds_the_debates(
     name: str, form: str, forms: dict[str, Any]

@@ -122,7 +122,7 @@ def test_the_protocols_of_the_papers_are_all_at_an_item() -> None:
     assert set(protocols()) - named == elsewhere
 
 
-METHODS = ROOT / "docs" / "methods"
+REFERENCE = ROOT / "docs" / "reference"
 READ_IN = {
     "discussions": (
         *("ChatEval", "Direct scores", "ChatEval on questions", "Stability debate"),
@@ -150,7 +150,7 @@ NO_READING = {
 def points(page: str) -> list[str]:
     """Return the points of a page's sections that say how the papers are read, each on one line."""
     section, found = "", []
-    for line in (METHODS / f"{page}.md").read_text(encoding="utf-8").splitlines():
+    for line in (REFERENCE / f"{page}.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             section = line.strip("# ")
         elif section in READ_IN[page] and line.startswith("- "):
@@ -165,7 +165,7 @@ def test_every_reading_on_a_page_is_at_an_item_that_says_so() -> None:
     items = [item for paper in PAPERS.values() for item in paper.items]
     plain = set(NO_READING)
     for page, sections in READ_IN.items():
-        text = (METHODS / f"{page}.md").read_text(encoding="utf-8")
+        text = (REFERENCE / f"{page}.md").read_text(encoding="utf-8")
         assert all(re.search(rf"^#+ {re.escape(section)}$", text, re.MULTILINE) for section in sections)
         found = points(page)
         assert len(found) > 12

@@ -22,7 +22,7 @@ MOST_WORDS = 35
 
 AREAS = {
     "package": ["d3stats/**/*.py"],
-    "pages": ["*.md", "docs/*.md", "docs/guides/*.md", "docs/methods/*.md"],
+    "pages": ["*.md", "docs/*.md", "docs/guides/*.md", "docs/methods/*.md", "docs/reference/*.md"],
     "findings": ["analysis/*/*.md", "simulations/*/*.md"],
     "notebooks": ["notebooks/*.py"],
     "figures": ["figures/*.py"],

@@ -200,7 +200,7 @@ def test_the_tables_of_protocols_name_all_with_their_source_and_who_speaks() -> 
     def table(lines: list[str]) -> dict[str, list[str]]:
         return {row.split("`")[1]: [cell.strip() for cell in row.split("|")] for row in lines}
 
-    rows = table(rows_under("docs/methods/protocols.md", "## Protocols by name"))
+    rows = table(rows_under("docs/reference/protocols.md", "## Protocols by name"))
     made = table(_pages.protocols().splitlines()[2:])
     assert "{include} /made/protocols.md" in (ROOT / "docs/guides/run_debates.md").read_text(encoding="utf-8")
     assert set(rows) == set(made) == set(protocols())

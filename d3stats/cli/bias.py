@@ -133,7 +133,7 @@ def _drawn(found: Audits[Any]) -> Axes:
     if audits[0].strata:
         drawn = found.plot()
     elif isinstance(audits[0], PositionBias):
-        drawn = plot_position_bias(position_frame(found))
+        drawn = plot_position_bias(position_frame(found))[0]
     elif len(audits) == 1:
         drawn = audits[0].plot()
     else:

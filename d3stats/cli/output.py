@@ -340,15 +340,17 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
 
 
 def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:
-    """Draw in the package's style, write PDF and PNG, and print the path, by default to standard error."""
+    """Draw in the package's style, write PDF and PNG, and print paths and intervals, by default to standard error."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Whole
 
-    from d3stats.plotting.style import save, use_style
+    from d3stats.plotting.style import intervals_drawn, save, use_style
 
     with mpl.rc_context({"backend": "agg"}), use_style():
         drawn = draw()
         whole = drawn if isinstance(drawn, Whole) else drawn.get_figure(root=True)
         assert whole is not None
         pdf, png = save(whole, path)
-    (sys.stderr if err else sys.stdout).write(f"figure: {pdf} and {png}\n")
+    intervals = intervals_drawn(whole)
+    told = f"; {intervals}" if intervals else ""
+    (sys.stderr if err else sys.stdout).write(f"figure: {pdf} and {png}{told}\n")

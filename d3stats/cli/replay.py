@@ -50,7 +50,7 @@ def replay(
         kinds = None if strata is None else item_strata(opened, strata)
         opened = opened.aside(strata)
         log, passed_over = opened.recorded(), left_out(opened.checked().problems)
-        rules = given.settings.get("rules") or default_rules(log.trajectories, opened.checked())
+        rules = given.settings.get("rules") or _usual_rules(log.trajectories, opened.checked())
         result = given(log.trajectories, rules=rules, strata=kinds)
     if figure is not None:
         save_figure(result.plot, figure)
@@ -69,17 +69,12 @@ def replay(
     print_result(result, everything=everything, notes=notes, tables=further)
 
 
-def default_rules(t: Trajectories, log: Checked) -> Sequence[str]:
+def _usual_rules(t: Trajectories, log: Checked) -> Sequence[str]:
     """Return the rules with which the log's protocols stop where jurors vote at the end alone, else the default."""
     from d3stats.planning.replay import DEFAULT_RULES
+    from d3stats.report.source import rules_of_protocols
 
-    if not t.pollings or not all(polling.at_end for polling in t.pollings):
-        return DEFAULT_RULES
-    from d3stats.protocols import protocols
-
-    known = protocols()
-    names = [name for name in log.items.coded("protocol").occurring() if name in known]
-    return list(dict.fromkeys(str(known[name]().rule()) for name in names)) or DEFAULT_RULES
+    return rules_of_protocols(t, log) or DEFAULT_RULES
 
 
 def _paired_table(result: Replay) -> Table:

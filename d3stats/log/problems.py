@@ -11,11 +11,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from d3stats._words import line_of, visible
+from d3stats._words import Advised, line_of, visible
 
-__all__ = ["KINDS", "Cause", "Kind", "LogError", "Problem", "causes_of"]
+__all__ = ["KINDS", "Advised", "Cause", "Kind", "LogError", "Problem", "causes_of"]
 
 LeftOut = Literal["record", "field", "nothing"]
 
@@ -163,44 +163,6 @@ def shortened(text: str, longest: int = LONGEST) -> str:
         return text
     tail = (longest - 5) // 3
     return f"{text[: longest - 5 - tail]} ... {text[-tail:]}"
-
-
-class Advised(str):
-    """A message that knows its parts: the requirement, what was got, and what to do.
-
-    Attributes
-    ----------
-    requirement, got, step : str
-        What must be, what is in its place, and what to do about it; "" where the message does not say.
-
-    Examples
-    --------
-    >>> message = Advised("a column must occur once", "rename one of them", ": ", got="'vote' twice")
-    >>> print(message)
-    a column must occur once; got 'vote' twice: rename one of them
-    >>> message.got, message.step
-    ("'vote' twice", 'rename one of them')
-    """
-
-    requirement: str
-    got: str
-    step: str
-
-    def __new__(cls, requirement: str, step: str = "", joint: str = "; ", *, got: str = "") -> Advised:
-        """Join the parts."""
-        wrong = f"{requirement}; got {got}" if got else requirement
-        return cls.of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
-
-    @classmethod
-    def of_parts(cls, text: str, requirement: str, got: str, step: str) -> Advised:
-        """Return a text with its parts."""
-        made = super().__new__(cls, text)
-        made.requirement, made.got, made.step = requirement, got, step
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Survive copies and the way back from a worker process."""
-        return self.of_parts, (str(self), self.requirement, self.got, self.step)
 
 
 @dataclass(frozen=True)

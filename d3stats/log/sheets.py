@@ -914,17 +914,16 @@ def frame_sheet(frame: Any, name: str) -> Sheet:
             for note in _date_note(label, series.dropna().head(1000))
         ]
     else:
-        import narwhals as nw
-
-        try:
-            native = nw.from_native(frame)
-        except TypeError:
+        table = frame.collect() if hasattr(frame, "collect") else frame
+        if hasattr(table, "get_columns"):  # polars
+            names, lists = list(table.columns), [each.to_list() for each in table.get_columns()]
+        elif hasattr(table, "column_names"):  # Arrow
+            names, lists = list(table.column_names), [each.to_pylist() for each in table.columns]
+        else:
             raise TypeError(
                 f"a table must be a pandas, polars or Arrow data frame; got {type(frame).__name__}"
-            ) from None
-        table: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
-        names = [str(column).strip() for column in table.columns]
-        lists = [table[column].to_list() for column in table.columns]
+            )
+        names = [str(column).strip() for column in names]
         columns = [_of_values(values) for values in lists]
         dates = [note for label, each in zip(names, lists, strict=True) for note in _date_note(label, each)]
     n = len(columns[0]) if columns else 0

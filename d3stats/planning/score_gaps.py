@@ -126,7 +126,8 @@ def score_gaps(
                 "category": name,
                 "round": r + 1,
                 "gap": e.value,
-                "low": e.low,
+                # A distance is not below 0.
+                "low": max(e.low, 0.0) if gap == "absolute" and e.low is not None else e.low,
                 "high": e.high,
             }
             at |= {"n": n, "n_clusters": e.n_clusters, "verdict": r + 1 == decided}

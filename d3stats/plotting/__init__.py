@@ -9,7 +9,7 @@ from d3stats.plotting.fits import *
 from d3stats.plotting.intervals import *
 from d3stats.plotting.rounds import *
 from d3stats.plotting.schematic import *
-from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, save, use_style
+from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, intervals_drawn, save, use_style
 
-__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "save", "use_style"]
+__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "intervals_drawn", "save", "use_style"]
 __all__ += costs.__all__ + fits.__all__ + intervals.__all__ + rounds.__all__ + schematic.__all__

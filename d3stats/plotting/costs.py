@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
 from d3stats.plotting.style import (
     BLUE,
     MARKERS,
@@ -24,11 +23,10 @@ from d3stats.plotting.style import (
     column,
     draw_points,
     groups,
-    legend_above,
     legend_below,
     one_axes,
     refuse,
-    with_bars,
+    tell_intervals,
 )
 
 if TYPE_CHECKING:
@@ -36,26 +34,19 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 __all__ = [
-    "efficient",
     "plot_frontier",
     "plot_plan_fan",
-    "plot_protocol_frontier",
     "plot_regret_map",
     "plot_savings",
     "plot_threshold_path",
 ]
 
-Box = NDArray[np.float64]
 _NARROW = 5.0
 """Inches below which a legend beside the axes leaves too little of them."""
-_TEXT, _MARKER = 6.5, 5.0
-"""Sizes of the labels and markers of protocols, in points."""
-_DISTANCES = (1.5, 6.0, 12.0, 19.0, 27.0, 36.0, 46.0)
-"""How far from its point a label may stand, in points; a thin line leads to those that are not next to it."""
-_NEXT_TO = 2.0
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_TEXT = 6.5
+"""Points of the letters of a threshold."""
 _LEAST_WIDTH = 0.24
-"""Inches that four characters of six points need."""
+"""Inches that three digits need."""
 
 
 def plot_frontier(
@@ -122,7 +113,8 @@ def plot_frontier(
     ax.set_ylim(max(low - room, 0.0), min(top + room, 1.0))
     ax.set_xlim(left=0)
     ax.locator_params(axis="y", nbins=6)
-    ax.set_xlabel(with_bars(cost_label, checked, checked["kept_low"].notna().to_numpy()))
+    ax.set_xlabel(cost_label)
+    tell_intervals(ax, checked, checked["kept_low"].notna().to_numpy())
     ax.set_ylabel(kept_label)
     if ax.figure.bbox.width / ax.figure.dpi < _NARROW:
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, columnspacing=1.0)
@@ -251,7 +243,7 @@ def plot_threshold_path(
         ``accuracy`` (a share) and, optionally, ``low, high`` (the interval of the accuracy; missing where there is
         none), the cost's name with ``_low`` and ``_high`` (its interval), ``chosen`` (true for the threshold to run,
         drawn with a ring), ``group`` (at most 7, shown by colour and marker) and ``level, kind`` (of the intervals,
-        written below the axis).
+        for the caption).
     cost : str
         Name of the column of the mean cost.
     cost_label : str
@@ -325,8 +317,8 @@ def plot_threshold_path(
         ax.plot(column(known[cost]), column(known["accuracy"]), label="truth", **dashes)
         _ring(ax, known, cost, "true best threshold", {"marker": "*", "s": 60})
     ax.margins(0.08, 0.12)
-    barred = checked["low"].notna().to_numpy()
-    ax.set_xlabel(with_bars(cost_label, checked, barred))
+    ax.set_xlabel(cost_label)
+    tell_intervals(ax, checked, checked["low"].notna().to_numpy())
     ax.set_ylabel("accuracy")
     if float(column(checked[cost]).max()) >= 1000:
         ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -344,7 +336,7 @@ def plot_threshold_path(
         lines += [np.stack(both) for both in zip(lowest, highest, strict=True)]
     points = np.empty((0, 2)) if alone is None else alone[[cost, "accuracy"]].to_numpy(dtype=float)
     at = path[[cost, "accuracy"]].to_numpy(dtype=float)
-    _name_points(ax, at, names, ringed, lines, points, beside=bool(barred.any()))
+    _name_points(ax, at, names, ringed, lines, points, beside=bool(checked["low"].notna().any()))
     return ax
 
 
@@ -487,257 +479,13 @@ def _meet(one: tuple[float, float, float, float], other: tuple[float, float, flo
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def plot_protocol_frontier(
-    frame: pd.DataFrame,
-    *,
-    cost_label: str = "tokens per debate",
-    reference: str = "",
-    names: Literal["all", "frontier"] = "all",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw accuracy against cost per debate on a log axis, with intervals and the efficient frontier as steps.
-
-    A protocol is on the frontier when no other is at most as expensive and at least as accurate, one of the
-    two strictly; it is drawn filled. The steps are what is seen, with no allowance for chance: compare two
-    protocols by the interval of their paired difference.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per protocol with ``protocol`` (its name, once each), ``label`` (what is written beside its point),
-        ``cost`` (mean per debate, above 0, tokens or dollars), ``accuracy`` and its interval ``low, high`` (shares in
-        [0, 1]; an end that is missing is not drawn) and, optionally, ``cost_low, cost_high``, and ``level, kind`` (of
-        the intervals, written below the axis).
-    cost_label : str
-        What a debate's cost is counted in.
-    reference : str
-        Name of a protocol if ``accuracy, low, high`` are differences from it, between -1 and 1.
-    names : {"all", "frontier"}
-        The labels beside their points. With "frontier" the others get numbers and a key at the right.
-    ax : Axes, optional
-        Where to draw; by default a new figure of two columns. Labels are placed for the size that it has then.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ValueError
-        When a column is absent, a cost is not above 0, a share lies outside [0, 1], an interval does not hold its
-        value, or a protocol occurs twice.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"protocol": ["single_judge", "samre"], "label": ["one judge", "SAMRE"]})
-    >>> frame = frame.assign(cost=[900.0, 9000.0], accuracy=[0.78, 0.85], low=[0.74, 0.82], high=[0.82, 0.88])
-    >>> [text.get_text() for text in plot_protocol_frontier(frame).texts]
-    ['one judge', 'SAMRE']
-    """
-    from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    given = [name for name in ("cost_low", "cost_high") if name in getattr(frame, "columns", ())]
-    if len(given) == 1:
-        raise ValueError(f"frame must have both of ['cost_low', 'cost_high'] or none; got {given[0]!r} alone")
-    within = [("low", "accuracy", "high"), *([("cost_low", "cost", "cost_high")] if given else [])]
-    right = ("accuracy", "low", "high")
-    checked = check_frame(
-        frame, ("protocol", "label", "cost", *right, *given), ("cost", "accuracy"), ("low", "high", *given),
-        shares=() if reference else right, once=("protocol",), within=within,
-    )  # fmt: skip
-    for name in ("cost", *given):
-        refuse(f"{name} must be above 0 for a log axis", column(checked[name]) <= 0, checked, name)
-    choice("names", names, ("all", "frontier"))
-    for name in ("cost_low", "cost_high"):
-        checked[name] = checked.get(name, checked["cost"]).fillna(checked["cost"])
-    for name in ("low", "high"):
-        checked[f"bar_{name}"] = checked[name].fillna(checked["accuracy"])
-    ax = one_axes(ax, width=TWO_COLUMNS, height=3.4)
-    cost, accuracy = column(checked["cost"]), column(checked["accuracy"])
-    worth = efficient(cost, accuracy)
-    ax.set_xscale("log")
-    for row, on in zip(checked.to_dict("records"), worth.tolist(), strict=True):
-        colour, alpha = (BLUE, 0.8) if on else (VERMILLION, 0.35)
-        bar: Look = {"color": colour, "alpha": alpha, "linewidth": 0.8, "zorder": 2}
-        ax.vlines(row["cost"], row["bar_low"], row["bar_high"], **bar)
-        ax.hlines(row["accuracy"], row["cost_low"], row["cost_high"], **bar)
-    looks: list[Look] = [
-        {"marker": "s", "color": VERMILLION, "markerfacecolor": "white", "markersize": _MARKER - 0.8},
-        {"marker": "o", "color": BLUE, "markersize": _MARKER},
-    ]
-    for at, look in zip((~worth, worth), looks, strict=True):
-        ax.plot(cost[at], accuracy[at], linestyle="none", zorder=3, label="_points", **look)
-    ax.margins(y=0.12)
-    left, right_end = float(checked["cost_low"].min()), float(checked["cost_high"].max())
-    room = (right_end / left) ** 0.14 if right_end > left else 2.0
-    left, right_end = left / room, right_end * room
-    order = np.flatnonzero(worth)[np.argsort(cost[worth], kind="stable")]
-    steps = [*cost[order], right_end], [*accuracy[order], accuracy[order][-1]]
-    line: Look = {"color": BLUE, "linewidth": 0.9, "alpha": 0.6, "label": "efficient frontier"}
-    ax.step(*steps, where="post", zorder=1, **line)
-    if reference:
-        ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
-    ax.set_xlim(left, right_end)
-    ax.set_xlabel(with_bars(cost_label, checked, checked[["low", "high"]].notna().all(axis=1).to_numpy()))
-    ax.set_ylabel(f"accuracy minus that of {reference}" if reference else "accuracy")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
-    )
-    entries = [
-        Line2D([], [], **looks[1], label="efficient frontier"),
-        Line2D([], [], **looks[0], label="others"),
-    ]
-    entries[1].set_linestyle("none")
-    legend_above(ax, handles=entries)
-    if names == "frontier":
-        dearer = np.flatnonzero(~worth)[np.argsort(cost[~worth], kind="stable")]
-        key = [f"{n}  {checked['label'][i]}" for n, i in enumerate(dearer, start=1)]
-        checked["label"] = checked["label"].astype(object)
-        checked.loc[dearer, "label"] = [str(n) for n in range(1, len(dearer) + 1)]
-        place: Look = {"xycoords": "axes fraction", "va": "center", "fontsize": _TEXT, "linespacing": 1.4}
-        ax.annotate("\n".join(key), (1.01, 0.5), annotation_clip=False, **place)
-    _write_labels(ax, checked, np.column_stack([cost[order], accuracy[order]]))
-    return ax
-
-
-def efficient(cost: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say of each point whether it is efficient.
-
-    A point is efficient where no other is at most as expensive and at least as accurate, one of the two strictly.
-
-    Parameters
-    ----------
-    cost, accuracy : ndarray of float, shape (points,)
-        Each point's cost and accuracy.
-
-    Returns
-    -------
-    ndarray of bool, shape (points,)
-
-    Examples
-    --------
-    >>> efficient(np.array([1.0, 2.0, 3.0, 3.0]), np.array([0.7, 0.6, 0.8, 0.8])).tolist()
-    [True, False, True, True]
-    """
-    cheaper, better = cost[None, :] <= cost[:, None], accuracy[None, :] >= accuracy[:, None]
-    strictly = (cost[None, :] < cost[:, None]) | (accuracy[None, :] > accuracy[:, None])
-    result: NDArray[np.bool_] = ~np.any(cheaper & better & strictly, axis=1)
-    return result
-
-
-def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64]) -> None:
-    """Put each label where it hides no point and no other label, as near to its point as it can be."""
-    from matplotlib.patheffects import withStroke
-
-    ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # a subfigure draws with its figure
-    scale = ax.figure.dpi / 72.0
-    data = checked[["cost", "accuracy"]].to_numpy(dtype=float)
-    points = ax.transData.transform(data)
-    frame = np.array(ax.get_window_extent().extents, dtype=float)
-    half = scale * (_MARKER / 2 + 1.0)
-    taken = [np.array([x - half, y - half, x + half, y + half]) for x, y in points]
-    lines = [
-        box + scale * np.array([-0.6, -0.6, 0.6, 0.6])
-        for box in _lines_in_pixels(ax, checked, corners, frame)
-    ]
-    look: Look = {"fontsize": _TEXT, "annotation_clip": False, "ha": "center", "va": "center"}
-    halo = [withStroke(linewidth=1.4, foreground="white")]
-    texts = [
-        ax.annotate(str(label), (x, y), path_effects=halo, **look)
-        for label, (x, y) in zip(checked["label"], data, strict=True)
-    ]
-    sizes = [np.array([box.width, box.height]) for box in (text.get_window_extent() for text in texts)]
-    # Those that stand closest to others choose first.
-    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
-    for i in np.argsort(np.sort(gaps, axis=1)[:, 1:3].sum(axis=1), kind="stable"):
-        offset, distance = _place(points, i, sizes[i], taken, lines, frame, half, scale)
-        texts[i].set_position(tuple(offset / scale))
-        texts[i].set_anncoords("offset points")
-        middle = points[i] + offset
-        taken.append(np.concatenate([middle - sizes[i] / 2, middle + sizes[i] / 2]))
-        if distance > _NEXT_TO:
-            with np.errstate(divide="ignore"):
-                ratio = np.min(np.where(offset == 0, np.inf, sizes[i] / 2 / np.abs(offset)))
-            edge = middle - offset * min(float(ratio), 1.0)
-            # A later label had better not stand on this line.
-            lines.extend(_along(points[i], edge, half))
-            end = ax.transData.inverted().transform(edge)
-            ax.plot(*np.transpose([data[i], end]), color="0.6", linewidth=0.4, zorder=1, label="_leader")
-
-
-def _lines_in_pixels(ax: Axes, checked: pd.DataFrame, corners: Box, frame: Box) -> list[Box]:
-    """Return the boxes of the bars and of the frontier's steps, which labels had better not cross."""
-    boxes = []
-    for low, high in (
-        (["cost", "bar_low"], ["cost", "bar_high"]),
-        (["cost_low", "accuracy"], ["cost_high", "accuracy"]),
-    ):
-        ends = [ax.transData.transform(checked[names].to_numpy(dtype=float)) for names in (low, high)]
-        boxes += list(np.concatenate(ends, axis=1))
-    at = ax.transData.transform(corners)
-    for (x, y), (across, up) in zip(at, [*at[1:], (frame[2], at[-1, 1])], strict=True):
-        boxes += [np.array([x, y, across, y]), np.array([across, y, across, up])]
-    return boxes
-
-
-def _place(
-    points: Box, i: int, size: Box, taken: list[Box], lines: list[Box], frame: Box, half: float, scale: float
-) -> tuple[Box, float]:
-    """Return the best place's offset from the point, in pixels, and its distance in points."""
-    point, best, found = points[i], np.inf, (np.zeros(2), 0.0)
-    filled, drawn = np.array(taken), np.array(lines)
-    for distance, (dx, dy) in product(_DISTANCES, _DIRECTIONS):
-        step = half + distance * scale
-        offset = np.array([dx * (step + size[0] / 2), dy * (step + size[1] / 2)])
-        if dx and dy:
-            # Diagonals keep the corner, not the middle, at the distance.
-            offset -= np.array([dx, dy]) * step * 0.3
-        box = np.concatenate([point + offset - size / 2, point + offset + size / 2])
-        outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
-        hidden = sum(_overlap(box, filled).tolist())
-        crossed = int((_overlap(box, drawn) > 0).sum())
-        # A label that stands nearer to another point would be taken for that one's.
-        strange = int(np.argmin(np.linalg.norm(points - point - offset, axis=1))) != i
-        struck = distance > _NEXT_TO and _hidden(
-            _along(point, point + offset, half), filled[len(points) :], drawn
-        )
-        price = 15.0 * strange + 1000.0 * outside + 10.0 * hidden + 8.0 * crossed + 40.0 * struck + distance
-        if price < best:
-            best, found = price, (offset, distance)
-    return found
-
-
-def _along(start: Box, end: Box, clear: float) -> Box:
-    """Return small boxes along a line from a point, from where it leaves the point's mark; a row each."""
-    length = float(np.linalg.norm(end - start))
-    steps = np.arange(min(clear, length), length, 2.0) / max(length, 1.0)
-    boxes: Box = np.tile(start + steps[:, None] * (end - start), 2) + np.array([-1.0, -1.0, 1.0, 1.0])
-    return boxes
-
-
-def _hidden(path: Box, labels: Box, lines: Box) -> bool:
-    """Say whether a line to a label runs through another label, or mostly upon other lines."""
-    through = bool(_overlap(path[:, None], labels).any())
-    upon = int(_overlap(path[:, None], lines).any(axis=1).sum())
-    return through or 2 * upon > len(path)
-
-
-def _overlap(one: Box, other: Box) -> Box:
-    """Return the area that each two boxes share, in square pixels; 1 more when they share any."""
-    width = np.minimum(one[..., 2], other[..., 2]) - np.maximum(one[..., 0], other[..., 0])
-    height = np.minimum(one[..., 3], other[..., 3]) - np.maximum(one[..., 1], other[..., 1])
-    return np.where((width > 0) & (height > 0), width * height + 1.0, 0.0)
-
-
 def plot_regret_map(
-    frame: pd.DataFrame, *, label: str = "regret, share of a verdict", ax: Axes | None = None
+    frame: pd.DataFrame, *, label: str = "regret, thousandths of a verdict", ax: Axes | None = None
 ) -> Axes:
     """Draw the regret of rules over worlds as a map, light where a rule is near the optimum.
 
-    The colour goes by the square root of the regret; the regret is written into its cell if there is space.
+    The colour goes by the square root of the regret; the regret is written into its cell, in thousandths, if there is
+    space.
 
     Parameters
     ----------
@@ -772,7 +520,7 @@ def plot_regret_map(
     table = frame.assign(world=frame["world"].astype(str), rule=frame["rule"].astype(str))
     cells = pd.MultiIndex.from_product([rules, worlds])
     found = table.set_index(["rule", "world"])["regret"].clip(lower=0.0).reindex(cells)
-    grid = column(found).reshape(len(rules), len(worlds))
+    grid = 1000 * column(found).reshape(len(rules), len(worlds))
     ax = one_axes(ax, width=TWO_COLUMNS, height=1.1 + 0.19 * len(rules))
     top = float(np.nanmax(grid)) or 1.0
     # The root spreads the small regrets, which are those that choose between rules.
@@ -804,13 +552,7 @@ def _write_numbers(ax: Axes, grid: NDArray[np.float64], image: AxesImage) -> Non
             )
             light = float(linear @ (0.2126, 0.7152, 0.0722))
             shade = "white" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "black"
-            ax.text(j, i, _short(value), ha="center", va="center", fontsize=6, color=shade)
-
-
-def _short(value: float) -> str:
-    """Return three decimals without the leading zero, and 0 for what is less than half of the last."""
-    text = f"{value:.3f}"
-    return "0" if float(text) == 0 else text.removeprefix("0")
+            ax.text(j, i, f"{value:z.0f}", ha="center", va="center", fontsize=8, color=shade)
 
 
 def plot_plan_fan(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -18,6 +18,7 @@ from d3stats.plotting.style import (
     SKY,
     TWO_COLUMNS,
     VERMILLION,
+    Floats,
     Look,
     check_frame,
     column,
@@ -55,6 +56,8 @@ PHASES = {
 }
 """The effects of more advocates, from good to bad, with colour and hatch."""
 _NONE = "0.85"
+_PARTS = 9
+"""Parts of a cell along each side of a map; odd, so that the middle one has the centre of the cell."""
 _SAME = 1e-9
 """Share of the greatest excess wealth below which two curves count as equal; by how much rounding may pass a bound."""
 
@@ -62,8 +65,8 @@ _SAME = 1e-9
 def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw observed shares as bars, the posterior of the pmf as dots with bands, component means on top.
 
-    A component's mean is drawn at that share of right votes, because means are probabilities. Overlapping
-    bands show that the panel does not separate the components.
+    A component's mean is drawn at that share of right votes, because means are probabilities. If the limits of two
+    means overlap, the panel does not separate the components.
 
     Parameters
     ----------
@@ -89,8 +92,8 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     --------
     >>> frame = pd.DataFrame({"successes": [0, 1, 2], "observed": [0.3, 0.2, 0.5], "predicted": [0.28, 0.22, 0.5],
     ...     "low": [0.2, 0.15, 0.4], "high": [0.35, 0.3, 0.6]})
-    >>> plot_mixture_posterior(frame).get_xlabel()
-    'right votes of 2'
+    >>> [tick.get_text() for tick in plot_mixture_posterior(frame).get_xticklabels()]
+    ['0', '1/2', '1']
     """
     told = list(getattr(frame, "columns", []))
     if "mean_7" in told:
@@ -122,12 +125,6 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
         _draw_component(ax, j, centre, span, top * (1 + _LANE * (j + 0.5)), panel)
     if components:
         ax.axhline(top, color="0.7", linewidth=0.5)
-        size = max(panel, 1)
-        across = ax.secondary_xaxis(
-            "top", functions=(lambda x: np.divide(x, size), lambda x: np.multiply(x, size))
-        )
-        across.set_xlabel(f"means of the components, {percent(checked, 'limits')}")
-        across.set_xticks([0, 0.25, 0.5, 0.75, 1])
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick < top])
     handles, labels = ax.get_legend_handles_labels()
     kept = [k for k, text in enumerate(labels) if not text.startswith("mean of")]
@@ -135,8 +132,9 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     ax.legend(**entries, loc="upper center", bbox_to_anchor=(0.45, 1 / room), fontsize="small")
     ax.set_ylim(0, top * room)
     ax.set_xlim(-0.6, panel + 0.6)
-    ax.set_xticks(at if panel <= 12 else np.unique(np.linspace(0, panel, 7).round().astype(int)))
-    ax.set_xlabel(f"right votes of {panel}")
+    marked = at if panel <= 12 else np.unique(np.linspace(0, panel, 7).round().astype(int))
+    ax.set_xticks(marked, ["0" if s == 0 else "1" if s == panel else f"{s}/{panel}" for s in marked])
+    ax.set_xlabel("share of right votes")
     ax.set_ylabel("share of debates")
     return ax
 
@@ -248,8 +246,9 @@ def plot_predictive_check(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
 def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw a map of the pairs of laws that more advocates separate better, by two parameters.
 
-    Regions differ by colour and hatch, so that they can be distinguished without colour. Where nothing
-    changes, or where the two answers are the same, the map is grey.
+    Regions differ by colour and hatch, so that they can be distinguished without colour. Between the cells of the grid
+    the changes are interpolated, and a border is where one of them is 0. Where nothing changes, or where the two
+    answers are the same, the map is grey.
 
     Parameters
     ----------
@@ -282,21 +281,20 @@ def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = No
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    (across, up), codes = _phases(frame)
+    (across, up), edges, codes = _phases(frame)
     ax = one_axes(ax, width=ONE_COLUMN, height=3.1)
     cmap = ListedColormap([_NONE, *(colour for colour, _ in PHASES.values())])
     norm = BoundaryNorm(np.arange(-1.5, len(PHASES)), cmap.N)
-    edges = [_edges(values.to_numpy(dtype=np.float64)) for values in (codes.columns, codes.index)]
-    ax.pcolormesh(*edges, codes.to_numpy(), cmap=cmap, norm=norm, linewidth=0, rasterized=True)
+    ax.pcolormesh(*edges, codes, cmap=cmap, norm=norm, linewidth=0, rasterized=True)
     patches = []
     for i, (name, (colour, hatch)) in enumerate(PHASES.items()):
-        inside = codes.to_numpy() == i
+        inside = codes == i
         if inside.any():
             look: Look = {"facecolor": colour, "edgecolor": "0.15", "linewidth": 0.0}
             patches.append(Patch(label=name, hatch=hatch or None, **look))
             if hatch:
                 _hatch(ax, edges, inside, hatch)
-    if (codes == -1).to_numpy().any():
+    if (codes == -1).any():
         patches.append(Patch(facecolor=_NONE, label="no change"))
     ax.set_xlabel(across)
     ax.set_ylabel(up)
@@ -306,8 +304,8 @@ def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = No
     return ax
 
 
-def _phases(frame: pd.DataFrame) -> tuple[tuple[str, str], pd.DataFrame]:
-    """Return the names of both parameters, and the phase of every cell: rows and columns are their values."""
+def _phases(frame: pd.DataFrame) -> tuple[tuple[str, str], list[Floats], NDArray[np.int64]]:
+    """Return the names of both parameters, and the borders and the phases of the parts of all cells, rows upward."""
     given = list(getattr(frame, "columns", []))
     across, up = (str(name) for name in (*given[:2], "", "")[:2])
     numbers = (across, up, "gap_change", "ranking_change", *(["slack"] if "slack" in given else []))
@@ -317,30 +315,44 @@ def _phases(frame: pd.DataFrame) -> tuple[tuple[str, str], pd.DataFrame]:
         raise ValueError(
             f"frame must have a row for every pair of {across} and {up}; got {len(checked)} of {full}"
         )
-    least = column(checked["slack"]) if "slack" in given else np.zeros(len(checked))
-    gap, ranking = column(checked["gap_change"]), column(checked["ranking_change"])
+    if "slack" not in given:
+        checked["slack"] = 0.0
+    grids = [checked.pivot_table(name, up, across) for name in ("gap_change", "ranking_change", "slack")]
+    gap, ranking, least = (grid.to_numpy(dtype=np.float64) for grid in grids)
+    centres = [values.to_numpy(dtype=np.float64) for values in (grids[0].columns, grids[0].index)]
+    edges = [_edges(values) for values in centres]
+    parts = [(one[1:] + one[:-1]) / 2 for one in edges]
+    worse = 2 * (_between(gap, centres, parts) < 0) + (_between(ranking, centres, parts) < 0)
     # A ranking that does not move, as between the same law twice, is neither better nor worse.
-    worse = np.where(np.abs(ranking) <= least, -1, 2 * (gap < 0) + (ranking < 0))
-    return (across, up), checked.assign(phase=worse).pivot_table("phase", up, across)
+    still = np.repeat(np.repeat(np.abs(ranking) <= least, _PARTS, axis=0), _PARTS, axis=1)
+    return (across, up), edges, np.where(still, -1, worse)
 
 
-def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the borders of cells around their centres."""
+def _edges(values: Floats) -> Floats:
+    """Return the borders of the parts of cells around their centres."""
     if values.size == 1:
-        return np.asarray([values[0] - 0.5, values[0] + 0.5])
-    between = 0.5 * (values[1:] + values[:-1])
-    ends = 2 * values[[0, -1]] - between[[0, -1]]
-    return np.concatenate([ends[:1], between, ends[1:]])
+        ends = np.asarray([values[0] - 0.5, values[0] + 0.5])
+    else:
+        between = 0.5 * (values[1:] + values[:-1])
+        first, last = 2 * values[[0, -1]] - between[[0, -1]]
+        ends = np.concatenate([[first], between, [last]])
+    found: Floats = np.interp(np.arange(_PARTS * values.size + 1) / _PARTS, np.arange(values.size + 1), ends)
+    return found
 
 
-def _hatch(ax: Axes, edges: list[NDArray[np.float64]], inside: NDArray[np.bool_], hatch: str) -> None:
+def _between(grid: Floats, centres: list[Floats], at: list[Floats]) -> Floats:
+    """Return a grid's values at other places: linear between the centres of cells, constant beyond the last ones."""
+    along = np.stack([np.interp(at[0], centres[0], row) for row in grid])
+    return np.stack([np.interp(at[1], centres[1], one) for one in along.T], axis=1)
+
+
+def _hatch(ax: Axes, edges: list[Floats], inside: NDArray[np.bool_], hatch: str) -> None:
     import matplotlib as mpl
 
     # One polygon per run of cells in a row would show seams in the hatch: contours do not.
-    shown = np.repeat(np.repeat(inside, 2, axis=0), 2, axis=1).astype(float)
-    x, y = (np.repeat(edge, 2)[1:-1] for edge in edges)
+    x, y = ((one[1:] + one[:-1]) / 2 for one in edges)
     with mpl.rc_context({"hatch.linewidth": 0.4, "hatch.color": "0.25"}):
-        ax.contourf(x, y, shown, levels=[0.5, 1.5], colors="none", hatches=[hatch])
+        ax.contourf(x, y, inside.astype(float), levels=[0.5, 1.5], colors="none", hatches=[hatch])
 
 
 def plot_separation(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

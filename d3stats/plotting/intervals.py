@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,7 @@ from d3stats.plotting.style import (
     legend_below,
     one_axes,
     refuse,
-    with_bars,
-    with_bars_of,
+    tell_intervals,
 )
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ _ROW, _LINE, _EDGE = 0.24, 0.1, 0.75
 _KAPPA_ROW = 0.19
 _WIDE, _LETTERS = 4.5, 22
 """The width in inches from which numbers fit, and the length of a label's line below that."""
-_SPREAD, _COVERAGE_SPREAD, _BIAS_SPREAD, _STRATUM_SPREAD = 0.06, 0.5, 0.17, 0.24
-"""The distances of the markers of one start, one method, one judge and one stratum."""
+_SPREAD, _COVERAGE_SPREAD, _STRATUM_SPREAD = 0.06, 0.5, 0.24
+"""The distances of the markers of one start, one method and one stratum."""
 
 
 def plot_forest(
@@ -68,7 +68,7 @@ def plot_forest(
     frame : DataFrame
         One row per difference, drawn from top to bottom, with ``label``, ``difference``, ``low, high`` (its
         interval; missing where there is none) and, optionally, ``group`` (shown by colour and marker; at most
-        7), ``level, kind`` (of the intervals, written below the axis).
+        7), ``level, kind`` (of the intervals, for the caption).
     margin : float, optional
         Half the width of the band about zero in which a difference does not matter; above 0.
     xlabel : str
@@ -133,7 +133,7 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     frame : DataFrame
         One row per coefficient with ``name``, ``value`` (at most 1), ``low, high`` (missing where there is no
         interval) and, optionally, ``group`` (shown by colour and marker; at most 7), ``level,
-        kind`` (of the intervals, written below the axis).
+        kind`` (of the intervals, for the caption).
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as tall as its rows need.
     label : str
@@ -201,7 +201,8 @@ def _draw_rows(ax: Axes, checked: pd.DataFrame, value: str, labels: list[str], x
     ax.set_yticks(rows, labels)
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(with_bars(xlabel, checked, sure))
+    ax.set_xlabel(xlabel)
+    tell_intervals(ax, checked, sure)
 
 
 def _write(ax: Axes, value: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
@@ -242,7 +243,7 @@ def plot_strata(
         ``n_clusters`` (questions, written beside the stratum), ``shrunken, shrunken_low, shrunken_high`` (drawn of a
         single quantity), ``reference`` (what a value is to be compared with, such as its value by chance, drawn as a
         line across its row; missing where there is none), ``level``, ``kind`` (of the raw intervals) and
-        ``shrunken_kind``, written below the axis.
+        ``shrunken_kind``, for the caption.
     xlabel : str
         What is estimated, with its units. Long texts are wrapped.
     zero : bool, optional
@@ -270,10 +271,8 @@ def plot_strata(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['raw', 'shrunken']
     >>> kinds = {"level": 0.95, "kind": "cluster t", "shrunken_kind": "equal-tailed posterior"}
-    >>> print(plot_strata(frame.assign(**kinds), xlabel="accuracy gained").get_xlabel())
-    accuracy gained
-    raw bars: 95 % cluster t
-    shrunken bars: 95 % equal-tailed posterior
+    >>> plot_strata(frame.assign(**kinds), xlabel="accuracy gained").get_label()
+    'raw bars: 95 % cluster t; shrunken bars: 95 % equal-tailed posterior'
     """
     given = frame
     if isinstance(frame, pd.DataFrame):
@@ -341,8 +340,12 @@ def plot_strata(
     ax.set_ylim(len(strata) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     barred = checked["low"].notna().to_numpy()
-    label = with_bars_of if (checked["group"] == "shrunken").any() else with_bars
-    ax.set_xlabel(label(textwrap.fill(xlabel, 2 * _LETTERS), checked, barred))
+    ax.set_xlabel(textwrap.fill(xlabel, 2 * _LETTERS))
+    if (checked["group"] == "shrunken").any():
+        for name, here, _, _ in drawn:
+            tell_intervals(ax, checked[here], barred[here], what=f"{name} bars")
+    else:
+        tell_intervals(ax, checked, barred)
     if len(drawn) > 1 or compared:
         if compared and narrow:
             # Long names need the space above the labels of the rows, too.
@@ -364,7 +367,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
         One row per start (and group) with ``start`` (share of correct votes, in [0, 1]), ``drift`` (mean
         change of the share), ``low, high`` (its interval; missing where there is none) and, optionally,
         ``group`` (a log or a pair of rounds, shown by colour and marker; at most 7), ``level, kind`` (of the
-        intervals, written below the axis).
+        intervals, for the caption).
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -411,7 +414,8 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
             fontsize=6.5,
             color="0.4",
         )
-    ax.set_xlabel(with_bars("share of correct votes before", checked, checked["low"].notna().to_numpy()))
+    ax.set_xlabel("share of correct votes before")
+    tell_intervals(ax, checked, checked["low"].notna().to_numpy())
     ax.set_ylabel("mean change in the next round")
     if "group" in checked:
         legend_below(ax, 2 if len(parts) > 4 else 1)
@@ -502,11 +506,11 @@ def _draw_arrow(
     ax.annotate(f"{share:.2f}", (edge, at), (side * (5 + 16 * before), 0), **look)
 
 
-def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw swap consistency and the share of first-slot verdicts of each judge, with intervals.
+def plot_position_bias(frame: pd.DataFrame, *, axes: Sequence[Axes] | None = None) -> NDArray[Any]:
+    """Draw swap consistency and the share of first-slot verdicts of each judge, with intervals, side by side.
 
-    A judge without position bias has its square on the line at one half. The bar is the consistency that a judge
-    with the same shares of first, second and tie would have without looking at the answers.
+    Left, a bar is the consistency that a judge with the same shares of first, second and tie would have without looking
+    at the answers. Right, a judge without position bias is on the line at one half.
 
     Parameters
     ----------
@@ -514,50 +518,70 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         One row per judge, drawn from the top: ``judge``, ``consistency`` (share of pairs with the same winner in both
         orders) and ``first`` (share of verdicts for the first slot), their limits ``consistency_low,
         consistency_high, first_low, first_high`` (missing where there is no interval) and ``coin`` (consistency of a
-        judge that ignores the answers); optionally ``level, kind`` (of the intervals, written below the axis).
-    ax : Axes, optional
-        Where to draw; by default a new figure of one column, as high as it needs to be.
+        judge that ignores the answers); optionally ``level, kind`` (of the intervals, for the caption).
+    axes : sequence of Axes, optional
+        Two of them, or one for the share of first-slot verdicts alone; by default a new figure of one column, as high
+        as it needs to be.
 
     Returns
     -------
-    Axes
+    ndarray of Axes
 
     Raises
     ------
     ValueError
-        When a column is absent, a share lies outside [0, 1], or an interval is upside down.
+        When a column is absent, a share lies outside [0, 1], an interval is upside down, or there are more than two
+        axes.
 
     Examples
     --------
     >>> row = {"judge": "J", "consistency": 0.7, "consistency_low": 0.6, "consistency_high": 0.8}
     >>> frame = pd.DataFrame([row | {"first": 0.6, "first_low": 0.55, "first_high": 0.65, "coin": 0.5}])
-    >>> plot_position_bias(frame).get_xlabel()
-    'share of pairs, of verdicts'
+    >>> [ax.get_xlabel() for ax in plot_position_bias(frame)]
+    ['same winner in both orders', 'verdicts for the first slot']
     """
     values, names = ("consistency", "first", "coin"), ("consistency", "first")
     limits = tuple(f"{name}_{end}" for name in names for end in ("low", "high"))
     within = [(f"{name}_low", name, f"{name}_high") for name in names]
     shares = (*values, *limits)
     checked = check_frame(frame, ("judge", *shares), values, limits, shares=shares, within=within)
-    ax = one_axes(ax, width=ONE_COLUMN, height=1.2 + 0.28 * len(checked))
+    panels = (
+        _two_panels(0.95 + 0.2 * len(checked)) if axes is None else np.asarray(axes, dtype=object).ravel()
+    )
+    if panels.size not in (1, 2):
+        raise ValueError(f"axes must be one or two; got {panels.size}")
     y = np.arange(len(checked), dtype=float)
-    ax.axvline(0.5, color="0.35", linewidth=0.8, zorder=1)
-    look: Look = {"marker": "|", "s": 40, "color": "0.45", "zorder": 2}
-    ax.scatter(column(checked["coin"]), y - _BIAS_SPREAD, **look, label="pairs: by chance alone")
-    for name, said, marker, colour, side in (
-        ("consistency", "pairs: same winner both ways", "o", BLUE, -1),
-        ("first", "verdicts: for the first slot", "s", VERMILLION, 1),
-    ):
+    looks = (("consistency", "o", BLUE), ("first", "s", VERMILLION))
+    labels = {"consistency": "same winner in both orders", "first": "verdicts for the first slot"}
+    for ax, (name, marker, colour) in zip(panels, looks[-panels.size :], strict=True):
+        if name == "first":
+            ax.axvline(0.5, color="0.35", linewidth=0.8, zorder=1)
+        else:
+            look: Look = {"marker": "|", "s": 45, "color": "0.35", "zorder": 2}
+            ax.scatter(column(checked["coin"]), y, **look, label="by chance alone")
+            legend_above(ax, 1, handletextpad=0.3)
         x, low, high = (column(checked[key]) for key in (name, f"{name}_low", f"{name}_high"))
-        style: Look = {"marker": marker, "color": colour, "markersize": 2.8, "label": said}
-        draw_points(ax, x, y + side * _BIAS_SPREAD, low, high, along="x", **style)
-    ax.set_yticks(y, [str(judge) for judge in checked["judge"]])
-    ax.set_ylim(len(checked) - 0.45, -0.55)
-    ax.set_xlim(-0.02, 1.02)
-    drawn = checked[[*limits]].notna().any(axis=1).to_numpy()
-    ax.set_xlabel(with_bars("share of pairs, of verdicts", checked, drawn))
-    legend_above(ax, 1, handletextpad=0.3)
-    return ax
+        draw_points(ax, x, y, low, high, along="x", marker=marker, color=colour, markersize=3.6)
+        ax.set_yticks(y, [str(judge) for judge in checked["judge"]])
+        ax.set_ylim(len(checked) - 0.45, -0.55)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        ax.set_xlabel(labels[name])
+        tell_intervals(ax, checked, np.isfinite(low) | np.isfinite(high))
+    if panels.size == 2:
+        panels[1].tick_params(labelleft=False)
+    return panels
+
+
+def _two_panels(height: float) -> NDArray[Any]:
+    """Return the two axes of a new figure of one column."""
+    import matplotlib.pyplot as plt
+
+    first = one_axes(None, width=ONE_COLUMN, height=height)
+    width, tall = first.figure.get_figure(root=True).get_size_inches()
+    plt.close(first.figure.get_figure(root=True))
+    _, made = plt.subplots(1, 2, figsize=(width, tall), layout="constrained")
+    return np.asarray(made, dtype=object)
 
 
 def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -569,7 +593,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         One row per size with ``k`` (jurors), ``accuracy`` (of k of these jurors), ``low, high`` (its interval;
         missing where there is none), ``independent`` (of k independent ones) and, optionally, ``ceiling,
         ceiling_low, ceiling_high`` (a large panel of these; the first row's is drawn; missing is left out),
-        ``level, kind`` (of the intervals, written below the axis). All but k, level and kind are shares in [0, 1].
+        ``level, kind`` (of the intervals, for the caption). All but k, level and kind are shares in [0, 1].
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -619,7 +643,8 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.plot(k, column(checked["independent"]), "--", color=VERMILLION, **alone)
     ax.fill_between(k, low, high, where=banded.tolist(), color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(k, column(checked["accuracy"]), "-", color=BLUE, marker="o", markersize=3.5, label="these jurors")
-    ax.set_xlabel(with_bars("jurors", checked, banded, what="blue band"))
+    ax.set_xlabel("jurors")
+    tell_intervals(ax, checked, banded, what="blue band")
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")
@@ -639,7 +664,7 @@ def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | Non
         One row per group and setting with ``x`` (the setting, a number), ``value``, ``low, high`` (its interval;
         missing where there is none) and, optionally, ``group`` (shown by colour and marker; at most 7),
         ``exact`` (what the value estimates; missing where it is not known), ``level, kind`` (of the
-        intervals, written below the axis).
+        intervals, for the caption).
     xlabel, ylabel : str
         What the setting and the value are, with their units.
     ax : Axes, optional
@@ -682,7 +707,8 @@ def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | Non
     if known:
         ax.plot([], [], "x", color="0.15", markersize=3.5, label="exact")
     ax.set_xticks(settings, [f"{value:g}" for value in settings])
-    ax.set_xlabel(with_bars(xlabel, checked, ~np.isnan(low + high)))
+    ax.set_xlabel(xlabel)
+    tell_intervals(ax, checked, ~np.isnan(low + high))
     ax.set_ylabel(ylabel)
     if len(parts) > 1 or known:
         ax.legend(loc="best", fontsize="small")

@@ -25,8 +25,8 @@ from d3stats.plotting.style import (
     one_axes,
     percent,
     refuse,
+    tell_intervals,
     whole_rounds,
-    with_bars,
 )
 
 if TYPE_CHECKING:
@@ -231,13 +231,8 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     # Room above the data for the legend.
     ax.set_ylim(0, 1.35 * top)
     ax.locator_params(axis="y", nbins=6)
-    ax.set_xlabel(
-        with_bars(
-            "round, compared with the previous one",
-            frame,
-            frame[["low", "high"]].notna().any(axis=1).to_numpy(),
-        )
-    )
+    ax.set_xlabel("round, compared with the previous one")
+    tell_intervals(ax, frame, frame[["low", "high"]].notna().any(axis=1).to_numpy())
     ax.set_ylabel("KS distance")
     ax.legend(loc="upper right", ncols=2)
     return ax
@@ -410,10 +405,9 @@ def draw_overview(
 
 
 def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of debates that stop in each round, and the share stopped so far, for one rule.
+    r"""Draw the share of debates that stop in each round, for one rule.
 
-    Both are shares of all debates, so they share one axis; the numbers are the shares stopped so far.
-    The form is that of D3, figure 4.
+    Below the number of a round is the share that has stopped by its end. The form is that of D3, figure 4.
 
     Parameters
     ----------
@@ -435,8 +429,8 @@ def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> ax = plot_stop_histogram(pd.DataFrame({"round": [2, 3, 5], "share": [.5, .3, .2]}))
-    >>> [text.get_text() for text in ax.texts]
-    ['0 %', '50 %', '80 %', '80 %', '100 %']
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['1\n0 %', '2\n50 %', '3\n80 %', '4\n80 %', '5\n100 %']
     """
     frame = check_frame(frame, ("round", "share"), ("round", "share"), once=("round",))
     at, shares = column(frame["round"]), column(frame["share"])
@@ -449,22 +443,18 @@ def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     share[at.astype(np.int64) - 1] = shares
     so_far = np.cumsum(share)
     ax = one_axes(ax, width=ONE_COLUMN, height=2.4)
-    ax.bar(rounds, share, width=0.7, color=SKY, edgecolor="white", label="stopped in this round")
-    ax.plot(rounds, so_far, color=VERMILLION, marker="o", label="stopped so far")
+    ax.bar(rounds, share, width=0.7, color=SKY, edgecolor="white")
     # More numbers than this would run into each other at one column.
-    every = -(-len(rounds) // 12)
+    every = -(-len(rounds) // 8)
     marked = rounds[::-1][::every][::-1]
-    # To the left of the point and above it: the line rises from below.
-    near: Look = {"xytext": (-4, 2), "textcoords": "offset points", "ha": "right", "fontsize": 7}
+    above: Look = {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "fontsize": 7}
     for r in marked:
-        ax.annotate(f"{100 * so_far[r - 1]:.0f} %", (r, so_far[r - 1]), **near)
-    ax.set_xticks(marked)
+        ax.annotate(f"{100 * share[r - 1]:.0f} %", (r, share[r - 1]), **above)
+    ax.set_xticks(marked, [f"{r}\n{100 * so_far[r - 1]:.0f} %" for r in marked])
     ax.set_xlim(0.4, len(rounds) + 0.6)
-    ax.set_ylim(0, 1.12)
-    ax.set_yticks(np.linspace(0, 1, 6))
-    ax.set_xlabel("round")
+    ax.set_ylim(0, 1.15 * float(share.max()))
+    ax.set_xlabel("round, and share that has stopped by its end")
     ax.set_ylabel("share of debates")
-    legend_above(ax)
     return ax
 
 
@@ -480,7 +470,7 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
         One row per category and round, with ``category`` (kind of question; the legend has the order of first
         appearance), ``round`` (from 1), ``gap`` (mean gap, raw points, signed or absolute), ``low, high`` (its band;
         missing where not computed) and ``verdict`` (true in the round whose verdict counts, for instance the median
-        stop round; at most one per category). Optionally ``level, kind`` of the bands, written below the axis.
+        stop round; at most one per category). Optionally ``level, kind`` of the bands, for the caption.
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -539,7 +529,8 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
         ax.set_ylim(bottom=0)
     ax.set_xticks(rounds[:: -(-len(rounds) // 12)])
     ax.set_xlim(rounds[0] - 0.25, rounds[-1] + 0.25)
-    ax.set_xlabel(with_bars("round", frame, frame["low"].notna().to_numpy(), what="bands"))
+    ax.set_xlabel("round")
+    tell_intervals(ax, frame, frame["low"].notna().to_numpy(), what="bands")
     ax.set_ylabel("gap (raw points)")
     legend_above(ax, 3 if max(map(len, categories)) <= 10 else 2, handlelength=2.4)
     return ax

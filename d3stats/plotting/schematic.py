@@ -34,6 +34,8 @@ _ROW = 0.21
 """Inches of a line."""
 _MERGED = 4
 """From so many agents on, those who do the same stand on one line."""
+_MANY = 12
+"""From so many arrows on, one arrow between two stages says that all read all."""
 _NUMBER = re.compile(r"\d+")
 _BETWEEN = 0.2
 """Columns between two rounds, besides one."""
@@ -51,8 +53,9 @@ def plot_schematic(
 
     Four or more agents share a line if their names differ by a number only, they speak at the same time, read the same
     turns and are read by the same agents.
-    An arrow is pale where its reader has read the same message before. The form is that of D3, figure 1, and of
-    ChatEval, figure 2, with time from left to right.
+    An arrow is pale where its reader has read the same message before. Where all of a stage, a dozen arrows or more,
+    are read by all of another one, one arrow says so. The form is that of D3, figure 1, and of ChatEval, figure 2, with
+    time from left to right.
 
     Parameters
     ----------
@@ -103,7 +106,12 @@ def plot_schematic(
     flat = row * (end + 1) / max(room[0] - _LETTER * max(map(len, names)), 0.2)
     colours = dict(zip(dots["turn"], dots["colour"], strict=True))
     arrows = _arrows(turns, readings, place)
+    blocks = _blocks(arrows, place)
+    for stages in blocks.values():
+        _draw_block(ax, stages, "0.35")
     for source, reader, again in arrows:
+        if (place[source][0], place[reader][0]) in blocks:
+            continue
         ink = _PALE if again else colours[source]
         _draw_arrow(ax, place, place[source], place[reader], ink, flat, again=again)
     deciding = dots[dots["decides"] != ""].drop_duplicates(["x", "line", "decides"])
@@ -239,6 +247,43 @@ def _arrows(
         )
         before.add(key)
     return list(found.values())
+
+
+def _blocks(
+    arrows: list[tuple[float, float, bool]], place: dict[float, tuple[float, int]]
+) -> dict[tuple[float, float], tuple[list[tuple[float, int]], list[tuple[float, int]]]]:
+    """Return the marks of both columns, by the columns' places, where all of one are read by all of the other."""
+    found: dict[tuple[float, float], set[tuple[tuple[float, int], tuple[float, int]]]] = {}
+    for source, reader, again in arrows:
+        if not again:
+            ends = (place[source], place[reader])
+            found.setdefault((ends[0][0], ends[1][0]), set()).add(ends)
+    blocks = {}
+    for columns, ends_of in found.items():
+        sides = [sorted({ends[side] for ends in ends_of}) for side in (0, 1)]
+        if len(ends_of) >= _MANY and len(ends_of) == len(sides[0]) * len(sides[1]):
+            blocks[columns] = (sides[0], sides[1])
+    return blocks
+
+
+def _draw_block(
+    ax: Axes, sides: tuple[list[tuple[float, int]], list[tuple[float, int]]], colour: str
+) -> None:
+    """Draw a bracket at each side and one arrow between them, with what it says."""
+    from matplotlib.patches import FancyArrowPatch
+
+    ends = []
+    for marks, away in zip(sides, (0.2, -0.2), strict=True):
+        lines = [line for _, line in marks]
+        x, tip = marks[0][0] + away, marks[0][0] + 0.6 * away
+        low, high = min(lines) - 0.2, max(lines) + 0.2
+        ax.plot([tip, x, x, tip], [low, low, high, high], color=colour, linewidth=0.8, zorder=2)
+        ends.append((x, (low + high) / 2))
+    look: Look = {"arrowstyle": "-|>,head_length=5,head_width=2.5", "mutation_scale": 1, "linewidth": 1.6}
+    ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=2, color=colour, zorder=2, **look))
+    middle = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
+    words: Look = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+    ax.annotate("all read all", middle, fontsize=7, color=_INK, **words)
 
 
 def _draw_arrow(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "save", "use_style"]
+__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "intervals_drawn", "save", "use_style"]
 
 Floats = NDArray[np.float64]
 Look = dict[str, Any]
@@ -43,8 +42,6 @@ _LEGEND = 7.0
 """Points of a legend's letters in ``d3stats.mplstyle``."""
 _UNDER, _LINE = 26, 10
 """Points that tick labels and the label of an axis take, and each further line of the label."""
-_LETTERS = 44
-"""Letters of 8 points in a line of one column."""
 
 
 @contextmanager
@@ -91,6 +88,8 @@ def figure_stem(path: str | Path) -> Path:
 def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     """Write a figure as PDF (vectors) and as PNG (300 dpi); the same figure gives the same bytes.
 
+    Both files hold the sentence of :func:`intervals_drawn` as their description.
+
     Parameters
     ----------
     fig : Figure
@@ -120,8 +119,12 @@ def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     pdf, png = (stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png"))
     # A date or a version in the file would make two runs of one script differ.
-    fig.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": "d3stats"})
-    fig.savefig(png, format="png", dpi=300, metadata={"Software": "d3stats"})
+    intervals = intervals_drawn(fig)
+    told = {"Subject": intervals} if intervals else {}
+    dates: Look = {"CreationDate": None, "Producer": None, "Creator": "d3stats"}
+    fig.savefig(pdf, format="pdf", metadata=dates | told)
+    told = {"Description": intervals} if intervals else {}
+    fig.savefig(png, format="png", dpi=300, metadata={"Software": "d3stats"} | told)
     return pdf, png
 
 
@@ -292,28 +295,48 @@ def percent(frame: pd.DataFrame, what: str) -> str:
     return " and ".join(f"{100 * level:.6g} %" for level in levels) + (f" {what}" if levels else what)
 
 
-def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: str = "bars") -> str:
-    """Return an axis label with a second line that tells level and kind of the intervals.
+def tell_intervals(ax: Axes, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: str = "bars") -> None:
+    """Keep level and kind of the intervals in the label of the axes, for the caption of the figure.
 
     Parameters
     ----------
-    label : str
+    ax : Axes
     frame : DataFrame
-        With the columns ``level`` (in (0, 1)) and ``kind``, both or one; without them the label stays as it is.
+        With the columns ``level`` (in (0, 1)) and ``kind``, both or one; without them nothing is kept.
     drawn : ndarray of bool, shape (rows,)
         Which rows have an interval.
     what : str
         What the intervals are drawn as.
     """
     told = _told(frame[drawn])
-    return f"{label}\n{fill(f'{what}: {told}', _LETTERS)}" if told else label
+    if told:
+        before = [str(ax.get_label())] if ax.get_label() else []
+        ax.set_label("; ".join(dict.fromkeys([*before, f"{what}: {told}"])))
 
 
-def with_bars_of(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_]) -> str:
-    """Return an axis label as :func:`with_bars` does, with a line for each group and its own kind of interval."""
-    told = {name: _told(part) for name, part in frame[drawn].groupby("group", sort=False)}
-    lines = [fill(f"{name!s} bars: {kinds}", _LETTERS) for name, kinds in told.items() if kinds]
-    return "\n".join([label, *lines])
+def intervals_drawn(figure: Figure | Axes) -> str:
+    """Say for a caption what the intervals of a figure are: as what they are drawn, their level and their kind.
+
+    Parameters
+    ----------
+    figure : Figure or Axes
+        What a function of this module, or the ``plot`` of a result, has drawn.
+
+    Returns
+    -------
+    str
+        Empty where nothing is known of the intervals, or there are none.
+
+    Examples
+    --------
+    >>> from d3stats.plotting import plot_forest
+    >>> frame = pd.DataFrame({"label": ["B - A"], "difference": [0.02], "low": [-0.01], "high": [0.05]})
+    >>> intervals_drawn(plot_forest(frame.assign(level=0.95, kind="cluster t")))
+    'bars: 95 % cluster t'
+    """
+    axes = figure.axes if hasattr(figure, "axes") and isinstance(figure.axes, list) else [figure]
+    parts = [part for one in axes for part in str(one.get_label()).split("; ") if ": " in part]
+    return "; ".join(dict.fromkeys(parts))
 
 
 def _told(rows: pd.DataFrame) -> str:

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 __all__ = ["svg", "with_short_names"]
 
 
-def svg(draw: Callable[[], Any], title: str) -> str:
-    """Draw in the package's style and return the picture with its title; names in it are text, never formulas."""
+def svg(draw: Callable[[], Any], title: str) -> tuple[str, str]:
+    """Draw in the package's style; return the picture, and what its intervals are.
+
+    The title is in the picture, and names in it are text, never formulas.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from d3stats.plotting.style import use_style
+    from d3stats.plotting.style import intervals_drawn, use_style
 
     plain: Any = {"text.parse_math": False, "svg.hashsalt": "d3stats"}
     with mpl.rc_context({"backend": "agg"}), use_style(), mpl.rc_context(plain):
@@ -38,7 +41,7 @@ def svg(draw: Callable[[], Any], title: str) -> str:
         )
         for number in set(plt.get_fignums()) - before:
             plt.close(number)
-    return buffer.getvalue()
+    return buffer.getvalue(), intervals_drawn(whole)
 
 
 LONGEST = 40

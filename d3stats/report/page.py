@@ -142,10 +142,11 @@ def _part(part: Part, level: int, number: int) -> Iterable[str]:
     for sentence in part.lead:
         yield f"<p>{_line(sentence)}</p>"
     places = {name: f"debate-{number}-{k}" for k, (name, _) in enumerate(part.debates, 1)}
+    names = [_short_title(table[0], part.tables) for table, _ in part.tables]
     for k, (table, how) in enumerate(part.tables):
         shown = _table(table, how, part.log if level > 3 else "", places)
         folded = k != part.shown
-        yield from (_folded(table[0].split(": ")[0], shown) if folded else shown)
+        yield from (_folded(names[k], shown) if folded else shown)
     if part.pictures:
         yield '<div class="figures">'
         for picture in part.pictures:
@@ -156,6 +157,12 @@ def _part(part: Part, level: int, number: int) -> Iterable[str]:
         yield from _folded(f"{len(notes)} note{'' if len(notes) == 1 else 's'}", _list(notes))
     for name, entries in part.debates:
         yield from _folded(f"Debate: {name}", _transcript(name, entries, level, places[name]))
+
+
+def _short_title(title: str, tables: Sequence[tuple[Table, str]]) -> str:
+    """Return what a title says before its colon, or, where another table has that too, before its brackets."""
+    short = title.split(": ")[0]
+    return title.split(" (")[0] if sum(table[0].split(": ")[0] == short for table, _ in tables) > 1 else short
 
 
 def _folded(title: str, content: Iterable[str]) -> Iterable[str]:

@@ -16,7 +16,7 @@ from d3stats.note import with_words
 from d3stats.report.figures import svg, with_short_names
 from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
 from d3stats.report.section import Entry, Part, Picture, Section
-from d3stats.report.source import Source
+from d3stats.report.source import Source, rules_of_protocols
 from d3stats.report.tables import (
     Table,
     agreement_table,
@@ -198,7 +198,10 @@ def _own(notes: Sequence[str], t: Trajectories) -> tuple[str, ...]:
 
 
 def _picture(draw: Callable[[], Any], alt: str, caption: str) -> Picture:
-    return Picture(svg(draw, caption), alt, caption)
+    """Draw a picture; its caption ends with what the intervals are."""
+    picture, intervals = svg(draw, caption)
+    told = f" {intervals[0].upper()}{intervals[1:]}." if intervals else ""
+    return Picture(picture, alt, f"{caption}{told}")
 
 
 def _voted(t: Trajectories) -> bool:
@@ -447,7 +450,7 @@ def _rules(source: Source, settings: Settings) -> Part:
         return _absent(source, "The log has one round, so there is nothing to stop earlier.")
     kinds, doubts = _categories(source)
     advice, why = _advice(source, settings)
-    rules = list(settings.rules if settings.rules is not None else _usual_rules(t))
+    rules = list(settings.rules if settings.rules is not None else _usual_rules(source))
     try:
         found = replay(
             t,
@@ -464,9 +467,11 @@ def _rules(source: Source, settings: Settings) -> Part:
     return _named(
         source,
         warnings=doubts,
-        lead=(f"No rule is recommended: {why}",) if advice is None else tuple(advice._answer()),
+        lead=(f"No rule is recommended: {why.removeprefix('Not computed: ')}",)
+        if advice is None
+        else tuple(advice._answer()),
         tables=(
-            ((f"{first[0]}: {found._title()}", *first[1:]), _HOW_TO_READ_RULES),
+            (first, f"{found._title()} {_HOW_TO_READ_RULES}"),
             (where, _HOW_TO_READ_STOPS),
             *((table, _HOW_TO_READ_COSTS) for table in costs),
             *((table, _HOW_TO_READ_STRATA) for table in strata_of(by_category)),
@@ -554,8 +559,11 @@ def _shown_strata(found: Replay, advised: str | None) -> list[Strata]:
     return [part for part in found.strata if part.quantity in shown]
 
 
-def _usual_rules(t: Trajectories) -> list[str]:
+def _usual_rules(source: Source) -> list[str]:
     """Return the rules that are replayed where none is named; a KS rule counts right votes, so it needs labels."""
+    t = source.trajectories
+    if source.log is not None and (own := rules_of_protocols(t, source.opened.checked())):
+        return own
     fixed = [f"fixed:{n}" for n in (1, 2) if n < t.n_rounds]
     moved = ["ks:0.05,patience=1"] if bool((t.label != MISSING).all()) else []
     return [*fixed, "supermajority:0.8", *moved]
@@ -573,7 +581,7 @@ _HOW_TO_READ_SCORES = {
 
 
 def _scores(source: Source, settings: Settings) -> Part:
-    from d3stats.planning.scores import scores
+    from d3stats.planning.scores import ALL, scores
 
     t = source.trajectories
     if t.scores is None:
@@ -583,7 +591,7 @@ def _scores(source: Source, settings: Settings) -> Part:
         found = scores(read, strata=_categories(source)[0], level=settings.level, rng=settings.seed)
     except ValueError as error:
         return _absent(source, _sentence(error))
-    tables = score_tables(found)
+    tables = _strata_apart(score_tables(found), ALL)
     how = [
         next((text for key, text in _HOW_TO_READ_SCORES.items() if key in table[0]), "") for table in tables
     ]
@@ -601,6 +609,19 @@ def _scores(source: Source, settings: Settings) -> Part:
         pictures=(picture,),
         notes=_own(found.notes, t),
     )
+
+
+def _strata_apart(tables: Sequence[Table], every: str) -> list[Table]:
+    """Return tables in which the rows of all strata together and those of each stratum are apart."""
+    found: list[Table] = []
+    for title, heads, rows in tables:
+        whole = [row[1:] for row in rows if row[0] == every]
+        if heads[0] != "stratum" or not whole:
+            found.append((title, heads, rows))
+            continue
+        found.append((title, heads[1:], whole))
+        found.append((f"By stratum: {title}", heads, [row for row in rows if row[0] != every]))
+    return found
 
 
 # ---------------------------------------------------------------- agreement, bias, comparison
@@ -662,7 +683,7 @@ def _agreement(source: Source, settings: Settings) -> Part:
         source,
         lead=(*found._answer(), *lead),
         tables=(
-            ((f"Agreement: {title}", heads, panel), _HOW_TO_READ_AGREEMENT),
+            (("Agreement", heads, panel), f"{title}. {_HOW_TO_READ_AGREEMENT}"),
             *(
                 [
                     (

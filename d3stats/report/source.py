@@ -16,12 +16,13 @@ from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
     from d3stats.inputs.recorded import RecordedLog
+    from d3stats.log.consistency import Checked
     from d3stats.log.doctor import DoctorReport
     from d3stats.log.reader import DebateLog
     from d3stats.planning.prices import RoundDollars
     from d3stats.worlds.tokens import PriceTable
 
-__all__ = ["Source", "read_sources", "with_dollars"]
+__all__ = ["Source", "read_sources", "rules_of_protocols", "with_dollars"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,3 +190,14 @@ def _names(logs: Sequence[LogSource]) -> list[str]:
         stem if stems.count(stem) == 1 else f"{stem} {stems[:k].count(stem) + 1}"
         for k, stem in enumerate(stems)
     ]
+
+
+def rules_of_protocols(t: Trajectories, log: Checked) -> list[str]:
+    """Return the rules with which the protocols of a log stop where jurors vote at the end alone; else none."""
+    if not t.pollings or not all(polling.at_end for polling in t.pollings):
+        return []
+    from d3stats.protocols import protocols
+
+    known = protocols()
+    names = [name for name in log.items.coded("protocol").occurring() if name in known]
+    return list(dict.fromkeys(str(known[name]().rule()) for name in names))

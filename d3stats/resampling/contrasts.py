@@ -97,8 +97,8 @@ def contrast_of_shares(
     of the normal one: the variation of deff is measured by fourth powers of the residuals. It is at least 2 / (K - 1),
     as far as clusters are larger than one trial; K is Kish's number of clusters. Limits are never wider than those of K
     trials. These alone hold where none or all succeed, since deff cannot be measured there. The correlation of two
-    sides is measured from the products of their residuals and shrunken by m / (m + 2), where m is the squared sum of
-    the products over the sum of their squares.
+    sides is measured from the products of their residuals and shrunken by m / (m + 1). Here m is Kish's number of the
+    clusters that have a product, weighted by its size.
 
     Examples
     --------
@@ -234,11 +234,11 @@ def _correlations(residuals: Sequence[Floats]) -> Floats:
     for i, one in enumerate(residuals):
         for j, other in enumerate(residuals[:i]):
             product = one * other
-            total, square = float(product.sum()), float(product @ product)
-            if square > 0:
-                counts = total**2 / square
+            total = float(product.sum())
+            if (product != 0).any():
+                informing = effective_clusters(np.abs(product))
                 scale = float(np.sqrt((one @ one) * (other @ other)))
-                found[i, j] = found[j, i] = total / scale * counts / (counts + 2)
+                found[i, j] = found[j, i] = total / scale * informing / (informing + 1)
     return found
 
 

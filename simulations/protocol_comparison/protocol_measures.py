@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats import cohen_kappa, compare
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.position import CONSISTENCY, position_bias
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.plotting.costs import efficient
 from d3stats.resampling.cluster_t import cluster_t
 from d3stats.resampling.clusters import cluster_totals
 from d3stats.resampling.proportions import share
@@ -72,6 +72,14 @@ def frontiers(measures: pd.DataFrame) -> pd.DataFrame:
         )
         parts.append(found.rename_axis("protocol").reset_index())
     return pd.concat(parts, ignore_index=True)
+
+
+def efficient(cost: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say of each point whether no other is at most as expensive and at least as accurate, one of the two strictly."""
+    cheaper, better = cost[None, :] <= cost[:, None], accuracy[None, :] >= accuracy[:, None]
+    strictly = (cost[None, :] < cost[:, None]) | (accuracy[None, :] > accuracy[:, None])
+    result: NDArray[np.bool_] = ~np.any(cheaper & better & strictly, axis=1)
+    return result
 
 
 def steps(played: Played, frontier: pd.DataFrame, config: Config) -> pd.DataFrame:

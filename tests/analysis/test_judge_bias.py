@@ -64,7 +64,7 @@ def test_vicuna_lies_below_the_mark_of_one_leaning_and_above_that_of_leanings_by
 
 def test_holm_of_the_comparison_with_others_is_written(made: dict[str, pd.DataFrame]) -> None:
     p = of(made["own"], DID)["p_holm"].round(3).to_dict()
-    assert (p["gpt4"], p["claude"], p["gpt35"]) == (0.073, 0.073, 0.307)
+    assert (p["gpt4"], p["claude"], p["gpt35"]) == (0.044, 0.044, 0.24)
 
 
 def test_reviewers_lean_either_way(made: dict[str, pd.DataFrame]) -> None:

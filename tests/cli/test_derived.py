@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import d3stats
 from d3stats.cli import app
 from d3stats.cli.app import GROUPS
 from d3stats.cli.derive import NAMED, Derived, form_of, library_function, resolved, singular
@@ -167,6 +168,14 @@ def test_what_is_said_to_be_special_is_a_parameter(name: str) -> None:
     names = {parameter.name for _, parameter in parameters(name)} | set(READING)
     assert set(NO_WORD.get(name, ())) == DERIVED[name].without <= names
     assert set(OWN_FORM.get(name, ())) <= names
+
+
+NO_FUNCTION = {"import", "show", "theorems", "formats", "protocols", "rules", "worlds", "demo", "example"}
+"""Commands without a function of their name; ARCHITECTURE.md says why."""
+
+
+def test_a_command_has_the_name_of_its_function_in_python() -> None:
+    assert {name for name in COMMANDS if not callable(getattr(d3stats, name, None))} == (NO_FUNCTION)
 
 
 def test_a_terminal_has_every_field_of_a_reading() -> None:

@@ -1,6 +1,6 @@
 """Every protocol against llama.cpp's own server, and through a LiteLLM proxy. Skipped where they are not installed.
 
-``docs/methods/live.md`` says how to build the server and the model; three environment variables name them.
+``docs/reference/live.md`` says how to build the server and the model; three environment variables name them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def program(variable: str) -> str:
     """Return a path from the environment, or skip and say why."""
     path = os.environ.get(variable)
     if not path:
-        pytest.skip(f"{variable} is not set: docs/methods/live.md says how to build it and the model")
+        pytest.skip(f"{variable} is not set: docs/reference/live.md says how to build it and the model")
     if not Path(path).is_file():
         pytest.fail(f"{variable} must name a file; got {path!r}")
     return path

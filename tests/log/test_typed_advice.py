@@ -168,7 +168,7 @@ def check(seed: int, folder: Path, roles: tuple[str, ...]) -> None:
         assert read == expected, (said, own)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [pytest.param(k, marks=pytest.mark.slow if k else ()) for k in range(4)])
 def test_advice_on_columns_reads_an_invented_table_as_it_was_meant_or_is_not_given(
     part: int, tmp_path: Path
 ) -> None:

@@ -213,7 +213,7 @@ def test_all_or_none_debates_are_fitted_on_that_boundary() -> None:
 # ---------------------------------------------------------------- not converged
 
 
-@pytest.mark.parametrize("method", ["newton", "em"])
+@pytest.mark.parametrize("method", [pytest.param("newton", marks=pytest.mark.slow), "em"])
 def test_a_fit_cut_short_says_so_and_refuses_to_stand_for_more(method: str) -> None:
     seen = [96, 58, 41, 38, 45, 62, 98, 182]
     fit = fit_beta_binomial_mixture(range(8), 7, seen, method=method, max_iter=1, n_starts=3)
@@ -265,7 +265,7 @@ tables = st.lists(
 ).filter(lambda rows: any(n and w for n, _, w in rows))
 
 
-@settings(max_examples=15)
+@settings(max_examples=4)
 @given(table=tables)
 @example(table=[(1, 0.0, 1)])
 @example(table=[(9, 1.0, 1), (9, 0.0, 1)])

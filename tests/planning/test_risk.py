@@ -246,6 +246,7 @@ def broken_promises(world: World, target: Target, n: int, replicates: int) -> tu
     return float(np.mean(broken)), float(np.mean([result.certified for result in results]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "target"), [("conformity", "agreement"), ("crowd", "accuracy")])
 def test_the_whole_function_keeps_its_promise_on_fresh_pilots(world: str, target: Target) -> None:
     broken, certified = broken_promises((WORLDS if target == "agreement" else LATE)[world], target, 80, 150)

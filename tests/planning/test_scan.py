@@ -36,7 +36,7 @@ def compared(table: pd.DataFrame, against: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("missing", ["exclude", "wrong"])
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(t=logs(min_debates=2), extra=st.lists(any_rules, max_size=3), threads=st.integers(1, 2))
 def test_a_scan_equals_a_replay_to_the_bit(
     t: Trajectories, extra: list[StoppingRule], threads: int, missing: str

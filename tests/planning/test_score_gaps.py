@@ -49,6 +49,14 @@ def test_the_gap_towards_the_label_has_a_sign() -> None:
     assert table[table["category"] == "math"]["gap"].tolist() == [0.0, 1.0, 6.0]
 
 
+def test_the_limits_of_a_distance_are_not_below_0_and_those_of_a_gap_with_a_sign_can_be() -> None:
+    distance, signed = (score_gaps(log(), KINDS, gap=gap).iloc[0] for gap in ("absolute", "label"))
+    # Gaps of 6 and 2 points in two debates; towards the label of 6 and -2.
+    assert (distance["gap"], distance["low"]) == (4.0, 0.0)
+    assert distance["high"] > 4 + 12.7 * 2 - 0.1
+    assert signed["low"] < 0
+
+
 def test_the_table_is_what_the_figure_draws() -> None:
     ax = plot_gap_trajectories(score_gaps(log(), KINDS))
     assert ax.get_ylabel() == "gap (raw points)"

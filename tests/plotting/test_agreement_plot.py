@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import plot_agreement, use_style
+from d3stats.plotting import intervals_drawn, plot_agreement, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_unclear_rows_are_refused(frame: pd.DataFrame, change: dict[str, list[fl
         plot_agreement(many)
 
 
-def test_level_and_kind_of_the_bars_are_written_below_the_axis(frame: pd.DataFrame) -> None:
-    named = frame.assign(level=0.95, kind="cluster t")
-    assert plot_agreement(named).get_xlabel() == "kappa\nbars: 95 % cluster t"
-    assert plot_agreement(frame).get_xlabel() == "kappa"
+def test_level_and_kind_of_the_bars_are_for_the_caption(frame: pd.DataFrame) -> None:
+    named = plot_agreement(frame.assign(level=0.95, kind="cluster t"))
+    assert (named.get_xlabel(), intervals_drawn(named.figure)) == ("kappa", "bars: 95 % cluster t")
+    assert intervals_drawn(plot_agreement(frame).figure) == ""

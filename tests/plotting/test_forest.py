@@ -13,7 +13,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from d3stats.inference import compare, paired_difference
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_forest, use_style
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, intervals_drawn, plot_forest, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -139,11 +139,16 @@ def test_a_margin_of_nothing_and_too_many_groups_are_refused() -> None:
         plot_forest(forest_frame(8).assign(group=list("abcdefgh")))
 
 
-def test_level_and_kind_of_the_bars_are_written_below_the_axis() -> None:
+def test_level_and_kind_of_the_bars_are_for_the_caption() -> None:
     frame = forest_frame().assign(level=0.9, kind=["cluster t", "cluster t", "bootstrap BCa", "none"])
-    assert plot_forest(frame, xlabel="gain").get_xlabel() == "gain\nbars: 90 % cluster t or bootstrap BCa"
-    assert plot_forest(forest_frame(), xlabel="gain").get_xlabel() == "gain"
+    ax = plot_forest(frame, xlabel="gain")
+    assert (ax.get_xlabel(), intervals_drawn(ax)) == ("gain", "bars: 90 % cluster t or bootstrap BCa")
+    # Of two panels with the same intervals, the caption says it once.
+    _, axes = plt.subplots(1, 2)
+    for one in axes:
+        plot_forest(frame, ax=one)
+    assert intervals_drawn(axes[0].figure) == intervals_drawn(ax)
     runs = [
         pd.DataFrame({"item": range(40), "correct": marks * 10}) for marks in ([0, 1, 0, 1], [0, 1, 1, 1])
     ]
-    assert str(compare(*runs).plot().get_xlabel()).endswith("bars: 95 % cluster t")
+    assert intervals_drawn(compare(*runs).plot()) == "bars: 95 % cluster t"

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from d3stats.plotting.intervals import plot_jury_curve
-from d3stats.plotting.style import ONE_COLUMN, use_style
+from d3stats.plotting.style import ONE_COLUMN, intervals_drawn, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,6 @@ def test_an_unclear_frame_is_refused(change: dict[str, list[float]], message: st
         plot_jury_curve(frame().assign(**change))
 
 
-def test_level_and_kind_of_the_band_are_written_below_the_axis() -> None:
+def test_level_and_kind_of_the_band_are_for_the_caption() -> None:
     named = frame().assign(level=0.95, kind="cluster t")
-    assert plot_jury_curve(named).get_xlabel() == "jurors\nblue band: 95 % cluster t"
+    assert intervals_drawn(plot_jury_curve(named)) == "blue band: 95 % cluster t"

@@ -38,6 +38,13 @@ def four_phases() -> pd.DataFrame:
     )
 
 
+def centres(ax: Axes, rows: int, columns: int) -> np.ndarray:
+    """Return what is drawn in the middle of each cell of the grid."""
+    codes = np.asarray(ax.collections[0].get_array())
+    parts = round((codes.size / (rows * columns)) ** 0.5)
+    return codes.reshape(rows * parts, columns * parts)[parts // 2 :: parts, parts // 2 :: parts]
+
+
 def labels(ax: Axes) -> list[str]:
     legend = ax.get_legend()
     assert legend is not None
@@ -58,8 +65,18 @@ def test_every_phase_has_its_name_and_no_change_is_grey() -> None:
 
 def test_the_phase_of_a_cell_is_that_of_its_pair() -> None:
     ax = plot_phase_map(four_phases())
-    codes = np.asarray(ax.collections[0].get_array()).reshape(2, 3)
+    codes = centres(ax, 2, 3)
     assert codes.tolist() == [[0, 2, 0], [1, 3, -1]]
+
+
+def test_a_border_between_cells_is_where_a_change_is_zero() -> None:
+    grid = [(x, y) for x in (0.0, 1.0) for y in (0.0, 1.0)]
+    frame = pd.DataFrame(grid, columns=["x", "y"])
+    ax = plot_phase_map(frame.assign(gap_change=frame["x"] - 0.25, ranking_change=1.0))
+    edges = ax.collections[0].get_coordinates()[0, :, 0]
+    row = np.asarray(ax.collections[0].get_array()).reshape(18, 18)[0]
+    (border,) = np.flatnonzero(np.diff(row))
+    assert edges[border + 1] == pytest.approx(0.25, abs=0.06)
 
 
 def test_phases_differ_without_colour() -> None:
@@ -110,7 +127,7 @@ def test_a_frame_that_is_no_full_grid_is_refused(frame: pd.DataFrame, said: str)
 def test_uniform_scores_below_a_common_ceiling_lie_where_both_get_worse() -> None:
     grid = {"floor": [0.3, 0.6], "room": [0.0, 2.0]}
     table = phase_table(lambda floor, room: (uniform(floor, 1), uniform(0, 1 + room)), grid, k=5)
-    codes = np.asarray(plot_phase_map(table).collections[0].get_array()).reshape(2, 2)
+    codes = centres(plot_phase_map(table), 2, 2)
     assert codes[0].tolist() == [3, 3]
     assert codes[1].tolist() == [0, 0]
 

@@ -153,19 +153,19 @@ def test_the_map_has_a_row_for_each_rule_and_a_column_for_each_world_in_their_or
     assert [t.get_text() for t in ax.get_xticklabels()] == [f"world {i}" for i in range(1, 5)]
     shown = np.asarray(ax.images[0].get_array())
     pivot = frame.pivot_table("regret", "rule", "world", sort=False).to_numpy()
-    np.testing.assert_allclose(shown, pivot)
+    np.testing.assert_allclose(shown, 1000 * pivot)
 
 
-def test_numbers_are_written_with_three_decimals_and_no_regret_is_a_plain_zero() -> None:
+def test_numbers_are_written_in_thousandths() -> None:
     frame = pd.DataFrame({"world": ["a", "b", "c"], "rule": "unanimity", "regret": [0.0, 0.0184, 1.25]})
-    assert [t.get_text() for t in plot_regret_map(frame).texts] == ["0", ".018", "1.250"]
+    assert [t.get_text() for t in plot_regret_map(frame).texts] == ["0", "18", "1250"]
 
 
 def test_a_darker_cell_is_a_larger_regret_and_its_number_stays_readable() -> None:
     frame = pd.DataFrame({"world": list("abcd"), "rule": "unanimity", "regret": [0.0, 0.02, 0.06, 0.2]})
     ax = plot_regret_map(frame)
     image = ax.images[0]
-    light = [np.dot(image.to_rgba(value)[:3], [0.299, 0.587, 0.114]) for value in frame["regret"]]
+    light = [np.dot(image.to_rgba(1000 * value)[:3], [0.299, 0.587, 0.114]) for value in frame["regret"]]
     assert light == sorted(light, reverse=True)
     for shade, text in zip(light, ax.texts, strict=True):
         ink = 1.0 if to_hex(text.get_color()) == "#ffffff" else 0.0

@@ -80,6 +80,19 @@ def test_who_does_the_same_and_does_not_talk_shares_a_line_from_four_on() -> Non
     assert len(names(schematic("stability").plot())) == 7
 
 
+def test_where_all_read_all_one_arrow_says_so() -> None:
+    ax = schematic("stability").plot()
+    # 49 readings as one arrow, and seven votes that decide.
+    assert len(arrows(ax)) == 8
+    assert [text.get_text() for text in ax.texts].count("all read all") == 1
+    turns = pd.DataFrame({"turn": range(8), "stage": [1] * 4 + [2] * 4, "round": [1] * 4 + [2] * 4})
+    turns = turns.assign(closing=False, agent=list("abcd") * 2, role="panelist", gives="vote", decides="")
+    pairs = [(reader, read) for reader in range(4, 8) for read in range(4)]
+    for left_out in (0, 1):
+        ax = plot_schematic(turns, pd.DataFrame(pairs[left_out:], columns=["turn", "reads"]))
+        assert len(arrows(ax)) == (15 if left_out else 1)
+
+
 def test_a_message_that_is_read_again_is_pale() -> None:
     ax = schematic("chateval").plot()
     pale = [patch for patch in arrows(ax) if mpl.colors.to_hex(patch.get_edgecolor()) == "#b8b8b8"]
@@ -118,7 +131,7 @@ def test_text_stays_inside_of_one_column_and_apart_and_no_arrow_runs_over_a_mark
         assert box.x1 <= page.x1 + 1
         assert box.y0 >= page.y0 - 1
         assert box.y1 <= page.y1 + 1
-    rounds = [note.get_window_extent() for note in ax.texts]
+    rounds = [note.get_window_extent() for note in ax.texts if note.get_text() != "all read all"]
     assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(rounds))
     labels = [label.get_window_extent() for label in ax.get_yticklabels()]
     assert all(a.y0 >= b.y1 - 1 for a, b in itertools.pairwise(labels))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import ONE_COLUMN, plot_strata, use_style
+from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_strata, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -78,24 +78,20 @@ def test_a_figure_of_one_column_wraps_its_names_and_keeps_its_text_inside() -> N
     assert min(t.get_fontsize() for t in ax.findobj(mpl.text.Text) if t.get_text()) >= 6
 
 
-def test_the_label_names_the_kind_of_every_interval_that_is_drawn() -> None:
+def test_the_caption_names_the_kind_of_every_interval_that_is_drawn() -> None:
     one = frame()[frame()["quantity"] == "disagreements with an axis"].drop(columns=["quantity", "reference"])
     ends = {
         f"shrunken{end}": one["value"] + shift for end, shift in (("", 0.0), ("_low", -0.03), ("_high", 0.02))
     }
     both = one.assign(**ends, shrunken_kind="equal-tailed posterior", kind="cluster t", level=0.9)
-    assert plot_strata(both, xlabel="share").get_xlabel().splitlines() == [
-        "share",
-        "raw bars: 90 % cluster t",
-        "shrunken bars: 90 % equal-tailed posterior",
-    ]
+    ax = plot_strata(both, xlabel="share")
+    assert ax.get_xlabel() == "share"
+    assert intervals_drawn(ax) == "raw bars: 90 % cluster t; shrunken bars: 90 % equal-tailed posterior"
     bare = both.assign(low=np.nan, high=np.nan, kind=None)
-    assert plot_strata(bare, xlabel="share").get_xlabel().splitlines()[1:] == [
-        "shrunken bars: 90 % equal-tailed posterior"
-    ]
-    untold = plot_strata(both.drop(columns="shrunken_kind"), xlabel="share").get_xlabel()
-    assert untold.splitlines()[1:] == ["raw bars: 90 % cluster t", "shrunken bars: 90 %"]
-    assert plot_strata(one, xlabel="share").get_xlabel() == "share\nbars: 95 % over questions"
+    assert intervals_drawn(plot_strata(bare)) == "shrunken bars: 90 % equal-tailed posterior"
+    untold = intervals_drawn(plot_strata(both.drop(columns="shrunken_kind")))
+    assert untold == "raw bars: 90 % cluster t; shrunken bars: 90 %"
+    assert intervals_drawn(plot_strata(one)) == "bars: 95 % over questions"
 
 
 @pytest.mark.parametrize("quantities", [2, 3, 5, 7])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting import ONE_COLUMN, plot_threshold_path, use_style
+from d3stats.plotting import ONE_COLUMN, intervals_drawn, plot_threshold_path, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_intervals_are_drawn_and_limits_that_are_set_are_kept() -> None:
     assert ax.get_ylim() == (0.5, 0.9)
     _, _, (bars,) = ax.containers[0].lines
     np.testing.assert_allclose(bars.get_segments()[0][:, 1], [0.74, 0.79])
-    assert "95 %" in ax.get_xlabel()
+    assert intervals_drawn(ax) == "bars: 95 %"
 
 
 def choice() -> dict[str, pd.DataFrame]:
@@ -114,7 +114,7 @@ def test_a_choice_of_protocols_is_a_path_with_its_ends_its_choice_and_the_truth(
     assert points["second alone"] == [[22e3, 0.86]]
     said = {text.get_text() for text in ax.get_legend().get_texts()}
     assert said == {"thresholds", "first alone", "second alone", "chosen", "truth", "true best threshold"}
-    assert ax.get_xlabel() == "tokens per debate\nbars: 95 % over questions"
+    assert (ax.get_xlabel(), intervals_drawn(ax)) == ("tokens per debate", "bars: 95 % over questions")
     assert "5" in [text.get_text() for text in ax.texts]
     assert "10,000" in [label.get_text() for label in ax.get_xticklabels()]
 

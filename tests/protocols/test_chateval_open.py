@@ -12,7 +12,7 @@ from d3stats.protocols import play_sync
 from d3stats.protocols.chateval import ROLES, ChatEvalOpen
 from d3stats.stopping import FixedRounds, Unanimity
 from d3stats.worlds import Assembly, Referees
-from d3stats.worlds.streams import synthetic_agent, synthetic_items, told
+from d3stats.worlds.streams import statement, synthetic_agent, synthetic_items
 
 Marks = Mapping[str, Mapping[str, float]]
 
@@ -163,7 +163,7 @@ def test_in_an_assembly_an_answer_has_the_mark_of_the_side_that_it_is_for() -> N
         for request, reply in heard[3:]:
             assert reply.scores is not None
             assert tuple(reply.scores) == tuple(name for name in ROLES if name != request.agent)
-            lean = told(str(reply.text)).facts["lean"]
+            lean = statement(str(reply.text)).facts["lean"]
             for who, row in reply.scores.items():
                 toward = (lean if before[who] == "A" else -lean) / (2 * world.points_per_mark)
                 assert row["overall"] == min(max(round(level + toward), 1), 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -53,3 +54,26 @@ def test_the_scores_of_a_page_are_those_of_the_function(log: Path) -> None:
 def test_no_command_fails_because_of_the_number_of_sides(words: tuple[str, ...], log: Path) -> None:
     done = CliRunner().invoke(app, [words[0], str(log), *words[1:]])
     assert done.exit_code == 0, done.output
+
+
+def test_a_page_of_votes_at_the_end_replays_the_protocols_own_rule_and_folds_its_strata(
+    tmp_path: Path,
+) -> None:
+    path, world = tmp_path / "samre.jsonl", tmp_path / "court.toml"
+    world.write_text('name = "courtroom"\n', encoding="utf-8")
+    asked = ["debate", "--synthetic", str(world), "--limit", "24", "--protocol", "samre", "-o", str(path)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    page = d3stats.report(path, n_boot=20)
+    of = {section.key: section.parts[0] for section in page.sections}
+    assert of["rules"].lead[0].startswith("No rule is recommended: pilot must have votes after every round")
+    (_, _, rows), _ = of["rules"].tables[0]
+    assert [row[0] for row in rows] == ["d3_paper", "full"]
+    assert "-" not in rows[0]
+    (whole, _), (by_stratum, _) = of["scores"].tables[:2]
+    assert (whole[1][0], by_stratum[1][0]) == ("round", "stratum")
+    assert "all" not in {row[0] for row in by_stratum[2]}
+    html = page.to_html()
+    folded = re.findall(r"<summary>([^<]*)</summary>", html)
+    assert len(set(folded)) == len(folded)
+    assert "Bars: 95 % cluster t" in html

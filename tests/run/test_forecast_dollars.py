@@ -127,7 +127,7 @@ class LongOrShort(TypicalSmall):
 
 @pytest.mark.parametrize("orders", ["both", "seeded"])
 @pytest.mark.parametrize("repeats", [1, 2])
-@pytest.mark.parametrize("items", [100, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("items", [70, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_part_of_the_list_stands_for_all_of_it_when_lengths_alternate(
     items: int, repeats: int, orders: str
 ) -> None:

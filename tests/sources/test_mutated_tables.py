@@ -18,6 +18,7 @@ import pytest
 
 import d3stats
 from d3stats import inference
+from d3stats.note import severity_of
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
@@ -813,3 +814,18 @@ def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
     every = [group for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS) for group in groups.items()]
     assert made == {(kind, change.__name__) for kind, changes in every for change in changes}
+
+
+def test_scores_of_sides_on_two_scales_are_warned_of() -> None:
+    warned = []
+    for seed in range(20):
+        rng, n = np.random.default_rng(seed), 40
+        sides = rng.normal([6, 5], 1.5, (n, 2)).clip(1, 10).round(1)
+        sides[:, 0] += sides[:, 0] == sides[:, 1]
+        for by in (1, 10):
+            points = np.where(np.arange(n)[:, None] >= n // 2, sides * by, sides)
+            table = pd.DataFrame({"debate": range(n), "round": 1, "agent": "judge", "vote": "A"})
+            found = d3stats.scores(table.assign(score_a=points[:, 0], score_b=points[:, 1]))
+            warned.append([note for note in found.notes if "on two scales" in note])
+    assert not any(warned[::2])
+    assert all(severity_of(note) == "warning" for (note,) in warned[1::2])

@@ -212,12 +212,12 @@ TEN = np.where(np.arange(300) % 10 == 0, 20, 1)
     ("sizes", "noise"),
     [
         (np.ones(61), 0.0),
-        (np.ones(101), 0.0),
-        (np.ones(300), 0.0),
+        pytest.param(np.ones(101), 0.0, marks=pytest.mark.slow),
+        pytest.param(np.ones(300), 0.0, marks=pytest.mark.slow),
         (np.ones(300), 0.3),
-        (TEN[:60], 0.0),
+        pytest.param(TEN[:60], 0.0, marks=pytest.mark.slow),
         (TEN, 0.0),
-        (2 ** (np.arange(60) % 6), 0.1),
+        pytest.param(2 ** (np.arange(60) % 6), 0.1, marks=pytest.mark.slow),
     ],
     ids=["61", "101", "300", "300, noisy", "60, unequal", "300, unequal", "60, doubling"],
 )

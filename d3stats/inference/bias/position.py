@@ -102,8 +102,8 @@ class PositionBias(Audit):
     first-slot excess: 0.250 [0.169, 0.331] (95 % cluster t, n = 40 in 40 clusters)
     >>> found.consistent, found.first, found.n_pairs
     (20, 20, 40)
-    >>> found.plot().get_xlabel()
-    'share of pairs, of verdicts\nbars: 95 % cluster Wilson and cluster t'
+    >>> [ax.get_xlabel() for ax in found.plot()]
+    ['same winner in both orders', 'verdicts for the first slot']
     """
 
     consistent: int
@@ -124,12 +124,16 @@ class PositionBias(Audit):
         return super()._document() | {"pairs": counts, "method": self.method}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw consistency and first-slot preference with their intervals, or with strata every estimate by stratum."""
+        """Draw consistency and first-slot preference with their intervals, or with strata every estimate by stratum.
+
+        In given axes, draw the preference alone.
+        """
         from d3stats.plotting.intervals import plot_position_bias
 
         if self.strata:
             return super().plot(ax)
-        return plot_position_bias(position_frame([self]), ax=ax)
+        drawn = plot_position_bias(position_frame([self]), axes=None if ax is None else [ax])
+        return drawn if ax is None else ax
 
 
 def position_bias(

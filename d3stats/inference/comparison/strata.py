@@ -458,7 +458,8 @@ def stratify(
     -------
     Strata
         Unless values are 0 or 1 or `symmetric`, a stratum worth fewer than five equal questions has no limits of its
-        own: Student's t of a skewed mean then covers .88 to .91 at 95 %.
+        own: Student's t of a skewed mean then covers .88 to .91 at 95 %. No stratum has where all questions, as far as
+        strata have several, are worth fewer than ten.
 
     Raises
     ------
@@ -746,7 +747,12 @@ def _combined(
     little = f"fewer than {FEW_QUESTIONS} {unit}s a stratum show too little of a long tail"
     if common is not None and not binary:
         # Of log-normal values, 95 % limits of a stratum of two or three questions cover .88 to .91.
-        few = [e.low is not None and n < FEW_QUESTIONS - 1e-9 for e, n in zip(raw, spread.size, strict=True)]
+        # Where two large questions outweigh the others, the tail that all show is theirs: .88 at strata of five.
+        shown = common.n >= 2 * FEW_QUESTIONS - 1e-9
+        few = [
+            e.low is not None and not (shown and n >= FEW_QUESTIONS - 1e-9)
+            for e, n in zip(raw, spread.size, strict=True)
+        ]
         raw = [_without_limits(e, little) if bare else e for e, bare in zip(raw, few, strict=True)]
         if bare_names := [e.name for e, bare in zip(raw, few, strict=True) if bare]:
             notes.append(f"{quantity}: no limits of {column} {_some(bare_names)}, because {little}")

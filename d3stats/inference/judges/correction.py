@@ -439,8 +439,8 @@ def _agreeing_shares(totals: Floats, theta: float, level: float) -> tuple[tuple[
     held = np.flatnonzero(beyond(tested) <= 0)
     if not len(held):
         return (0.0, 1.0), (
-            "no interval, because no share in [0, 1] agrees with the judge's errors in the calibration set; its errors "
-            "in the study cannot be those"
+            "no interval, because no share in [0, 1] agrees with the judge's errors in the calibration set; the "
+            "judge's errors in the study must differ from them"
         )
 
     def edge(inside: int, outside: int) -> float:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
-from d3stats.resampling import ONE_CLUSTER, ClusterT, cluster_t, cluster_totals
+from d3stats.resampling import ONE_CLUSTER, ClusterT, cluster_t, cluster_totals, student_limits
 from d3stats.result import EstimatesResult
 from d3stats.sources.ratings import as_ratings
 from d3stats.trajectories import MISSING
@@ -38,8 +38,11 @@ MOST_JURORS = 30
 """Up to so many jurors are compared pair by pair."""
 FEWEST_SHARED = 3
 """Two items correlate perfectly or not at all."""
-FEWEST_OUTCOMES = 15
-"""With a juror who is right, or wrong, on fewer items, 95 % intervals held .84 to .93."""
+FEWEST_OUTCOMES = 6
+"""With a juror who is right, or wrong, on fewer items, there are no intervals."""
+_OUTCOMES_OF_A_DEGREE = 20.0
+"""The rarer outcome of a juror, squared and over this, is the most degrees of freedom. A fixed least number lets pass
+data sets with more errors than expected, whose correlation is far from the true one: at 15, .57 of these were held."""
 FEWEST_CLUSTERS = 20
 MOST_LEFT_OUT = 2000
 """Up to so many clusters are left out one at a time; above, the error of the linearised statistic is the same."""
@@ -235,15 +238,26 @@ def _worth(
 
     totals = sums.reshape(len(sums), -1)
     at = values(totals.sum(axis=0)[None])[0]
-    why = _too_few(cast, right, names, len(totals))
+    rarer, why = _rarer_outcomes(cast, right), _too_few(cast, right, names, len(totals))
     if not why and (np.abs(phi[defined]) >= 1 - _ROUNDING).all():
         why = "the jurors agree, or disagree, on every item, so the variation between clusters is unknown"
+    if not why and not _rare_together(cast, right):
+        why = (
+            "no two jurors have their rarer outcome on the same item, so how the correlations vary is unknown"
+        )
     found: ClusterT | None = None
     if np.isfinite(at).all() and not why:
         found = cluster_t(
             totals, values, level=level, error="CR3" if len(totals) <= MOST_LEFT_OUT else "linearised"
         )
     kind = "cluster t" if found is None or found.error == "linearised" else "jackknife t"
+    most_df = max(float(rarer.min()) ** 2 / _OUTCOMES_OF_A_DEGREE, 1.0)
+
+    def limits(found: ClusterT, at: int) -> tuple[float, float] | tuple[None, None]:
+        if found.reasons[at]:
+            return None, None
+        df = min(float(np.ravel(found.df)[at]), most_df)
+        return student_limits(float(found.estimate[at]), float(found.se[at]), df, level)[:2]
 
     def estimate(
         name: str,
@@ -261,7 +275,7 @@ def _worth(
     low, high, reason = None, None, why
     if found is not None and not why:
         reason = found.reasons[0]
-        low, high = found.interval(0)
+        low, high = limits(found, 0)
     elif not why:
         reason = "the jurors' errors offset each other completely, or almost so"
     mean = float(phi[defined].mean())
@@ -294,7 +308,7 @@ def _worth(
         )
         low, high, reason = None, None, why
         if found is not None and not why:
-            start, end = found.interval(1)
+            start, end = limits(found, 1)
             reason = found.reasons[1]
             if start is not None and end is not None:
                 if np.exp(start) > many:
@@ -345,12 +359,10 @@ def _too_few(cast: Floats, right: Floats, names: Sequence[str], clusters: int) -
     """Return why there are no limits; "" where there are enough clusters, right and wrong votes."""
     if clusters < 2:
         return ONE_CLUSTER
-    hits = right.sum(axis=0)
-    misses = cast.sum(axis=0) - hits
-    rarer = np.minimum(hits, misses)
+    hits, rarer = right.sum(axis=0), _rarer_outcomes(cast, right)
     at = int(np.argmin(rarer))
     if rarer[at] < FEWEST_OUTCOMES:
-        what = "right" if hits[at] <= misses[at] else "wrong"
+        what = "right" if rarer[at] == hits[at] else "wrong"
         return (
             f"no interval holds its level with few errors; {names[at]} is {what} on "
             f"{counted(int(rarer[at]), 'item')} (at least {FEWEST_OUTCOMES})"
@@ -358,6 +370,18 @@ def _too_few(cast: Floats, right: Floats, names: Sequence[str], clusters: int) -
     if clusters < FEWEST_CLUSTERS:
         return f"no interval holds its level with {clusters} clusters (at least {FEWEST_CLUSTERS})"
     return ""
+
+
+def _rarer_outcomes(cast: Floats, right: Floats) -> Floats:
+    """Return on how many items each juror is right, or wrong, whichever is rarer."""
+    hits = right.sum(axis=0)
+    return np.asarray(np.minimum(hits, cast.sum(axis=0) - hits))
+
+
+def _rare_together(cast: Floats, right: Floats) -> bool:
+    """Return whether two jurors are wrong on the same item, or right where that is the rarer outcome."""
+    rare = np.where(2 * right.sum(axis=0) < cast.sum(axis=0), right, cast - right)
+    return bool((rare.sum(axis=1) > 1).any())
 
 
 def _pair_totals(cast: Floats, right: Floats, cluster: Ints) -> Floats:

@@ -9,9 +9,11 @@ variance in [0, 1].
 
 With labels 0 and 1 and scores in [0, 1], the mean is made of shares: labels 1 where the judge says 1, labels 1 where it
 says 0, and the judge's own. Each share has limits of its own, and the limits of the mean are put together from these
-(MOVER). So a judge whom no label has contradicted yet is not taken to be always right. Other values: the error
-is linearised over clusters (without clusters, over items); clusters with and without labels have their own degrees of
-freedom, put together by Welch and Satterthwaite, and tuning costs one.
+(MOVER). So a judge whom no label has contradicted yet is not taken to be always right. Over clusters each share has
+as many trials as they are worth, n / (1 + (m - 1) r) with Kish's m trials a cluster. The correlation r of the judge's
+errors is measured on both sides together. As far as few errors are seen, it is that of the labels. Other values: the
+error is linearised over clusters (without clusters, over items); clusters with and without labels have their own
+degrees of freedom, put together by Welch and Satterthwaite, and tuning costs one.
 
 References
 ----------
@@ -24,13 +26,13 @@ regression estimation in double sampling).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, stdtrit
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
@@ -41,11 +43,10 @@ from d3stats.resampling import (
     bootstrap_limits,
     cluster_totals,
     clustered_share,
-    proportion_interval,
     share,
-    share_limits,
     student_limits,
 )
+from d3stats.resampling.degrees import degrees_of_freedom, effective_clusters, mean_error
 from d3stats.result import EstimatesResult
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]
@@ -57,6 +58,9 @@ PoweredKind = Literal["MOVER", "t", "percentile", "basic", "bca", "studentised"]
 FEW_LABELS = 20
 FEW_DIFFERENT = 10
 """Below so many labels that are not the judge's, no error is estimated from their spread."""
+ASSUMED_ERRORS = 2.0
+"""So many errors of a judge are taken to be as alike within a cluster as labels are, beside those seen."""
+_ROUNDING = 1e-9
 UNLIKE = 0.01
 """Level of the test that labelled items have the judge's scores of the others."""
 
@@ -143,8 +147,9 @@ def prediction_powered_mean(
     tuning : float, optional
         lambda; by default the one with the smallest variance in [0, 1]. 1 is the untuned mean.
     kind : {"MOVER", "t", "percentile", "basic", "bca", "studentised"}, optional
-        "MOVER", the default for labels 0 and 1 with scores in [0, 1], puts limits together from those of the shares:
-        Jeffreys', or with clusters "cluster Wilson". "t" is linearised with Student's t; the others are bootstraps of
+        "MOVER", the default for labels 0 and 1 with scores in [0, 1], puts limits together from Jeffreys' limits of the
+        shares. With clusters these have as many trials as the clusters are worth, and Student's quantile. "t" is
+        linearised with Student's t; the others are bootstraps of
         clusters that tune lambda again in each replicate. Where fewer than ten labels differ from the judge's score,
         only "MOVER" gives an interval.
     level : float
@@ -267,7 +272,12 @@ def _powered(
         def together(estimate: Estimate, tuning: float, *, powered: bool, sign: float = 1.0) -> Estimate:
             parts = [_shares(one, own_units, tuning, powered=powered) for one in systems]
             signs = (-sign, sign) if tested else (sign,)
-            return _put_together(estimate, parts, signs, bounds if powered else (-1.0, 1.0), tested=tested)
+            whole = np.sum(
+                [s * part.influence.sum(axis=1) for s, part in zip(signs, parts, strict=True)], axis=0
+            )
+            degrees = np.inf if own_units is None else _degrees(whole, n_lab, n_rest)
+            limits_in = bounds if powered else (-1.0, 1.0)
+            return _put_together(estimate, parts, signs, limits_in, degrees, tested=tested)
 
         if not tested and codes is None and np.isin(f, (0.0, 1.0)).all():
             # A judge who errs on one side only was missed in .11 by limits put together from shares.
@@ -386,11 +396,11 @@ class _Parts:
 
     The parts are the labels where the judge says 1 and where it says 0 (scores below a half), what is left of the
     labelled items' scores, and the unlabelled items' scores. `influence` has a row per cluster; `reach` gives, for a
-    level, how far each part may be below and above its estimate.
+    tail and its quantile, how far each part may be below and above its estimate.
     """
 
     influence: Floats
-    reach: Callable[[float], tuple[Floats, Floats]]
+    reach: Callable[[float, float], tuple[Floats, Floats]]
 
     @property
     def error_seen(self) -> bool:
@@ -400,6 +410,8 @@ class _Parts:
 
 def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, powered: bool) -> _Parts:
     """Return the parts of the prediction-powered mean, or (not `powered`) of the labelled items' mean y - tuning f."""
+    from scipy.special import betaincinv
+
     f, y = system.f, system.y
     known = ~np.isnan(y)
     binary = bool(np.isin(f, (0.0, 1.0)).all())
@@ -428,45 +440,94 @@ def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, 
     influence = columns if units is None else cluster_totals(columns, units)
     labelled = (has if units is None else cluster_totals(has[:, None], units)[:, 0]) > 0
 
-    shares = [(weight, truth * one, one), (1 - weight, truth * zero, zero)]
+    counted = [(truth * one, one), (truth * zero, zero)]
+    by = [weight, 1 - weight]
     if binary:
-        shares += [(slope, f * has, has), (size, f * (1 - has), 1 - has)]
-    counts = [np.column_stack(each[1:]) for each in shares]
-    sums = [
-        each.sum(axis=0, keepdims=True) if units is None else cluster_totals(each, units) for each in counts
-    ]
+        counted, by = [*counted, (f * has, has), (f * (1 - has), 1 - has)], [*by, slope, size]
+    at = np.array([high, low, f @ has / n, seen][: len(by)])
+    trials = np.array([each[1].sum() for each in counted])
+    worth = trials
+    if units is not None:
+        sums = [cluster_totals(np.column_stack(each), units) for each in counted]
+        worth = np.array(
+            [
+                *_worth_of_errors(sums[:2], cluster_totals(np.column_stack([truth, has]), units)),
+                *(_worth(each) for each in sums[2:]),
+            ]
+        )
 
-    def limits(counted: Floats, level: float) -> tuple[float, float]:
-        if not counted[:, 1].any():
-            return 0.0, 1.0
-        if units is None:
-            x, size = map(round, counted[0].tolist())
-            ends = proportion_interval(x, size, kind="Jeffreys", level=level)
-            return float(ends[0]), float(ends[1])
-        found = share_limits(counted[:, 0], counted[:, 1], level)
-        return (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
-
-    def reach(level: float) -> tuple[Floats, Floats]:
+    def reach(tail: float, quantile: float) -> tuple[Floats, Floats]:
         below, above = np.zeros((2, 4))
-        for k, ((by, _, _), counted) in enumerate(zip(shares, sums, strict=True)):
-            x, size = counted.sum(axis=0)
-            at = (high, low)[k] if k < 2 else x / size
-            ends = sorted(by * (end - at) for end in limits(counted, level))
+        for k, (scale, share_at, count) in enumerate(zip(by, at, worth, strict=True)):
+            # Jeffreys' limits, which are 0 and 1 where no trial, or none or all of them, say otherwise.
+            yes, no = share_at * count, (1 - share_at) * count
+            lower = float(betaincinv(yes + 0.5, no + 0.5, tail)) if yes > _ROUNDING else 0.0
+            upper = float(betaincinv(yes + 0.5, no + 0.5, 1 - tail)) if no > _ROUNDING else 1.0
+            ends = sorted((scale * (lower - share_at), scale * (upper - share_at)))
             below[k], above[k] = -ends[0], ends[1]
         if not binary:
             for k, part in ((2, labelled), (3, ~labelled)):
-                se, df = error_of_two_samples(influence[:, k], part if part.any() else ~part)
-                half = student_limits(0.0, se, df, level)[1] if se > 0 else 0.0
+                half = quantile * error_of_two_samples(influence[:, k], part if part.any() else ~part)[0]
                 below[k], above[k] = half, half
         return np.maximum(below, 0.0), np.maximum(above, 0.0)
 
     return _Parts(influence, reach)
 
 
+def _worth(counted: Floats) -> float:
+    """Return how many independent trials the trials (second column) of clusters are worth; at most all of them."""
+    above, below = counted[counted[:, 1] > 0].T
+    total = float(below.sum())
+    share_at = float(above.sum()) / total if total else 0.0
+    spread = share_at * (1 - share_at)
+    if len(below) < 2 or spread <= _ROUNDING:
+        return effective_clusters(below)
+    return min(total, spread / max(mean_error(above - share_at * below, below, spread) ** 2, spread / total))
+
+
+def _worth_of_errors(parts: Sequence[Floats], labels: Floats) -> list[float]:
+    """Return the independent trials that labels are worth where the judge says 1, and where it says 0.
+
+    The correlation of the judge's errors within a cluster is that which both parts show together, each by its number
+    of errors. :data:`ASSUMED_ERRORS` further errors correlate as labels do, so that few errors do not pass for
+    independent ones.
+    """
+    correlation, errors = _alike(labels) * ASSUMED_ERRORS, ASSUMED_ERRORS
+    own = [_alike(part) for part in parts]
+    rarer = [float(min(part[:, 0].sum(), part[:, 1].sum() - part[:, 0].sum())) for part in parts]
+    for found, seen in zip(own, rarer, strict=True):
+        correlation, errors = correlation + seen * found, errors + seen
+    within = max(correlation / errors, 0.0)
+    worth = []
+    for _, below in (part.T for part in parts):
+        total = float(below.sum())
+        worth.append(total / (1 + (float(below @ below) / total - 1) * within) if total else 0.0)
+    return worth
+
+
+def _alike(counted: Floats) -> float:
+    """Return the correlation of two trials of a cluster, from -1 to 1; 0 where none can be seen."""
+    above, below = counted[counted[:, 1] > 0].T
+    total, clusters = float(below.sum()), len(below)
+    if clusters < 2 or total <= clusters:
+        return 0.0
+    share_at = float(above.sum()) / total
+    spread = share_at * (1 - share_at)
+    if spread <= _ROUNDING:
+        return 0.0
+    away = above - share_at * below
+    found = float((away**2 / (below * (1 - below / total))).sum()) / spread
+    return min(max((found - clusters) / (total - clusters), -1.0), 1.0)
+
+
 def _put_together(
-    estimate: Estimate, parts: list[_Parts], signs: tuple[float, ...], bounds: tuple[float, float], *, tested: bool
+    estimate: Estimate, parts: list[_Parts], signs: tuple[float, ...], bounds: tuple[float, float], degrees: float,
+    *, tested: bool,
 ) -> Estimate:  # fmt: skip
-    """Return the estimate with limits from those of its parts (MOVER); parts are as correlated as their influences."""
+    """Return the estimate with limits from those of its parts (MOVER); parts are as correlated as their influences.
+
+    All parts have the quantile of Student's t with `degrees`, the normal one if they are infinite.
+    """
     influence = np.concatenate(
         [sign * part.influence for sign, part in zip(signs, parts, strict=True)], axis=1
     )
@@ -477,7 +538,12 @@ def _put_together(
     np.fill_diagonal(alike, 1.0)
 
     def limits(level: float) -> tuple[float, float]:
-        ends = [part.reach(level)[:: 1 if sign > 0 else -1] for sign, part in zip(signs, parts, strict=True)]
+        quantile = float(-ndtri((1 - level) / 2) if np.isinf(degrees) else -stdtrit(degrees, (1 - level) / 2))
+        tail = float(ndtr(-quantile))
+        ends = [
+            part.reach(tail, quantile)[:: 1 if sign > 0 else -1]
+            for sign, part in zip(signs, parts, strict=True)
+        ]
         below, above = (np.concatenate([end[side] for end in ends]) for side in (0, 1))
         low, high = (float(np.sqrt(max(d @ alike @ d, 0.0))) for d in (below, above))
         return max(estimate.value - low, bounds[0]), min(estimate.value + high, bounds[1])
@@ -488,6 +554,19 @@ def _put_together(
         p = _level_at_zero(limits) if estimate.value else 1.0
     se = estimate.se if all(part.error_seen for part in parts) else None
     return replace(estimate, low=low, high=high, se=se, kind="MOVER", p_value=p, note="")
+
+
+def _degrees(influence: Floats, labelled: Floats, unlabelled: Floats) -> float:
+    """Return the degrees of freedom of a sum of cluster influences, by what clusters with and without labels are worth.
+
+    `labelled` and `unlabelled` are the items of each cluster; as in ``error_of_two_samples``, but of Kish's numbers.
+    """
+    scarce = labelled > 0
+    square = below = 0.0
+    for part, sizes in ((scarce, labelled), (~scarce, unlabelled)):
+        own = float(influence[part] @ influence[part])
+        square, below = square + own, below + (own**2 / degrees_of_freedom(sizes[part]) if own else 0.0)
+    return square**2 / below if below else degrees_of_freedom(labelled)
 
 
 def _level_at_zero(limits: Callable[[float], tuple[float, float]]) -> float:

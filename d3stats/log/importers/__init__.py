@@ -107,6 +107,10 @@ class ImportSummary:
 def available() -> dict[str, Importer]:
     """Return every importer by name, in alphabetical order.
 
+    Returns
+    -------
+    dict of str to Importer
+
     Examples
     --------
     >>> list(available())[:3]
@@ -122,6 +126,15 @@ def available() -> dict[str, Importer]:
 
 def load(name: str) -> Importer:
     """Return the importer called `name`.
+
+    Parameters
+    ----------
+    name : str
+        As listed by :func:`available`.
+
+    Returns
+    -------
+    Importer
 
     Raises
     ------
@@ -152,6 +165,21 @@ def import_log(
 
     The log is written beside `destination` and moved there when it is complete, so that a failed import leaves no
     partial log.
+
+    Parameters
+    ----------
+    name : str
+        A format of :func:`available`.
+    source, destination : path
+        The file or folder to read, and the log to write.
+    overwrite : bool
+        Replace `destination` when it exists.
+    **options
+        Options of the importer, such as ``text=True`` to keep the texts of the turns.
+
+    Returns
+    -------
+    ImportSummary
 
     Raises
     ------
@@ -202,6 +230,23 @@ def write_records(
     """Write records of another tool as a debate log, beside `destination`, and move it there when it is complete.
 
     No record makes no log: that is refused.
+
+    Parameters
+    ----------
+    records : iterable of Item, Turn or Verdict
+        What is written, in this order.
+    destination : path
+        The file that is written.
+    source : str
+        Where the records are from, for the header of the log.
+    notes : tuple of str
+        For the summary.
+    overwrite : bool
+        Replace `destination` when it exists.
+
+    Returns
+    -------
+    ImportSummary
 
     Raises
     ------

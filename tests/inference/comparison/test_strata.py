@@ -597,6 +597,19 @@ def test_shrunken_values_of_few_questions_have_no_limits_and_a_note(questions: i
     assert found.overall.low is not None
 
 
+def test_strata_whose_tail_is_that_of_two_large_questions_have_no_limits_of_a_skewed_mean() -> None:
+    """Two questions of 50 items beside 18 of 2: the strata of equal questions covered .88 with the tail of all."""
+    sizes = np.array([50, 50, *[2] * 18])
+    cluster = np.repeat(np.arange(20), sizes)
+    strata = np.array(list("abcd"))[cluster % 4]
+    for values in (np.random.default_rng(k).lognormal(size=len(cluster)) for k in range(20)):
+        assert all(e.low is None for e in stratify(values, strata, cluster=cluster).raw)
+    equal = np.arange(20).repeat(5)
+    values = np.random.default_rng(1).lognormal(size=100)
+    found = stratify(values, np.array(list("abcd"))[equal % 4], cluster=equal)
+    assert all(e.low is not None for e in found.raw)
+
+
 @pytest.mark.parametrize(("sizes", "limits"), [([4], False), ([5], True), ([8, 2, 2, 2, 2, 2, 2], False)])
 def test_a_stratum_worth_fewer_than_five_questions_has_limits_of_a_share_only(
     sizes: list[int], limits: bool

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from d3stats.inference import effective_jurors
 from d3stats.inference.judges.effective import effective_of
@@ -179,6 +179,46 @@ def test_few_errors_or_few_clusters_give_no_limits_and_a_reason() -> None:
     assert "j0 is wrong on" in effective_jurors(rare, rng=1).kish.note
     few = votes_of(rng.random((200, 3)) < 0.6).assign(cluster=np.repeat(np.arange(10), 20))
     assert "10 clusters (at least 20)" in effective_jurors(few, rng=1).kish.note
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "shared", "items", "given"),
+    [([0.73, 0.97, 0.53], 0.8, 287, 0.7), ([0.98, 0.8, 0.6], 0.8, 200, 0.1), ([0.98] * 3, 0.0, 300, 0.0)],
+)
+def test_a_juror_of_few_errors_gives_limits_that_hold_whenever_they_are_given(
+    accuracy: list[float], shared: float, items: int, given: float
+) -> None:
+    """With a fixed least number of errors only data sets with more than expected had limits, and .57 of these held."""
+    rng, draws, size = np.random.default_rng(27), 80, len(accuracy)
+    loading = np.full(size, np.sqrt(shared))
+    many = one_factor(np.array(accuracy), loading, 400_000, rng).astype(float)
+    mean = (np.corrcoef(many.T).sum() - size) / (size * (size - 1))
+    held = []
+    for _ in range(draws):
+        right = one_factor(np.array(accuracy), loading, items, rng).astype(float)
+        found = effective_of(np.ones(right.shape), right, np.arange(items), list("xyz"), 0.95, 99, rng)
+        assert not isinstance(found, str)
+        if found.kish.low is not None:
+            held.append(not found.kish.excludes(size / (1 + (size - 1) * max(mean, 0.0))))
+    assert len(held) >= given * draws
+    assert sum(held) >= (0.93 - 2 * np.sqrt(0.93 * 0.07 / max(len(held), 1))) * len(held)
+
+
+@pytest.mark.parametrize("per_cluster", [1, 5])
+def test_jurors_of_many_errors_have_the_degrees_of_freedom_of_their_clusters(per_cluster: int) -> None:
+    right = one_factor(np.full(5, 0.65), np.full(5, 0.6), 200, np.random.default_rng(3), per_cluster)
+    clusters = 200 // per_cluster
+    widths = {}
+    for level in (0.5, 0.95):
+        found = effective_jurors(
+            votes_of(right).assign(cluster=np.repeat(np.arange(clusters), per_cluster)), level=level, rng=1
+        ).kish
+        assert found.low is not None
+        assert found.high is not None
+        widths[level] = found.high - found.low
+    # The same error at two levels: the ratio of two of Student's quantiles tells the degrees of freedom.
+    expected = t.ppf(0.975, clusters - 1) / t.ppf(0.75, clusters - 1)
+    assert widths[0.95] / widths[0.5] == pytest.approx(expected, rel=1e-6)
 
 
 def rejections(per_cluster: int, draws: int, rng: np.random.Generator) -> Array:

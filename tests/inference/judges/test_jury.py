@@ -15,6 +15,7 @@ from scipy.stats import binom
 from d3stats.inference.judges.jury import JuryCurve, best_juror, drawn_panels, jury_curve
 from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.plotting import intervals_drawn
 from d3stats.resampling import share
 from d3stats.worlds import MixturePanel, simulate_debates
 
@@ -304,7 +305,7 @@ def test_items_with_fewer_votes_than_the_largest_panel_are_counted_in_a_note(ful
         assert note.endswith("at k above 3 that is most items") == (2 * have < 40)
 
 
-def test_every_limit_of_a_curve_names_its_kind_in_the_table_and_below_the_figure() -> None:
+def test_every_limit_of_a_curve_names_its_kind_in_the_table_and_for_the_caption() -> None:
     votes = pd.DataFrame({name: list("AAAAABBBBB") for name in "xyz"})
     votes.loc[0, "x"] = "B"
     found = jury_curve(votes.assign(label=list("AAAAABBBBB")), rng=1)
@@ -314,5 +315,4 @@ def test_every_limit_of_a_curve_names_its_kind_in_the_table_and_below_the_figure
         "Clopper-Pearson over clusters",
     ]
     assert found.accuracy.kind == found.curve["kind"].iloc[-1]
-    label = found.plot().get_xlabel().replace("-\n", "-").replace("\n", " ")
-    assert "95 % cluster Wilson or Clopper-Pearson over clusters" in label
+    assert "95 % cluster Wilson or Clopper-Pearson over clusters" in intervals_drawn(found.plot())

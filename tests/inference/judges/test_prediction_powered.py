@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
 
@@ -382,3 +383,35 @@ def test_a_judge_that_errs_on_one_side_has_its_bias_covered() -> None:
         assert bias.kind == "Tango"
         held += not bias.excludes(-0.08)
     assert held / draws >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / draws)
+
+
+@pytest.mark.parametrize(
+    ("labelled", "accuracy", "alike", "widest"),
+    [(40, 0.9, False, 1.08), (20, 0.98, False, np.inf), (10, 0.9, True, np.inf)],
+)
+def test_few_labels_over_clusters_hold_their_level_and_many_are_hardly_wider_than_a_t(
+    labelled: int,
+    accuracy: float,
+    alike: bool,
+    widest: float,
+) -> None:
+    """200 clusters of five; a judge whose luck is alike within clusters, or who errs on whole ones."""
+    rng, held, ratios, n = np.random.default_rng(31), 0, [], 60
+    cluster = np.repeat(np.arange(200), 5)
+    for _ in range(n):
+        # Two normals per item with a correlation of .3 within a cluster: the label, and the judge's luck.
+        drawn = np.sqrt(0.3) * rng.normal(size=(200, 2))[cluster] + np.sqrt(0.7) * rng.normal(size=(1000, 2))
+        label, luck = (drawn[:, 0] < 0).astype(float), ndtr(drawn[:, 1])
+        missed = np.where(label, luck > accuracy, luck < 1 - accuracy)
+        wrong = rng.random(200)[cluster] > accuracy if alike else missed
+        judge = np.where(wrong, 1 - label, label)
+        known = np.where(cluster < labelled, label, np.nan)
+        found = prediction_powered_mean(judge, known, cluster=cluster).mean
+        linear = prediction_powered_mean(judge, known, cluster=cluster, kind="t").mean
+        held += not found.excludes(0.5)
+        assert found.low is not None
+        assert found.high is not None
+        if linear.low is not None and linear.high is not None:
+            ratios.append((found.high - found.low) / (linear.high - linear.low))
+    assert held / n >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / n)
+    assert not ratios or np.mean(ratios) < widest

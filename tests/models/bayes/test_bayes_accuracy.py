@@ -185,7 +185,13 @@ SPREADS = [(0.1, None), (0.5, None), (3.0, None), (8.0, None), (20.0, None), (60
            (0.3, 0.3), (1.5, 0.75), (3.0, 2.0), (8.0, 4.0)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sd", "extra"), SPREADS)
+QUICK = ((0.1, None), (3.0, None), (60.0, None), (1.5, 0.75))
+"""The least spread, a usual one and the largest, and one of two spreads, in the fast layer."""
+
+
+@pytest.mark.parametrize(
+    ("sd", "extra"), [pytest.param(*at, marks=() if at in QUICK else pytest.mark.slow) for at in SPREADS]
+)
 def test_the_likelihood_of_a_question_is_that_of_a_fine_grid_at_every_spread(
     sd: float, extra: float | None
 ) -> None:

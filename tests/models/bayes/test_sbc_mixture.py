@@ -88,6 +88,7 @@ def test_ranks_of_a_few_fits_are_ranks_and_hold_no_surprise(few):
     assert np.mean(inside) > 0.6
 
 
+@pytest.mark.slow
 def test_a_few_fits_refute_a_gross_error():
     """A fit that believes votes of a debate to be independent finds every true correlation above its draws."""
     wrong = MixturePriors(rho_a=1.0, rho_b=1000.0)
