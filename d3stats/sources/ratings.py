@@ -637,7 +637,8 @@ def _are_alike(one: set[str], other: set[str]) -> bool:
     """Whether two columns share half of the values of the one with fewer, or are numbers of overlapping ranges."""
     if not one or not other:
         return True  # a rater who never rated
-    if all(map(_is_verdict, one | other)):
+    letters = {form for form in one | other if len(form) == 1}
+    if all(map(_is_verdict, one | other)) and len({form.isupper() for form in letters}) < 2:
         return True  # a rater may name a side that no other names
     if 2 * len(one & other) >= min(len(one), len(other)):
         return True

@@ -301,6 +301,8 @@ def test_numbers_without_a_square_are_refused(value: float) -> None:
 
 @pytest.mark.parametrize("only", ["B", "C", "tie", "Tie", "neither"])
 def test_a_rater_of_a_wide_table_may_say_what_no_other_says(only: str) -> None:
-    wide = pd.DataFrame({"item": range(6), "gpt": list("AABAAB"), "gemini": list("ABBAAB"), "claude": [only] * 6})
+    wide = pd.DataFrame(
+        {"item": range(6), "gpt": list("AABAAB"), "gemini": list("ABBAAB"), "claude": [only] * 6}
+    )
     assert as_ratings(wide).raters == ("gpt", "gemini", "claude")
     assert as_ratings(wide.assign(topic=["math", "law"] * 3)).raters == ("gpt", "gemini", "claude")
