@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -230,10 +231,21 @@ def _label_cells(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = label_cells(context["body"])
 
 
+def _to_made_pages(app: Any, docname: str, source: list[str]) -> None:
+    """Lead the links to a study's findings and to a notebook to their pages; in a checkout they lead to the files."""
+    if docname.startswith("made/"):
+        return
+    up = "../" * docname.count("/")
+    study, notebook = r"(?:\.\./)+(simulations|analysis)/(\w+)/findings\.md", r"(?:\.\./)+notebooks/(\w+)\.py"
+    source[0] = re.sub(rf"\]\({study}", rf"]({up}made/\1_\2.md", source[0])
+    source[0] = re.sub(rf"\]\({notebook}", rf"]({up}made/\1.ipynb", source[0])
+
+
 def setup(app: Any) -> None:
     """Hook the made pages into the build, and write formulas as MathML, which browsers show without any script."""
     app.add_lexer("console", _console())
     app.connect("builder-inited", _write_pages)
+    app.connect("source-read", _to_made_pages)
     app.connect("doctree-resolved", _formulas_of_outputs)
     app.connect("doctree-resolved", _mark_long_code)
     app.connect("doctree-resolved", _size_figures)
