@@ -9,8 +9,8 @@ one that holds half of all values are worth about two clusters.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 __all__ = ["betting_p", "betting_upper"]
 
@@ -110,5 +110,5 @@ def _distinct(sums: Floats, sizes: ArrayLike | None) -> tuple[Floats, Floats, Fl
 def _p(x: Floats, w: Floats, counts: Floats, limit: float) -> Floats:
     stakes = _BETS / (1.0 - limit)
     growth = np.log1p(stakes[:, None] * (limit * w - x)) @ counts
-    wealth = logsumexp(growth, axis=0) - np.log(_STAKES)
+    wealth = scipy.special.logsumexp(growth, axis=0) - np.log(_STAKES)
     return np.asarray(np.exp(np.minimum(0.0, -wealth)), dtype=np.float64)

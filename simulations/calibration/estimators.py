@@ -53,7 +53,7 @@ from d3stats.inference import (
     stratify,
 )
 from d3stats.inference.bias import subset_accuracy
-from d3stats.resampling import bootstrap, cluster_t, cluster_totals, ratios
+from d3stats.resampling import bootstrap, cluster_t, cluster_totals, contrast_of_shares, ratios
 from d3stats.stopping import NoiseAwareKS, from_text
 
 __all__ = ["ESTIMATORS", "EXCEPTIONS", "Estimator", "Outcome"]
@@ -469,6 +469,19 @@ def _self(d: Data, rng: Generator) -> Outcomes:
             "self-enhancement rate (of all pairs with an own answer)": (1 - d.share_a) * (d.error + d.effect),
         },
     )
+
+
+def _contrast(d: Data, rng: Generator) -> Outcomes:
+    """Errors on two sides: of the items of every question, and with a share of whole questions on either side."""
+    names, question = np.unique(d.question, return_inverse=True)
+    other = np.arange(len(names)) < max(round(d.share_a * len(names)), 1)
+    out = {}
+    for name, first in (("sides within questions", d.right_a), ("sides of other questions", other[question])):
+        wrong = d.u[:, 0] < np.where(first, d.error + d.effect, d.error)
+        rows = np.column_stack([wrong & first, first, wrong & ~first, ~first]).astype(float)[d.kept[:, 0]]
+        totals = cluster_totals(rows, question[d.kept[:, 0]])
+        out[name] = of(contrast_of_shares("difference", totals, (1, -1)), d.effect, 0.0)
+    return out
 
 
 def _persona(d: Data, rng: Generator) -> Outcomes:
@@ -955,6 +968,10 @@ def _even(cell: Cell) -> bool:
     return max(sizes) == min(sizes) and not cell.setting.get("missing")
 
 
+def _grouped(cell: Cell) -> bool:
+    return max(cell.setting["sizes"]) > 1
+
+
 def _binary(cell: Cell) -> bool:
     return not cell.setting.get("scores")
 
@@ -1081,6 +1098,10 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("position bias", "sides", (INFERENCE + "position_bias", "d3stats.bias"), _position, 400),
     Estimator("length bias", "sides", (INFERENCE + "length_bias",), _length, 400),
     Estimator("self-preference", "sides", (INFERENCE + "self_preference",), _self, 400),
+    # What the audits, and the shares of two groups of rationales, are made of.
+    Estimator(
+        "difference of two shares", "sides", (INFERENCE + "self_preference",), _contrast, 300, _grouped
+    ),
     Estimator("persona effect", "sides", (INFERENCE + "persona_effect",), _persona, 400),
     Estimator(
         "agreement coefficients",

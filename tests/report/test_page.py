@@ -513,7 +513,7 @@ def test_the_command_writes_the_page_and_the_page_tells_the_command(tmp_path: Pa
     assert done.exit_code == 0, done.output
     text = out.read_text(encoding="utf-8")
     said = Page(text).sections["made"]
-    assert f"d3stats report '{log}' --output page.html --rule fixed:1 --n-boot 30 --seed 2" in said
+    assert f"d3stats report '{log}' --rule fixed:1 --n-boot 30 --seed 2 --output page.html" in said
     assert d3stats.__version__ in said
     again = tmp_path / "again"
     again.mkdir()

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.sources import LogSource, Reading, log_or_array
@@ -87,7 +87,7 @@ class BetaPosterior:
     def prob_at_least(self, x: float) -> Floats:
         """Return P(value >= x), for x in [0, 1], exact far into the tail."""
         at = probability("x", x)
-        return self._each(lambda a, b: special.betaincc(a, b, at))
+        return self._each(lambda a, b: scipy.special.betaincc(a, b, at))
 
     def prob_between(self, low: float, high: float) -> Floats:
         """Return P(low <= value <= high), for 0 <= low <= high <= 1, by the regularised incomplete beta function."""
@@ -179,7 +179,7 @@ def variance(a: Floats, b: Floats) -> Floats:
 def _between(a: Floats, b: Floats, low: float | Floats, high: float | Floats) -> Floats:
     mean = a / (a + b)
     (low_below, high_below), (low_above, high_above) = (
-        (tail(a, b, low), tail(a, b, high)) for tail in (special.betainc, special.betaincc)
+        (tail(a, b, low), tail(a, b, high)) for tail in (scipy.special.betainc, scipy.special.betaincc)
     )
     # Differences of the smaller tail: 1 - (nearly 1) would lose it.
     below, above = high_below - low_below, low_above - high_above
@@ -190,7 +190,7 @@ def _between(a: Floats, b: Floats, low: float | Floats, high: float | Floats) ->
 
 def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
     tail = (1.0 - level) / 2.0
-    return special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)
+    return scipy.special.betaincinv(a, b, tail), scipy.special.betainccinv(a, b, tail)
 
 
 def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -203,11 +203,11 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
         )
 
     def log_density(x: NDArray[Any]) -> Floats:
-        return np.asarray(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x))
+        return np.asarray(scipy.special.xlogy(a - 1, x) + scipy.special.xlog1py(b - 1, -x))
 
     def ends(p: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the interval with mass p to its left."""
-        return special.betaincinv(a, b, p), special.betainccinv(a, b, (1.0 - level) - p)
+        return scipy.special.betaincinv(a, b, p), scipy.special.betainccinv(a, b, (1.0 - level) - p)
 
     # The density at the left end less that at the right end grows with p.
     low: NDArray[Any] = np.zeros_like(a)
@@ -219,8 +219,8 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
         low, high = np.where(rises, p, low), np.where(rises, high, p)
     left, right = ends((low + high) / 2)
     falls, grows = (a <= 1) & (b >= 1) & (a < b), (a >= 1) & (b <= 1) & (a > b)
-    left, right = np.where(falls, 0.0, left), np.where(falls, special.betaincinv(a, b, level), right)
-    left, right = np.where(grows, special.betainccinv(a, b, level), left), np.where(grows, 1.0, right)
+    left, right = np.where(falls, 0.0, left), np.where(falls, scipy.special.betaincinv(a, b, level), right)
+    left, right = np.where(grows, scipy.special.betainccinv(a, b, level), left), np.where(grows, 1.0, right)
     flat, (low, high) = (a == 1) & (b == 1), _equal_tailed(a, b, level)
     return np.where(flat, low, left), np.where(flat, high, right)
 

@@ -13,8 +13,8 @@ from typing import Unpack
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.models.gaps.posterior import KINDS, Floats, Kind, floats, posterior_table, prior, signed_gaps
@@ -58,12 +58,12 @@ class StudentT:
     @property
     def prob_keeps_sign(self) -> Floats:
         """P(the number lies on the side of 0 where its centre lies); 1/2 where the centre is 0."""
-        return np.asarray(special.stdtr(self.df, np.abs(self.location) / self.scale), dtype=np.float64)
+        return np.asarray(scipy.special.stdtr(self.df, np.abs(self.location) / self.scale), dtype=np.float64)
 
     def prob_above(self, x: float) -> Floats:
         """Return P(the number is above `x`)."""
         at = number("x", x)
-        return np.asarray(special.stdtr(self.df, (self.location - at) / self.scale), dtype=np.float64)
+        return np.asarray(scipy.special.stdtr(self.df, (self.location - at) / self.scale), dtype=np.float64)
 
     def prob_same_sign(self, gaps: ArrayLike) -> Floats:
         """Return P(the number has the sign of the given gap), which is finite and not 0; a tie has no sign to keep."""
@@ -76,7 +76,7 @@ class StudentT:
         """Return the ends of an interval with probability `level`; equal tails and HDI are one and the same here."""
         mass = probability("level", level, open_interval=True)
         choice("kind", kind, KINDS)
-        half = self.scale * special.stdtrit(self.df, 0.5 + mass / 2)
+        half = self.scale * scipy.special.stdtrit(self.df, 0.5 + mass / 2)
         return self.location - half, self.location + half
 
 
