@@ -352,7 +352,7 @@ def test_a_run_that_states_no_clusters_takes_those_of_the_other() -> None:
 
 def test_labels_missing_for_half_the_items_are_counted_and_for_more_loudly() -> None:
     def judged(n_labelled: int, name: str) -> Run:
-        labels = ["A"] * n_labelled + [None] * (20 - n_labelled)
+        labels = (["A", "B"] * 10)[:n_labelled] + [None] * (20 - n_labelled)
         return as_run(pd.DataFrame({"item": range(20), "vote": ["A", "B"] * 10, "label": labels}), name=name)
 
     half = pair([judged(10, "A"), judged(10, "B")])
