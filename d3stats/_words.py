@@ -72,10 +72,10 @@ class Advised(str):
     def __new__(cls, requirement: str, step: str = "", joint: str = "; ", *, got: str = "") -> Advised:
         """Join the parts."""
         wrong = f"{requirement}; got {got}" if got else requirement
-        return cls.of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
+        return cls._of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
 
     @classmethod
-    def of_parts(cls, text: str, requirement: str, got: str, step: str) -> Advised:
+    def _of_parts(cls, text: str, requirement: str, got: str, step: str) -> Advised:
         """Return a text with its parts."""
         made = super().__new__(cls, text)
         made.requirement, made.got, made.step = requirement, got, step
@@ -83,7 +83,7 @@ class Advised(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive copies and the way back from a worker process."""
-        return self.of_parts, (str(self), self.requirement, self.got, self.step)
+        return self._of_parts, (str(self), self.requirement, self.got, self.step)
 
 
 def missing_extra(needs: str, extra: str, error: ImportError) -> Advised:

@@ -35,7 +35,6 @@ __all__ = [
     "several_labels",
     "several_of",
     "two_scales",
-    "unequal_clusters",
     "warnings_of",
 ]
 
@@ -1193,24 +1192,3 @@ def _is_number(text: str) -> bool:
 def _listed(names: Sequence[str] | set[str]) -> str:
     shown = sorted(names) if isinstance(names, set) else list(names)
     return ", ".join(repr(name) for name in shown[:3]) + (", ..." if len(shown) > 3 else "")
-
-
-def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
-    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
-
-    `clusters` is the cluster of each row, `unit` what a cluster is called, `of` what a row is.
-    """
-    from d3stats.resampling.degrees import effective_clusters, too_unequal
-
-    sizes = pd.Series(list(clusters), dtype=object).value_counts()
-    if len(sizes) < 2:
-        return []
-    worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
-    if not unequal and worth >= len(sizes) / 2:
-        return []
-    effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
-    text = (
-        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
-        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
-    )
-    return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]

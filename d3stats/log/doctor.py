@@ -29,7 +29,8 @@ from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, sea
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.note import MISSING_VALUES, kind_of, severity_of
-from d3stats.plausibility import Finding, VoteTable, findings, unequal_clusters
+from d3stats.plausibility import Finding, VoteTable, findings
+from d3stats.resampling.degrees import unequal_clusters
 from d3stats.values import canonical
 
 if TYPE_CHECKING:

@@ -213,7 +213,7 @@ class Problem:
         text = visible(shortened(given), one_line=True)
         if isinstance(given, Advised):
             parts = given.requirement, given.got, given.step
-            text = Advised.of_parts(text, *(visible(shortened(part), one_line=True) for part in parts))
+            text = Advised._of_parts(text, *(visible(shortened(part), one_line=True) for part in parts))
         object.__setattr__(self, "message", text)
 
     @property

@@ -57,8 +57,8 @@ from d3stats.planning.ladders import (
     thresholds_of,
 )
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
-from d3stats.plausibility import unequal_clusters
 from d3stats.polling import reads_votes
+from d3stats.resampling.degrees import unequal_clusters
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (

@@ -15,7 +15,7 @@ from d3stats._words import counted
 from d3stats.log.column_names import command_on, other_names, plain
 from d3stats.log.doctor import wrapped
 from d3stats.note import severity_of
-from d3stats.plausibility import unequal_clusters
+from d3stats.resampling.degrees import unequal_clusters
 from d3stats.sources import open
 
 __all__ = ["OtherTable", "other_table"]

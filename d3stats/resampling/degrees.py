@@ -21,11 +21,13 @@ Kish (1965), Survey Sampling, section 11.7. Bell and McCaffrey (2002), Survey Me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats.note import warning
 from d3stats.resampling.clusters import ONE_CLUSTER
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "left_out_error",
     "mean_error",
     "too_unequal",
+    "unequal_clusters",
 ]
 
 Floats = NDArray[np.float64]
@@ -226,3 +229,39 @@ def item_error(away: Floats, sizes: Floats, variance: float) -> float:
 def mean_error(away: Floats, sizes: Floats, variance: float) -> float:
     """Return the larger of both errors of a mean over items: :func:`left_out_error` and :func:`item_error`."""
     return max(left_out_error(away / sizes.sum(), sizes), item_error(away, sizes, variance))
+
+
+def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
+    """Warn of a cluster that has so much of the data that intervals are wide, or are not made; nothing of equal ones.
+
+    Parameters
+    ----------
+    clusters : iterable of str
+        The cluster of each row.
+    unit, of : str
+        What a cluster is called, and what a row is.
+
+    Returns
+    -------
+    list of str
+        At most one warning.
+
+    Examples
+    --------
+    >>> len(unequal_clusters(["q1", "q2"] * 20, "question", "debate"))
+    0
+    >>> unequal_clusters(["q1"] * 9 + ["q2"], "question", "debate")[0].about
+    'q1'
+    """
+    sizes = pd.Series(list(clusters), dtype=object).value_counts()
+    if len(sizes) < 2:
+        return []
+    worth, unequal = effective_clusters(sizes), bool(too_unequal(sizes))
+    if not unequal and worth >= len(sizes) / 2:
+        return []
+    effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
+    text = (
+        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
+        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
+    )
+    return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]

@@ -150,7 +150,7 @@ class PersonaEffect(Audit):
     >>> found.agreement[["first", "second", "agreement"]].values.tolist()
     [['ethics', 'business', 0.875]]
     >>> found.plot().get_xlabel()
-    'accuracy minus that of the others\nbars: 95 % cluster t'
+    'accuracy minus that of the others'
     """
 
     heterogeneity: Heterogeneity
@@ -523,9 +523,9 @@ def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> E
     """Return the mean over personas of their mean gain per item, by clusters."""
     if len(gains) == 1:
         (gain,) = gains
-        seen = ~np.isnan(gain)
-        found = mean_change(name, gain[seen], cluster[seen], level)
-        unchanged = found.low is None and not gain[seen].any()
+        here = ~np.isnan(gain)
+        found = mean_change(name, gain[here], cluster[here], level)
+        unchanged = found.low is None and not gain[here].any()
         return replace(found, note=_UNCHANGED) if unchanged and found.n_clusters != 1 else found
     columns = []
     for gain in gains:
@@ -538,7 +538,7 @@ def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> E
         return np.asarray((sums[:, ::2] / sums[:, 1::2]).mean(axis=1))
 
     found = cluster_estimate(name, totals, statistic, int(seen.sum()), level=level, bounds=(-1.0, 1.0))
-    if found.low is None or found.se is None:
+    if found.low is None or found.high is None or found.se is None:
         unchanged = len(totals) > 1 and found.value == 0
         return replace(found, note=_UNCHANGED) if unchanged else found
     items, changed = totals[:, 1::2].sum(axis=1), np.abs(totals[:, ::2]).sum(axis=1)

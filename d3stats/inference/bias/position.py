@@ -99,7 +99,7 @@ class PositionBias(Audit):
     >>> table = pd.DataFrame(columns)
     >>> found = position_bias(table, votes="slot")
     >>> print(found.effect)
-    first-slot excess: 0.250 [0.169, 0.331] (95 % cluster t, n = 40 in 40 clusters)
+    first-slot excess: 0.250 [0.166, 0.334] (95 % cluster t, n = 40 in 40 clusters)
     >>> found.consistent, found.first, found.n_pairs
     (20, 20, 40)
     >>> [ax.get_xlabel() for ax in found.plot()]

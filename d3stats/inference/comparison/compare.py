@@ -78,7 +78,7 @@ class Comparison(Result):
     >>> found.intervals()["kind"].tolist()
     ['cluster t', 'percentile', 'basic', 'bca', 'studentised', 'Tango']
     >>> found.plot().get_xlabel()
-    'difference\nbars: 95 % cluster t'
+    'difference'
     """
 
     differences: tuple[PairedDifference, ...]

@@ -356,7 +356,9 @@ def mean_change(
     """Return `scale` times the mean change of items, with limits and p-value as a paired difference has them."""
     data = changes_of(change, cluster)
     found = data.interval("cluster t", level)
-    ends = {end: None if (x := getattr(found, end)) is None else scale * x for end in ("low", "high", "se")}
+    ends: dict[str, Any] = {
+        end: None if (x := getattr(found, end)) is None else scale * x for end in ("low", "high", "se")
+    }
     p_value = None if found.low is None else data.change_t(level)[2]
     return replace(found, name=name, value=scale * found.value, p_value=p_value, **ends)
 

@@ -108,7 +108,7 @@ class PairedDifference(Result):
     >>> found.details()[0]
     '  old 0.750 [0.655, 0.826]; new 0.850 [0.765, 0.908]'
     >>> found.plot().get_xlabel()
-    'new - old\nbars: 95 %'
+    'new - old'
     >>> print(found.bayes(rng=1).difference)
     new - old: 0.096 [0.040, 0.164] (95 % equal-tailed posterior, n = 100)
     """

@@ -898,7 +898,7 @@ def plan_comparison(
     193 questions for a difference of 0.1 with power 0.8 (difference, alpha 0.05)
     80 questions: smallest effect 0.1563 with power 0.8 (difference, alpha 0.05)
     from a pilot of 80 questions of 1 items
-    pilot's difference: 0.100 [-0.010, 0.210] (95 % cluster t, n = 80 in 80 clusters)
+    pilot's difference: 0.100 [-0.015, 0.215] (95 % cluster t, n = 80 in 80 clusters)
     note: the pilot's spread is itself uncertain, and no limits of it hold where few or far-off differences make it
     """
     level = probability("level", level, open_interval=True)

@@ -156,8 +156,6 @@ class Strata(Result):
     (0.137, 0.09)
     >>> print(found.plot().get_xlabel())
     gain
-    raw bars: 95 % cluster t
-    shrunken bars: 95 % equal-tailed posterior
     """
 
     quantity: str

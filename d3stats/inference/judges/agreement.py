@@ -90,7 +90,7 @@ class AgreementTable(EstimatesResult):
     >>> [each.name for each in found.estimates]
     ["Krippendorff's alpha", "Cohen's kappa, x and y", "Cohen's kappa, x and z", "Cohen's kappa, y and z"]
     >>> found.plot().get_xlabel()
-    'agreement\nbars: 95 % cluster t'
+    'agreement'
     """
 
     panel: tuple[Coefficient, ...]

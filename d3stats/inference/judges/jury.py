@@ -107,7 +107,7 @@ class JuryCurve(EstimatesResult):
     >>> found.to_plot_frame()["k"].tolist()
     [1, 2, 3]
     >>> found.plot().get_xlabel()
-    'jurors\nblue band: 95 % cluster Wilson'
+    'jurors'
     """
 
     accuracy: Estimate

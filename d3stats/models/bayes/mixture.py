@@ -141,7 +141,7 @@ class MixturePosterior(BayesFit):
     >>> fit.count_shares().columns.tolist()[:3]
     ['successes', 'predicted', 'low']
     >>> fit.plot().get_xlabel()
-    'right votes of 3'
+    'share of right votes'
     """
 
     counts: Counts = field(default_factory=Counts.empty)
