@@ -58,7 +58,7 @@ from d3stats.planning.ladders import (
 )
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
-from d3stats.resampling.degrees import unequal_clusters
+from d3stats.resampling.degrees import too_unequal, unequal_clusters
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import (
@@ -946,11 +946,13 @@ def plan(
         for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
     ]
     usual = float(incumbent.cost.mean())
-    count, chosen = len(ladders), cheapest_kept(ladders, sure, usual)
+    # Where one question has most of the debates, nothing says how questions differ, so no loss is promised.
+    unequal = too_unequal(np.bincount(pilot.cluster[coded.used]), what="debates")
+    count, chosen = len(ladders), None if unequal else cheapest_kept(ladders, sure, usual)
     rule = Unanimity() if chosen is None else rule_of(chosen.thresholds, gaps)
     rivals = [
         Unanimity() if one is None else rule_of(one.thresholds, gaps)
-        for one in close_calls(ladders, sure, usual, n_draws)
+        for one in ([] if unequal else close_calls(ladders, sure, usual, n_draws))
     ]
 
     tried = _beside(rule, rules)
@@ -958,7 +960,8 @@ def plan(
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
     capped = is_capped(pilot)
-    table = plan_table(told, tried, differences, level=at, max_loss=loss, debates=planned, capped=capped)
+    lost = {} if unequal else differences
+    table = plan_table(told, tried, lost, level=at, max_loss=loss, debates=planned, capped=capped)
     if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
@@ -973,7 +976,9 @@ def plan(
         confidence=sure,
         probability=kept_probability,
         level=at,
-        reason=plan_reason(
+        reason=f"no other rule is recommended: {unequal}"
+        if unequal
+        else plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
         notes=tuple(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chain
+from d3stats.note import severity_of
 from d3stats.planning.costs import log_ratio, ratio, share
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
@@ -324,3 +325,16 @@ def test_a_saving_is_one_minus_the_ratio_of_the_sums() -> None:
     found = log_ratio([1.0, 2.0, 3.0], [2.0, 4.0, 7.0], np.arange(3), 0.9)
     assert found.value == pytest.approx(1 - 6 / 13)
     assert found.low < found.value < found.high
+
+
+def test_a_pilot_with_most_debates_on_one_question_promises_no_loss() -> None:
+    """Of 125 debates 100 are on one question: nothing says how questions differ."""
+    log = simulate_debates(Conformity(), n_debates=125, n_rounds=5, rng=3)
+    names = tuple(map(str, range(26)))
+    pilot = replace(log, cluster=np.repeat(np.arange(26), [100] + [1] * 25), cluster_names=names)
+    found = plan(pilot, max_loss=0.2)
+    assert isinstance(found.rule, Unanimity)
+    assert "one cluster has 100 of 125 debates" in found.reason
+    assert found.to_frame()["p_within"].isna().all()
+    assert "'0' has 100 of 125 debates" in found.notes[0]
+    assert severity_of(found.notes[0]) == "warning"
