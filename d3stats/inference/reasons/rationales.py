@@ -467,7 +467,7 @@ class RationaleComparison(EstimatesResult):
     @property
     def headline(self) -> str:
         """The answer, in which log more rationales cite the debate."""
-        e = next((e for e in self.differences if e.name == CITES), None)
+        e = next((e for e in self.differences if e.quantity == CITES), None)
         if e is None:
             return super().headline
         first, second = self.names
