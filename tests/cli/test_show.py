@@ -112,7 +112,7 @@ def test_one_round_and_no_texts_can_be_asked_for(log: Path) -> None:
     assert "answer B was shown first" in text
     assert run(log, "q1/BA", "--round", 3) == (
         1,
-        "d3stats: round must be one of the debate's (1, 2); got round=3\n",
+        "d3stats: round must be one of the debate's (1, 2); got round=3 (see d3stats show --help)\n",
     )
 
 
@@ -121,7 +121,10 @@ def test_an_open_debate_says_so(log: Path) -> None:
 
 
 def test_an_unknown_debate_is_one_line_that_names_near_matches(log: Path) -> None:
-    assert run(log, "q1") == (1, "d3stats: debate must be in the log; got 'q1' (near: 'q1/BA')\n")
+    assert run(log, "q1") == (
+        1,
+        "d3stats: debate must be in the log; got 'q1' (near: 'q1/BA') (see d3stats show --help)\n",
+    )
     code, text = run(log, "q2-AB")
     assert (code, text.count("\n")) == (1, 1)
     assert "near: 'q2/AB'" in text
