@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted, visible
+from d3stats._words import Advised, counted, visible
 from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
@@ -891,7 +891,11 @@ def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> 
         raise ValueError(f"the copy and the log must be different files; got {str(target)!r} for both")
     if target.exists() and not overwrite:
         raise FileExistsError(
-            f"the copy must be a new file; got {str(target)!r}, which exists (overwrite=True, --overwrite, replaces it)"
+            Advised(
+                "the copy must be a new file",
+                "overwrite=True (--overwrite) replaces it",
+                got=f"{str(target)!r}, which exists",
+            )
         )
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder of the copy must exist; got {str(target.parent)!r}")

@@ -161,8 +161,8 @@ def test_nothing_is_overwritten_unless_it_is_asked_for(
 
     assert run("--fix", "there.csv") == (
         1,
-        "d3stats: the copy must be a new file; got 'there.csv', which exists (overwrite=True, --overwrite, "
-        "replaces it)\n",
+        "d3stats: the copy must be a new file; got 'there.csv', which exists; overwrite=True (--overwrite) "
+        "replaces it\n",
     )
     code, said = run("--fix", "./log.csv", "--overwrite")
     assert code == 1
