@@ -248,14 +248,14 @@ def test_the_calls_of_a_debate_are_those_of_the_table_in_the_documentation(
 
 
 def test_every_protocol_has_its_row_in_the_table_of_the_documentation() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "protocols.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "protocols.md"
     text = page.read_text(encoding="utf-8").split("## Sampling temperatures")[0]
     rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert sorted(rows) == NAMES
 
 
 def test_the_complete_example_of_the_documentation_is_a_protocol(tmp_path: Path) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "protocols.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "protocols.md"
     (body,) = (
         block
         for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
