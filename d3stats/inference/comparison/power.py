@@ -937,7 +937,7 @@ def plan_comparison(
     smallest = planned.smallest(at, chance, effect or 0.0)
     if smallest is None:
         equal = at / (1 + planned.size_cv**2)
-        why = f"because questions as unequal as the pilot's then count as {equal:.1f} equal ones, which carry no test"
+        why = f"because questions as unequal as the pilot's then count as {equal:z.1f} equal ones, which carry no test"
         raise ValueError(f"n_questions must be larger, {why}; got {at}")
     own = changes_of(diff, codes).interval("cluster t", level)
     icc = intraclass(*mean_squares(anova_sums(diff, codes).sum(axis=0, keepdims=True)))[0]
