@@ -118,6 +118,7 @@ class MarginTest(Result):
         low, high = self.difference.low, self.difference.high
         shown: bool | None = None
         if self.holds is None or low is None or high is None:
+            shown = self.holds or None  # runs that agree on very many items have no limits
             found = self.conclusion.partition("because ")[2] or self.conclusion
         else:
             worst, least = (-low, -high) if self.better == "higher" else (high, low)

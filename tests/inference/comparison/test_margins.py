@@ -172,3 +172,9 @@ def test_a_margin_that_no_runs_of_right_and_wrong_can_exceed_is_refused(margin: 
             asked()
     points = compare(pd.Series(100 * first, name="a"), pd.Series(100 * second, name="b"), margin=margin)
     assert points.margin == margin
+
+
+def test_the_gate_of_runs_that_agree_everywhere_says_what_the_exact_chance_says() -> None:
+    many, few = [1.0, 0.0] * 100, [1.0, 0.0] * 5
+    assert compare(many, many).gate(margin=0.05).shown is True
+    assert compare(few, few).gate(margin=0.05).shown is None
