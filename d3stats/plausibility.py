@@ -1137,7 +1137,17 @@ def _off_scale(t: VoteTable) -> str:
     )
 
 
+def _debate_of_sums(t: VoteTable) -> str:
+    """Name a debate or a question that sums up the others."""
+    at = _different(t.debate)
+    said = row_of_sums([t.debates[k] for k in at])
+    if not said and t.question is not None:
+        said = row_of_sums([name for k in at if (name := t.question[k])])
+    return said.replace("an item is called", f"a {t.unit} is called")
+
+
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
+    "row of sums": _debate_of_sums,
     "no vote is a label": _no_vote_is_a_label,
     "labels without a vote": _labels_nobody_votes,
     "questions with several labels": _several_labels,

@@ -80,6 +80,8 @@ def _rates(n: int, share: float) -> Callable[[pd.DataFrame], pd.Series]:
 
 
 IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = {
+    "a debate of totals": (
+        changed(debate=lambda t: t["debate"].replace(t["debate"].iloc[-1], "Total")), "row of sums", "'Total'"),
     # no vote is a label
     "labels in lower case": (changed(label=lambda t: t["label"].str.lower()), "no vote is a label",
                              "no vote ever equals its label .* differ only in case"),
@@ -348,3 +350,12 @@ def test_strata_that_differ_only_in_case_are_a_warning() -> None:
     sound = [run.assign(category=run["category"].str.lower()) for run in runs]
     found = compare(*sound, names=("a", "b"), strata="category")
     assert not any("differ only" in note for one in found.strata for note in one.notes)
+
+
+@pytest.mark.parametrize("name", ["Total", "Summe", "average"])
+def test_a_debate_that_sums_up_the_others_is_named(name: str) -> None:
+    votes = [[["A", "B", "A"]]] * 12
+    named = Trajectories.from_arrays(votes, label=["A", "B"] * 6, debates=[*map(str, range(11)), name])
+    assert [f.kind for f in named.findings()].count("row of sums") == 1
+    plain = Trajectories.from_arrays(votes, label=["A", "B"] * 6)
+    assert "row of sums" not in [f.kind for f in plain.findings()]
