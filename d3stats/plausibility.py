@@ -675,13 +675,15 @@ _SUMS = frozenset(
 )
 
 
-def row_of_sums(names: Iterable[Any]) -> str:
+def row_of_sums(names: Iterable[Any], what: str = "an item") -> str:
     """Say that an item has the name of a row that sums up the others, and what to do; "" where none has.
 
     Parameters
     ----------
     names : iterable of str
         The items in the order of the rows.
+    what : str
+        What a row is, with its article.
 
     Returns
     -------
@@ -699,7 +701,7 @@ def row_of_sums(names: Iterable[Any]) -> str:
     if len(found) != 1 or len(set(listed)) < 3:
         return ""
     return (
-        f"an item is called {found[0]!r}, as a row that sums up the others is; leave the row out if it is one"
+        f"{what} is called {found[0]!r}, as a row that sums up the others is; leave the row out if it is one"
     )
 
 
@@ -1140,10 +1142,10 @@ def _off_scale(t: VoteTable) -> str:
 def _debate_of_sums(t: VoteTable) -> str:
     """Name a debate or a question that sums up the others."""
     at = _different(t.debate)
-    said = row_of_sums([t.debates[k] for k in at])
+    said = row_of_sums([t.debates[k] for k in at], f"a {t.unit}")
     if not said and t.question is not None:
-        said = row_of_sums([name for k in at if (name := t.question[k])])
-    return said.replace("an item is called", f"a {t.unit} is called")
+        said = row_of_sums([name for k in at if (name := t.question[k])], "a question")
+    return said
 
 
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
