@@ -426,7 +426,7 @@ def item_ratio(
     """
     parts = np.column_stack([np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)])
     codes = np.asarray(cluster, dtype=np.int64)
-    totals, least = cluster_totals(parts, codes), item_ratio_error(*parts.T, codes)
+    totals, least = cluster_totals(parts, codes), item_ratio_error(parts[:, 0], parts[:, 1], codes)
     return cluster_estimate(name, totals, ratios((0, 1)), len(parts), level=level, tested=tested, least=least)
 
 
@@ -457,7 +457,7 @@ def item_ratio_error(above: Floats, below: Floats, cluster: Ints) -> float:
     apart = (above - below * (float(above.sum()) / whole))[counted] * (items / whole)
     totals = cluster_totals(np.column_stack([apart, np.ones(items)]), cluster[counted])
     totals = totals[totals[:, 1] > 0]
-    return item_error(*totals.T, float((apart**2).mean())) if len(totals) > 1 else 0.0
+    return item_error(totals[:, 0], totals[:, 1], float((apart**2).mean())) if len(totals) > 1 else 0.0
 
 
 def long_tail(influence: Floats, weights: Floats, times: Ints) -> float:
