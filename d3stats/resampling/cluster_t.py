@@ -400,7 +400,7 @@ def item_ratio(
 ) -> Estimate:
     """Return the ratio of two sums over items with its t interval over clusters; with a `below` of 1 it is a mean.
 
-    Its error is the larger of those that :func:`cluster_t` and :func:`item_ratio_error` make.
+    The standard error is the larger of those that :func:`cluster_t` and :func:`item_ratio_error` make.
 
     Parameters
     ----------
