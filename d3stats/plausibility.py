@@ -593,7 +593,7 @@ def _votes_like_missing(t: VoteTable) -> str:
     total = sum(found.values())
     return (
         f"{counted(total, 'vote')} {verb(total, 'says', 'say')} {_listed(set(found))}, which looks like a "
-        "missing value but is an answer here; list all such words, NA too, in missing_values= (--missing-values)"
+        "missing value but is an answer; list all such words, NA too: missing_values= (--missing-values)"
     )
 
 

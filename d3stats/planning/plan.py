@@ -198,6 +198,13 @@ def untold(
 ) -> list[str]:
     """Return the limits of the pilot as sentences."""
     notes = []
+    if max_loss > 0:
+        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
+        notes.append(
+            f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
+            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
+            "guarantee depends on the chain"
+        )
     blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
     if blind:
         notes.append(
@@ -211,13 +218,6 @@ def untold(
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
         notes.append(
             warning(f"the chain does not reproduce the pilot's {worst}, so its loss is uncertain", UNLIKE)
-        )
-    if max_loss > 0:
-        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
-        notes.append(
-            f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
-            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
-            "guarantee depends on the chain"
         )
     if fit.design_effect > 1.05:
         notes.append(
