@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = [
     "FIRST_SHEET",
@@ -15,6 +15,7 @@ __all__ = [
     "Note",
     "Severity",
     "kind_of",
+    "note_values",
     "sentence_of",
     "severity_of",
     "unread",
@@ -164,6 +165,27 @@ def worst_first(notes: Iterable[str]) -> list[str]:
     ['WARNING: no vote equals a label', 'few clusters']
     """
     return sorted(notes, key=lambda note: severity_of(note) != "warning")
+
+
+def note_values(notes: Iterable[str]) -> list[dict[str, Any]]:
+    """Return notes as JSON has them: each once, the warnings first; a field without a value is left out.
+
+    Examples
+    --------
+    >>> note_values(["few clusters", warning("3 votes are odd", "odd votes", n=3, examples=["x"])])[0]
+    {'text': '3 votes are odd', 'severity': 'warning', 'kind': 'odd votes', 'count': 3, 'examples': ['x']}
+    >>> note_values(["few clusters"])
+    [{'text': 'few clusters', 'severity': 'note'}]
+    """
+    return [_value(note) for note in worst_first(dict.fromkeys(notes))]
+
+
+def _value(note: str) -> dict[str, Any]:
+    value: dict[str, Any] = {"text": sentence_of(note), "severity": severity_of(note)}
+    if isinstance(note, Note):
+        more = {"kind": note.kind, "about": note.about, "count": note.n, "examples": list(note.examples)}
+        value |= {name: each for name, each in more.items() if each not in ("", None, [])}
+    return value
 
 
 FIRST_SHEET = "first sheet"

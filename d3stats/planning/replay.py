@@ -23,7 +23,6 @@ from d3stats._words import percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
-from d3stats.note import worst_first
 from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
@@ -47,7 +46,7 @@ from d3stats.planning.costs import (
     votes_at_the_end,
     with_turns,
 )
-from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
+from d3stats.resampling import clustered_share, item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.strata import item_strata
@@ -197,7 +196,7 @@ class Replay(Result):
         return {"rules": self._table.copy(), "stops": self.stops(), **strata_tables(self.strata)}
 
     def _document(self) -> dict[str, Any]:
-        return {**self._listed(), "notes": worst_first(self.notes)}
+        return {**self._listed(), "notes": self.notes}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         table, rounds = self._table, range(1, self.trajectories.n_rounds + 1)
@@ -672,24 +671,11 @@ def _measured(
                 found.append(share.about(name))
             rounds = result.column("rounds")[rows]
             if baseline is None:
-                mean = _ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level, tested=False)
+                mean = item_ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level=level, tested=False)
                 found.append(mean.about(name))
             elif result is not baseline:
                 of = baseline.column("rounds")[rows]
-                found.append(_ratio(SAVED, of - rounds, of, here, level, tested=True).about(name))
+                found.append(item_ratio(SAVED, of - rounds, of, here, level=level).about(name))
         return found
 
     return measure
-
-
-def _ratio(
-    name: str,
-    above: NDArray[np.float64],
-    below: NDArray[np.float64],
-    cluster: NDArray[np.int64],
-    level: float,
-    *,
-    tested: bool,
-) -> Estimate:
-    totals = cluster_totals(np.column_stack([above, below]), cluster)
-    return cluster_estimate(name, totals, ratios((0, 1)), len(above), level=level, tested=tested)
