@@ -494,8 +494,8 @@ def placements(
 
     A debate is called as its question; with ``orders="both"`` ``"q/AB"`` and ``"q/BA"`` (the candidate shown first
     comes first in the name); with several repeats a number is added, ``"q/AB/2"``. The options of a question without
-    candidates are shown in the item's order from one of them on; with ``orders="both"`` once from the first and once
-    from the one in the middle, ``"q/o1"`` and ``"q/o3"`` of four.
+    candidates are shown in the item's order from one of them on. With ``orders="both"`` that is once the first and once
+    the one in the middle: ``"q/o1"`` and ``"q/o3"`` of four.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
@@ -410,6 +411,10 @@ class LiveAgent:
         ----------
         requests : iterable of Request
             What will be asked; a few of them are counted.
+
+        Returns
+        -------
+        bool
         """
         client, root = self._entered(), self.where.removesuffix("/v1")
         found = []
@@ -417,9 +422,7 @@ class LiveAgent:
             prompt = Draft(request).prompt(seed=self.seed, as_text=self._dialect.as_text)
             text = f"{prompt.system}\n{prompt.user}"
             body = {"model": self.model, "content": text, "prompt": text}
-            count = tokens_of(
-                await self._content(lambda body=body: _post(client, f"{root}/tokenize", body, {}))
-            )
+            count = tokens_of(await self._content(partial(_post, client, f"{root}/tokenize", body, {})))
             if not count:
                 return False
             found.append(len(text) / count)

@@ -467,8 +467,10 @@ def reply_of(content: bytes, key: Key) -> Got | Failed:
     Examples
     --------
     >>> from d3stats.run.live.server import Key
-    >>> reply_of(b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}', Key("SOME_KEY"))
-    Got(content='Yes.', refusal=None, finish=None, tokens_in=5, tokens_out=None, model=None, tokens_cached=None)
+    >>> body = b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}'
+    >>> got = reply_of(body, Key("SOME_KEY"))
+    >>> got.content, got.tokens_in, got.tokens_out
+    ('Yes.', 5, None)
     >>> reply_of(b"oops", Key("SOME_KEY")).message
     'the body is not JSON'
     """
