@@ -350,7 +350,8 @@ class DoctorReport:
             f"Panels: {_spread(self.panel_sizes, 'agent')}.",
         ]
         if self.missing_votes is None and self.n_turns:
-            lines.append("Votes: none was asked for, because the turns hold scores.")
+            show = shlex.join(["d3stats", "scores", *self.paths, *self.options])
+            lines.append(f"Votes: none was asked for, because the turns hold scores; {show} shows them.")
         if self.missing_votes is not None:
             what = "votes" if self.coding == "answers" else "marks of right or wrong"
             lines.append(f"Missing {what}: {self.missing_votes:z.1%} of turns (missing, not wrong).")
@@ -642,6 +643,7 @@ def _findings(
         known_protocol=bool((items.coded("protocol").codes >= 0).all()),
         scores_in_part=(scored.n_in_part, scored.n_scored),
         off_scale=_off_scale(checked, scored, scales),
+        scores=scored.by_criterion(),
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")
