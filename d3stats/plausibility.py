@@ -891,7 +891,7 @@ def number_signs(numbers: Iterable[float], what: str = "values") -> tuple[Findin
     values = np.asarray(list(numbers), dtype=np.float64)
     values = values[np.isfinite(values)]
     odd = sorted(odd_numbers(np.unique(values)))
-    if not (odd and _CODES >= {*odd}) and (scales := two_scales(values, what)):
+    if not (odd and {*odd} <= _CODES) and (scales := two_scales(values, what)):
         return (Finding("two scales", scales),)
     if not odd:
         return ()

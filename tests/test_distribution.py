@@ -54,6 +54,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) ->
     assert {Path(name).suffix for name in found} == {
         ".py",
         ".csv",
+        ".parquet",
         ".md",
         ".toml",
         ".css",

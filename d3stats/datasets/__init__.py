@@ -1,7 +1,7 @@
 """Which real debates come with the package?
 
-Small tables of votes without texts. :data:`NAMES` lists them; the files ``slm7.md`` and ``round_counts.md`` beside
-them say where the debates come from and how the tables were made.
+Small tables of votes without texts. :data:`NAMES` lists them; the files ``slm7.md``, ``gemma.md`` and
+``round_counts.md`` beside them say where the debates come from and how the tables were made.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from d3stats._check import choice
+from d3stats.log.files import BUNDLED
 
 if TYPE_CHECKING:
     from d3stats.counts import RoundCounts
     from d3stats.trajectories import Trajectories
 
-__all__ = ["NAMES", "load_round_counts", "load_slm7", "path"]
+__all__ = ["NAMES", "load_gemma", "load_round_counts", "load_slm7", "path"]
 
-NAMES = ("slm7", "slm7_strict", "slm7_questions", "round_counts")
+NAMES = (*BUNDLED, "slm7_strict", "slm7_questions", "round_counts")
 """The tables that :func:`path` knows."""
 
 
@@ -44,7 +45,45 @@ def path(name: str) -> Path:
     'slm7.csv'
     """
     choice("name", name, NAMES)
-    return Path(__file__).with_name(f"{name}.csv")
+    return Path(__file__).with_name(BUNDLED.get(name, f"{name}.csv"))
+
+
+def load_gemma(heard: str = "reasons") -> Trajectories:
+    """Load debates of Gemma 3 270M about the mood of short texts: 2,179 debates x 6 rounds x 7 agents, with tokens.
+
+    Each debate is about one film snippet, tweet or sentence of a product review, which is positive or negative by the
+    mean of at least 15 human ratings. Clusters are texts; sentences of one review are one cluster. All three logs are
+    about the same texts.
+
+    Parameters
+    ----------
+    heard : {"reasons", "votes", "alone"}
+        What an agent reads from round 2 on: the others' last votes with a reason each, their last votes, or nothing.
+
+    Returns
+    -------
+    Trajectories
+
+    Raises
+    ------
+    ValueError
+        When `heard` is none of these.
+
+    References
+    ----------
+    Made for this package; see ``gemma.md`` beside the tables. The texts and ratings are those of Hutto and Gilbert
+    (2014), VADER: a parsimonious rule-based model for sentiment analysis of social media text, ICWSM.
+
+    Examples
+    --------
+    >>> t = load_gemma("alone")
+    >>> t.votes.shape, len(t.cluster_names), int(t.tokens.sum())
+    ((2179, 6, 7), 1907, 12474396)
+    """
+    from d3stats.sources import as_trajectories
+
+    choice("heard", heard, ("reasons", "votes", "alone"))
+    return as_trajectories(path(f"gemma-{heard}"))
 
 
 def load_slm7(reading: str = "asked") -> Trajectories:

@@ -266,8 +266,11 @@ def _not_a_log(file: LogFile, message: str) -> Problem:
     return Problem(file.name, None, None, message, "not a log", (), "nothing")
 
 
-BUNDLED = ("slm7",)
-"""Logs that come with the package and are known by name."""
+BUNDLED = {
+    "slm7": "slm7.csv",
+    **{name: f"{name}.parquet" for name in ("gemma-reasons", "gemma-votes", "gemma-alone")},
+}
+"""Logs that come with the package, with their files; all sources know them by these names."""
 
 
 def as_path(name: str | Path) -> str:
@@ -280,7 +283,7 @@ def as_path(name: str | Path) -> str:
     """
     text = str(name)
     if text in BUNDLED:
-        return str(Path(__file__).parents[1] / "datasets" / f"{text}.csv")
+        return str(Path(__file__).parents[1] / "datasets" / BUNDLED[text])
     if Path(text).exists() or has_magic(text):
         return text
     raise no_file(text, bundled=True)

@@ -19,6 +19,7 @@ from d3stats.polling import reads_votes
 from d3stats.resampling import (
     cluster_t,
     cluster_totals,
+    item_ratio_error,
     ratios,
 )
 from d3stats.resampling.cluster_t import ALIKE
@@ -486,14 +487,11 @@ class RatioColumns:
                 change, counted = (self._columns[at] for at in (above, below))
                 low[i], high[i] = change_limits(change[counted > 0], cluster[counted > 0], level)
             else:
+                of, per = (self._columns[at] for at in (above, below))
                 measured = (
-                    _less(
-                        _ratio_of(
-                            np.column_stack([totals[:, below] - totals[:, above], totals[:, below]]), level
-                        )
-                    )
+                    log_ratio(per - of, per, cluster, level)
                     if self._saved[i]
-                    else _ratio_of(totals[:, [above, below]], level)
+                    else ratio(of, per, cluster, level)
                 )
                 if measured.high > measured.low:
                     least, most = self._bounds[i]
@@ -554,16 +552,15 @@ def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray
 def ratio(
     above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float, *, symmetric: bool = False
 ) -> Measured:
-    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`cluster_t`."""
-    return _ratio_of(_totals(above, below, cluster), level, symmetric=symmetric)
-
-
-def _ratio_of(totals: FloatArray, level: float, *, symmetric: bool = False) -> Measured:
+    """Return the ratio of two sums over debates with a Student interval over questions, see :func:`item_ratio`."""
+    of, per = np.asarray(above, np.float64), np.asarray(below, np.float64)
+    totals = _totals(of, per, cluster)
     totals = totals[totals[:, 1] > 0]
     value = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else np.nan
     if len(totals) < 2:
         return Measured(value)
-    found = cluster_t(totals, ratios((0, 1)), level=level, symmetric=symmetric)
+    least = item_ratio_error(of, per, cluster)
+    found = cluster_t(totals, ratios((0, 1)), level=level, symmetric=symmetric, least=least)
     df = float(found.df[0])
     if found.reasons[0] == ALIKE:
         return Measured(value, value, value, 0.0, df)

@@ -29,7 +29,7 @@ from d3stats.inputs.recorded import RecordedLog
 from d3stats.planning.costs import bill, change_limits, tokens_by_round
 from d3stats.planning.replay import replay
 from d3stats.planning.risk import losses_of_debates, risk_controlled
-from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
+from d3stats.resampling import clustered_share, item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open, open_all
 from d3stats.sources.recorded import questions_of
@@ -689,8 +689,7 @@ def _ratio_of_tokens(
     """Return a ratio of sums over the debates whose tokens are known, with its cluster t interval; NaN for no limit."""
     assert pilot.tokens is not None
     known = ~np.isnan(pilot.tokens).any(axis=1)
-    totals = cluster_totals(np.column_stack([above, below])[known], pilot.cluster[known])
-    found = cluster_estimate(name, totals, ratios((0, 1)), int(known.sum()), level=level)
+    found = item_ratio(name, above[known], below[known], pilot.cluster[known], level=level)
     limits = (np.nan if limit is None else limit for limit in (found.value, found.low, found.high))
     return dict(zip((f"{name}{end}" for end in ENDS), limits, strict=True))
 

@@ -47,7 +47,7 @@ from d3stats.planning.costs import (
     votes_at_the_end,
     with_turns,
 )
-from d3stats.resampling import cluster_estimate, cluster_totals, clustered_share, ratios
+from d3stats.resampling import clustered_share, item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.strata import item_strata
@@ -672,24 +672,11 @@ def _measured(
                 found.append(share.about(name))
             rounds = result.column("rounds")[rows]
             if baseline is None:
-                mean = _ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level, tested=False)
+                mean = item_ratio(ROUNDS, rounds, np.ones(len(rounds)), here, level=level, tested=False)
                 found.append(mean.about(name))
             elif result is not baseline:
                 of = baseline.column("rounds")[rows]
-                found.append(_ratio(SAVED, of - rounds, of, here, level, tested=True).about(name))
+                found.append(item_ratio(SAVED, of - rounds, of, here, level=level).about(name))
         return found
 
     return measure
-
-
-def _ratio(
-    name: str,
-    above: NDArray[np.float64],
-    below: NDArray[np.float64],
-    cluster: NDArray[np.int64],
-    level: float,
-    *,
-    tested: bool,
-) -> Estimate:
-    totals = cluster_totals(np.column_stack([above, below]), cluster)
-    return cluster_estimate(name, totals, ratios((0, 1)), len(above), level=level, tested=tested)

@@ -17,7 +17,7 @@ from d3stats._words import counted
 from d3stats.inputs.labels import StrataOf
 from d3stats.note import UNREAD_SCORES, kind_of
 from d3stats.plausibility import OF_SCORES, warnings_of
-from d3stats.resampling import cluster_estimate, cluster_totals, ratios
+from d3stats.resampling import item_ratio
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING, Trajectories
@@ -121,8 +121,7 @@ def score_gaps(
             if not scored.any():
                 continue
             n = int(scored.sum())
-            totals = cluster_totals(np.column_stack([points[scored, r], np.ones(n)]), t.cluster[scored])
-            e = cluster_estimate("gap", totals, ratios((0, 1)), n, level=level, tested=False)
+            e = item_ratio("gap", points[scored, r], np.ones(n), t.cluster[scored], level=level, tested=False)
             at: dict[str, Any] = {
                 "category": name,
                 "round": r + 1,

@@ -23,7 +23,7 @@ from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.scores import CandidateScores
 from d3stats.note import UNREAD_SCORES, kind_of, with_words
 from d3stats.planning.score_gaps import score_gaps, score_remarks
-from d3stats.resampling import cluster_estimate, cluster_totals, ratios
+from d3stats.resampling import item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.scores import candidate_scores
@@ -238,8 +238,7 @@ def scores(
 
 def _row(values: NDArray[np.float64], cluster: NDArray[np.int64], level: float) -> dict[str, Any]:
     """Return the mean of known values with its interval over clusters."""
-    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
-    e = cluster_estimate("mean", totals, ratios((0, 1)), len(values), level=level, tested=False)
+    e = item_ratio("mean", values, np.ones(len(values)), cluster, level=level, tested=False)
     return {
         "mean": e.value,
         "low": np.nan if e.low is None else e.low,

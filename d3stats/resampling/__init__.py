@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         cluster_estimate,
         cluster_t,
         hotelling,
+        item_ratio,
+        item_ratio_error,
         student_limits,
     )
     from d3stats.resampling.clusters import (
@@ -97,6 +99,8 @@ __all__ = [
     "hotelling",
     "intraclass",
     "item_error",
+    "item_ratio",
+    "item_ratio_error",
     "jackknife",
     "left_out_error",
     "mean_squares",

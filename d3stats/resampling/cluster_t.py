@@ -51,11 +51,19 @@ from d3stats.resampling.clusters import (
     Statistic,
     at_the_data,
     checked_totals,
+    cluster_totals,
     column_scale,
     evaluate,
     gradient,
+    ratios,
 )
-from d3stats.resampling.degrees import degrees_of_freedom, effective_clusters, left_out_error, too_unequal
+from d3stats.resampling.degrees import (
+    degrees_of_freedom,
+    effective_clusters,
+    item_error,
+    left_out_error,
+    too_unequal,
+)
 
 __all__ = [
     "ClusterT",
@@ -65,6 +73,8 @@ __all__ = [
     "cluster_t",
     "common_skewness",
     "hotelling",
+    "item_ratio",
+    "item_ratio_error",
     "student_limits",
 ]
 
@@ -175,6 +185,7 @@ def cluster_t(
     weights: ArrayLike | None = None,
     symmetric: bool = False,
     common: CommonSkewness | None = None,
+    least: float = 0.0,
 ) -> ClusterT:
     """Estimate a smooth function of sums, with its cluster-robust error and Student's t limits.
 
@@ -213,6 +224,8 @@ def cluster_t(
         alike; its limits are then Student's.
     common : CommonSkewness, optional
         Skewness of the values of clusters where more clusters than these show it (``common_skewness``).
+    least : float
+        The error of each value is at least this, unless all clusters are alike (:func:`item_ratio_error`).
 
     Returns
     -------
@@ -251,6 +264,7 @@ def cluster_t(
     else:
         centre = estimate if error == "CR3" else None
         se, reasons = _left_out_error(array, times, statistic, centre, se, reasons)
+    se = np.where(se > 0, np.maximum(se, least), se)
     reasons = tuple(why or too_unequal(w, times) for why, w in zip(reasons, size.T, strict=True))
     df = np.array([degrees_of_freedom(w, times) for w in size.T])
     known = np.array([not reason for reason in reasons])
@@ -318,6 +332,7 @@ def cluster_estimate(
     weights: ArrayLike | None = None,
     symmetric: bool = False,
     common: CommonSkewness | None = None,
+    least: float = 0.0,
 ) -> Estimate:
     """Return the first value of a statistic of cluster sums with its t interval; of one cluster without, and why.
 
@@ -350,6 +365,8 @@ def cluster_estimate(
         As for :func:`cluster_t`.
     common : CommonSkewness, optional
         As for :func:`cluster_t`.
+    least : float
+        As for :func:`cluster_t`.
 
     Returns
     -------
@@ -363,13 +380,84 @@ def cluster_estimate(
     share: 0.545 [0.000, 1.000] (95 % cluster t, n = 11 in 4 clusters)
     """
     if len(totals) > 1:
-        how: dict[str, Any] = {"weights": weights, "symmetric": symmetric, "common": common}
+        how: dict[str, Any] = {"weights": weights, "symmetric": symmetric, "common": common, "least": least}
         found = cluster_t(totals, statistic, level=level, error=error, **how)
         return found.to_estimate(name, n, bounds=bounds, note=note, tested=tested)
     value = float(np.ravel(statistic(totals.sum(axis=0)[None]))[0])
     note = "; ".join(part for part in (note, ONE_CLUSTER) if part)
     size: dict[str, Any] = {"n": n, "n_clusters": len(totals), "level": level, "note": note}
     return Estimate(name=name, value=value, low=None, high=None, kind="cluster t", **size)
+
+
+def item_ratio(
+    name: str,
+    above: ArrayLike,
+    below: ArrayLike,
+    cluster: ArrayLike,
+    *,
+    level: float = 0.95,
+    tested: bool = True,
+) -> Estimate:
+    """Return the ratio of two sums over items with its t interval over clusters; with a `below` of 1 it is a mean.
+
+    The standard error is the larger of those that :func:`cluster_t` and :func:`item_ratio_error` make.
+
+    Parameters
+    ----------
+    name : str
+        What is estimated.
+    above, below : array_like of float, shape (items,)
+        What each item adds to either sum.
+    cluster : array_like of int, shape (items,)
+        The cluster of each item, numbered from 0.
+    level : float
+        Coverage aimed at, in (0, 1).
+    tested : bool
+        Whether the estimate has a p-value of 0.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> print(item_ratio("rounds", [1, 2, 2, 3, 1, 3, 2, 2], np.ones(8), [0, 0, 1, 1, 2, 2, 3, 3], tested=False))
+    rounds: 2.000 [1.350, 2.650] (95 % cluster t, n = 8 in 4 clusters)
+    """
+    parts = np.column_stack([np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)])
+    codes = np.asarray(cluster, dtype=np.int64)
+    totals, least = cluster_totals(parts, codes), item_ratio_error(parts[:, 0], parts[:, 1], codes)
+    return cluster_estimate(name, totals, ratios((0, 1)), len(parts), level=level, tested=tested, least=least)
+
+
+def item_ratio_error(above: Floats, below: Floats, cluster: Ints) -> float:
+    """Return the standard error of a ratio of two sums over items if all items are alike (:func:`item_error`).
+
+    Where a few large clusters happen to agree, the error that leaves out one cluster at a time is too small.
+
+    Parameters
+    ----------
+    above, below, cluster
+        As for :func:`item_ratio`.
+
+    Returns
+    -------
+    float
+        0 where there are fewer than two clusters, or the second sum is not above 0.
+
+    Examples
+    --------
+    >>> round(item_ratio_error(np.array([1.0, 2, 2, 3, 1, 2]), np.ones(6), np.array([0, 0, 1, 1, 2, 2])), 4)
+    0.3333
+    """
+    counted = (above != 0) | (below != 0)
+    items, whole = int(counted.sum()), float(below.sum())
+    if not whole > 0:
+        return 0.0
+    apart = (above - below * (float(above.sum()) / whole))[counted] * (items / whole)
+    totals = cluster_totals(np.column_stack([apart, np.ones(items)]), cluster[counted])
+    totals = totals[totals[:, 1] > 0]
+    return item_error(totals[:, 0], totals[:, 1], float((apart**2).mean())) if len(totals) > 1 else 0.0
 
 
 def long_tail(influence: Floats, weights: Floats, times: Ints) -> float:

@@ -14,9 +14,11 @@ from d3stats.resampling import (
     LEAST_EFFECTIVE,
     bootstrap_limits,
     cluster_t,
+    cluster_totals,
     degrees_of_freedom,
     effective_clusters,
     item_error,
+    item_ratio,
     jackknife,
     left_out_error,
     ratios,
@@ -270,3 +272,25 @@ def test_counts_in_cells_tell_the_sizes_of_clusters() -> None:
     assert of_cells.df == pytest.approx(of_all.df)
     assert of_cells.interval() == pytest.approx(of_all.interval())
     assert effective_clusters(sizes) - 1 == pytest.approx(of_all.df[0])
+
+
+def test_large_clusters_that_happen_to_agree_do_not_make_a_mean_of_items_exact() -> None:
+    """Two clusters of 50 beside 18 of 2, one or four rounds: leaving out a cluster at a time alone held .85."""
+    rng = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(20), [50, 50, *[2] * 18])
+    once, held = np.ones(len(cluster)), []
+    for _ in range(400):
+        usual = 1.0 + 3 * (rng.random(20) < 0.3)
+        own = 1.0 + 3 * (rng.random(len(cluster)) < 0.3)
+        rounds = np.where(rng.random(len(cluster)) < 0.6, usual[cluster], own)
+        found = item_ratio("rounds", rounds, once, cluster)
+        assert found.low is not None
+        assert found.high is not None
+        held.append(found.low <= 1.9 <= found.high)
+    assert np.mean(held) >= 0.93
+    assert paired_difference(rounds, rounds + 1.0, cluster).first.low == pytest.approx(found.low)
+    equal = np.repeat(np.arange(20), 5)
+    plain = cluster_t(cluster_totals(np.column_stack([own[:100], once[:100]]), equal), ratios((0, 1)))
+    assert item_ratio("rounds", own[:100], once[:100], equal).se == pytest.approx(
+        float(plain.se[0]), rel=1e-9
+    )

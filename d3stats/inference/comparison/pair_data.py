@@ -25,7 +25,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.note import Note
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
-from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
+from d3stats.resampling.cluster_t import ClusterT, cluster_t, item_ratio, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, ONE_CLUSTER, cluster_totals, ratios
 from d3stats.resampling.degrees import changed_degrees, effective_clusters, mean_error, too_unequal
 from d3stats.resampling.proportions import clustered_share
@@ -284,10 +284,7 @@ class PairData:
             made = clustered_share(values, np.ones_like(values), self.cluster, level=level, name=name)
             # How few clusters there are is said once, of the difference.
             return made if made.low is None else replace(made, note="")
-        if (found := self.t(level)) is not None:
-            return found.to_estimate(name, self.n_items, which, tested=False)
-        mean = ratios((which, _ITEMS))
-        return cluster_estimate(name, self.totals, mean, self.n_items, level=level, tested=False)
+        return item_ratio(name, values, np.ones(len(values)), self.cluster, level=level, tested=False)
 
     def interval(self, kind: str, level: float, p_value: float | None = None, note: str = "") -> Estimate:
         """Return the mean difference with an interval of one kind, or with the reason why it has none."""

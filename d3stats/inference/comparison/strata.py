@@ -48,7 +48,13 @@ from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inputs.labels import Labels
 from d3stats.note import warning
 from d3stats.plausibility import names_alike
-from d3stats.resampling.cluster_t import CommonSkewness, cluster_estimate, common_skewness, student_limits
+from d3stats.resampling.cluster_t import (
+    CommonSkewness,
+    cluster_estimate,
+    common_skewness,
+    item_ratio_error,
+    student_limits,
+)
 from d3stats.resampling.clusters import cluster_codes, cluster_totals, ratios
 from d3stats.resampling.degrees import effective_clusters
 from d3stats.resampling.proportions import EXACT, WILSON
@@ -495,6 +501,8 @@ def stratify(
         how: dict[str, Any] = {"bounds": (bounds[0] - shift, bounds[1] - shift), "symmetric": symmetric}
         # What strata have in common says how skewed one is; of all items together their own values do.
         how["common"] = None if rows is kept or np.array_equal(rows, kept) else common
+        if not symmetric:
+            how["least"] = item_ratio_error(x[rows] - shift, np.ones(int(rows.sum())), codes[rows])
         found = cluster_estimate(
             name, totals, ratios((0, 1)), int(rows.sum()), level=level, tested=null is not None, **how
         )
