@@ -827,10 +827,9 @@ def fix_log(
     target = _checked_target(Path(dest), files, overwrite)
     log = read_log(*(file.path for file in files), strict=False, **how)
     if log.turns.empty:
-        raise ValueError(
-            f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
-            f"({command_on('doctor', *paths, **how)} gives the reasons)"
-        )
+        got = f"none that can be read in {', '.join(map(str, paths[:3]))}"
+        step = f"{command_on('doctor', *paths, **how)} gives the reasons"
+        raise ValueError(Advised("a copy must hold at least one turn", step, got=got))
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None
     changes: Counter[str] = Counter()

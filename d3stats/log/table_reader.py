@@ -737,7 +737,7 @@ def _with_scores(sheet: Sheet, found: Resolved) -> tuple[Sheet, Resolved]:
         for row in cells
     ]
     made = {"scores": Coded.of(points)}
-    notes = [note for _, said in pointed for note in said]
+    notes: list[str] = [note for _, said in pointed for note in said]
     notes.append(f"scores of {' and '.join(sides.values())} are in the columns {', '.join(sides)}")
     if "answers" not in at and "vote" not in at:
         made["answers"] = Coded.constant(

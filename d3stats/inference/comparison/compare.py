@@ -26,7 +26,7 @@ from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels,
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import Labels, Level, StrataOf, common_strata
 from d3stats.inputs.runs import PairedRuns, pair
-from d3stats.note import above_and_below, around
+from d3stats.note import above_and_below, around, severity_of
 from d3stats.result import Gate, Result, json_value
 from d3stats.sources import Reading, open_all
 from d3stats.sources.runs import RunOf, runs_of
@@ -315,8 +315,9 @@ class Comparison(Result):
         if self.margin is not None:
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
             lines += [result.conclusion for result in results]
-        shown = () if several else [note for note in self.differences[0].notes if note not in warned]
-        whole = around(lines, [note for note in self.notes if note not in shown], len(answer))
+        shown = () if several else self.differences[0].notes
+        notes = [note for note in self.notes if severity_of(note) == "warning" or note not in shown]
+        whole = around(lines, notes, len(answer))
         return "\n".join([*whole, *(part.summary() for part in self.strata)])
 
 
