@@ -241,7 +241,7 @@ def named_notes(noted: Iterable[tuple[str, Sequence[str]]], what: str) -> list[s
 
 
 def _listed(names: Sequence[str], n: int, what: str) -> str:
-    if len(names) == n > 2:
-        return f"all {n} {what}"
+    if len(names) == n > 1:
+        return f"all {n} {what}" if n > 2 else f"both {what}"
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return "; ".join(names[:3]) + more

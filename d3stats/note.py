@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = [
     "FIRST_SHEET",
@@ -17,6 +17,7 @@ __all__ = [
     "above_and_below",
     "around",
     "kind_of",
+    "note_values",
     "sentence_of",
     "severity_of",
     "unread",
@@ -185,6 +186,27 @@ def above_and_below(notes: Iterable[str]) -> tuple[list[str], list[str]]:
     told = list(notes)
     warned = [note for note in told if severity_of(note) == "warning"]
     return warned, [f"note: {note}" for note in told if severity_of(note) != "warning"]
+
+
+def note_values(notes: Iterable[str]) -> list[dict[str, Any]]:
+    """Return notes as JSON has them: each once, the warnings first; a field without a value is left out.
+
+    Examples
+    --------
+    >>> note_values(["few clusters", warning("3 votes are odd", "odd votes", n=3, examples=["x"])])[0]
+    {'text': '3 votes are odd', 'severity': 'warning', 'kind': 'odd votes', 'count': 3, 'examples': ['x']}
+    >>> note_values(["few clusters"])
+    [{'text': 'few clusters', 'severity': 'note'}]
+    """
+    return [_value(note) for note in worst_first(dict.fromkeys(notes))]
+
+
+def _value(note: str) -> dict[str, Any]:
+    value: dict[str, Any] = {"text": sentence_of(note), "severity": severity_of(note)}
+    if isinstance(note, Note):
+        more = {"kind": note.kind, "about": note.about, "count": note.n, "examples": list(note.examples)}
+        value |= {name: each for name, each in more.items() if each not in ("", None, [])}
+    return value
 
 
 FIRST_SHEET = "first sheet"

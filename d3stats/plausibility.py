@@ -466,12 +466,11 @@ def _votes_state_answers(t: VoteTable) -> str:
         return ""
     total, cast = sum(many for *_, many in found), int(t.cast.sum())
     found.sort(key=lambda each: -each[2])
-    shown = ", ".join(f"{text[:40]!r} says {answer!r}" for text, answer, _ in found[:3])
+    text, answer, _ = found[0]
     return (
         f"{total:,} of {counted(cast, 'vote')} {verb(total, 'equals', 'equal')} no answer but "
-        f"{verb(total, 'states', 'state')} one ({shown}); they count as other answers; to read them as the "
-        "answer that they state, use read='answer' "
-        "(--read answer)"
+        f"{verb(total, 'states', 'state')} one ({text[:24]!r} says {answer!r}); they are other answers "
+        "without read='answer' (--read answer)"
     )
 
 
@@ -602,8 +601,7 @@ def _votes_like_missing(t: VoteTable) -> str:
     total = sum(found.values())
     return (
         f"{counted(total, 'vote')} {verb(total, 'says', 'say')} {_listed(set(found))}, which looks like a "
-        "missing value or an error message but counts as an answer; write null, or list all words "
-        "that mean missing, NA and None among them, with missing_values= (--missing-values)"
+        "missing value but is an answer; list all such words, NA too: missing_values= (--missing-values)"
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from d3stats._latex import booktabs
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.note import above_and_below, around, worst_first
+from d3stats.note import above_and_below, around, note_values, worst_first
 
 __all__ = ["EstimatesResult", "Gate", "Result", "json_value"]
 
@@ -294,14 +294,18 @@ class Result:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return headline, title, tables (a list of rows each) and notes, or attributes, as JSON can hold them."""
-        return {"headline": self.headline} | self._document()
+        """Return headline, title, tables (a list of rows each) and notes, or attributes, as JSON can hold them.
+
+        A note is a dictionary: ``text, severity``, and where they are known ``kind, about, count, examples``.
+        """
+        document: dict[str, Any] = json_value({"headline": self.headline} | self._document())
+        return document
 
     def _document(self) -> dict[str, Any]:
         """Return what the dictionary holds beside the headline."""
         if self._json:
-            return {name: json_value(getattr(self, name)) for name in self._json}
-        return {"title": self._title(), "tables": self._listed(), "notes": worst_first(self.notes)}
+            return {name: getattr(self, name) for name in self._json}
+        return {"title": self._title(), "tables": self._listed(), "notes": self.notes}
 
     def _listed(self) -> dict[str, list[dict[str, Any]]]:
         """Return every table as a list of rows, by its title."""
@@ -417,6 +421,8 @@ class ByName:
 def json_value(value: object) -> Any:
     """Return a value as JSON can hold it: missing and infinite as None, arrays as lists, a frame as a list of rows.
 
+    Texts under the names ``notes`` and ``warnings`` are notes, which become dictionaries.
+
     Parameters
     ----------
     value : object
@@ -436,7 +442,7 @@ def json_value(value: object) -> Any:
         case pd.DataFrame():
             return _records(value)
         case Mapping():
-            return {str(key): json_value(each) for key, each in value.items()}
+            return {str(key): _notes_or_value(str(key), each) for key, each in value.items()}
         case list() | tuple():
             return [json_value(each) for each in value]
         case np.ndarray() | np.generic():
@@ -450,6 +456,16 @@ def json_value(value: object) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return json_value(asdict(value))
     return None if value is pd.NA or value is pd.NaT else str(value)
+
+
+def _notes_or_value(name: str, value: object) -> Any:
+    if (
+        name in ("notes", "warnings")
+        and isinstance(value, list | tuple)
+        and all(isinstance(each, str) for each in value)
+    ):
+        return note_values(value)
+    return json_value(value)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -128,8 +128,7 @@ class Canonical:
             )
             text = (
                 f"{counted} {'is' if sum(total.values()) == 1 else 'are'} read as missing: {words}; "
-                "if such a word is a real answer, list the words that mean missing in missing_values= "
-                "(--missing-values)"
+                "if one is an answer, list the words that mean missing in missing_values= (--missing-values)"
             )
             severity: Severity = "warning" if answers and self.presumed else "note"
             found.append(

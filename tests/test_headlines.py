@@ -8,14 +8,19 @@ import inspect
 import json
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
 
 import d3stats
+from d3stats.note import sentence_of, warning
 from d3stats.result import EstimatesResult, Result
 
+FIELDS = ("text", "severity", "kind", "about", "count", "examples")
+"""The fields of a note in a dictionary, in order."""
+NOTES = ("few", warning("3 votes are odd", "odd votes", about="j1", n=3, examples=["x", "y"]))
 NEEDS_AN_EXTRA = {"BayesFit", "BayesMixture", "BayesPaired", "PairedPosterior"}
 
 
@@ -58,6 +63,49 @@ def made(kind: type[Result]) -> list[Result]:
     return [value for value in values if type(value) is kind]
 
 
+def lists_of_notes(document: Any, name: str = "") -> Iterator[list[Any]]:
+    """Return every list of notes in a document, after a look at the form of each note."""
+    if isinstance(document, list):
+        if name in ("notes", "warnings"):
+            for note in document:
+                assert list(note) == [field for field in FIELDS if field in note]
+                assert note["severity"] in ("note", "warning")
+                assert note["text"]
+                assert all(value not in ("", None, []) for value in note.values())
+            yield document
+        for each in document:
+            yield from lists_of_notes(each)
+    elif isinstance(document, dict):
+        for key, each in document.items():
+            yield from lists_of_notes(each, key)
+
+
+def noted(one: Result) -> Result:
+    """Return a result with two notes, where notes are its own and not made of other things."""
+    own = {each.name for each in fields(one)} if is_dataclass(one) else set()
+    return replace(one, notes=NOTES) if "notes" in own else one  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_the_notes_of_a_dictionary_are_values(name: str) -> None:
+    if name.startswith("d3stats.models.bayes"):
+        pytest.skip("sampling takes an extra and minutes")
+    for one in map(noted, made(RESULTS[name])):
+        listed = list(lists_of_notes(one.to_dict()))
+        if "few" not in one.notes:
+            continue
+        values = next(notes for notes in listed if notes and notes[0]["text"] == "3 votes are odd")
+        assert values[0] == {
+            "text": "3 votes are odd",
+            "severity": "warning",
+            "kind": "odd votes",
+            "about": "j1",
+            "count": 3,
+            "examples": ["x", "y"],
+        }
+        assert {"text": "few", "severity": "note"} in values
+
+
 @pytest.mark.parametrize("name", sorted(RESULTS))
 def test_every_public_result_answers_in_one_sentence_in_every_form(name: str) -> None:
     kind = RESULTS[name]
@@ -75,6 +123,8 @@ def test_every_public_result_answers_in_one_sentence_in_every_form(name: str) ->
         document = one.to_dict()
         assert document["headline"] == headline
         json.dumps(document, allow_nan=False)
+        listed = list(lists_of_notes(document))
+        assert {note["text"] for notes in listed for note in notes} >= set(map(sentence_of, one.notes))
         assert repr(one).startswith(f"<{kind.__name__}: ")
         assert len(repr(one)) < 700
         assert one.summary().strip()

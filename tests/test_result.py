@@ -58,7 +58,7 @@ def test_a_dictionary_survives_json_and_missing_is_none() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert [row["value"] for row in told["tables"]["table 0"]] == [0.5, None, 1e-7]
     assert told["tables"]["table 1"][0] == {"of": "mean", "estimate": 1.5}
-    assert told["notes"] == [ODD]
+    assert told["notes"] == [{"text": ODD, "severity": "note"}]
 
 
 def test_html_and_latex_escape_what_users_wrote() -> None:

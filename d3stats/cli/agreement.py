@@ -19,6 +19,9 @@ from d3stats.cli.options import (
     refuse_unused,
 )
 from d3stats.cli.output import (
+    LINES_OF_NOTES,
+    folded,
+    is_warning,
     leave,
     print_document,
     print_latex,
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from d3stats.inference.judges.agreement import AgreementByLog, AgreementTable
     from d3stats.result import Gate, Result
 
+
+MOST = 4
+"""Lines that the answer, the warnings and the notes of a panel take together, without --all."""
 
 Votes = Annotated[
     list[str],
@@ -212,11 +218,16 @@ def _show(found: AgreementTable, gate: Gate | None, every_pair: bool, everything
     panel, pairs = (rows, []) if few else (rows[: len(found.panel)], rows[len(found.panel) :])
     tables = [(title, head, panel), *([("Pairs of agents", head, pairs)] if pairs else [])]
     asked = [*(tables[1:] if every_pair and not everything else []), *strata_of(found.strata)]
-    answer = _answer(found, gate)
+    answer, notes = _answer(found, gate), _notes(found)
+    warned = not everything and any(map(is_warning, notes))
     if pairs and not (every_pair or everything):
+        # Where something warns, there is room for the panel alone.
         answer = [
             line.removesuffix(".") + "; all with --pairs." if line.startswith("Pairs") else line
             for line in answer
+            if not (warned and line.startswith("Pairs"))
         ]
     tables = tables[:1] if pairs and not everything else tables
-    print_tables(answer, tables, _notes(found), everything=everything, asked=asked)
+    height = sum(len(folded(line, 80, rest="  ")) for line in answer)
+    lines = max(MOST - height, 1) if pairs else LINES_OF_NOTES
+    print_tables(answer, tables, notes, everything=everything, asked=asked, lines=lines)

@@ -26,6 +26,7 @@ from d3stats.cli.output import (
     print_warnings,
     without_warnings,
 )
+from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from d3stats.run.items import DebateItem
     from d3stats.run.report import RunReport
 
-__all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
+__all__ = ["Progress", "show_forecast", "show_report"]
 
 
 def show_forecast(
@@ -84,13 +85,6 @@ def show_forecast(
         f"Budget: {' and '.join(limits)}." if limits else "No budget is set, so nothing limits the cost."
     )
     print_notes(notes)
-
-
-def forecast_json(outlook: Forecast) -> dict[str, Any]:
-    """Return the forecast as JSON-ready values."""
-    from dataclasses import asdict
-
-    return asdict(outlook)
 
 
 def show_report(report: RunReport) -> None:
@@ -288,7 +282,7 @@ def debate(
             "max_usd": max_usd if log is None or is_unused(log) else None,
         }
         outlook = forecast(played, chosen, agents, **limits, **placing)
-        said.forecast = forecast_json(outlook)
+        said.forecast = outlook
         if not as_json:
             show_forecast(outlook, str(played), str(stop or played.rule()), budget_tokens, max_usd)
         elif not dry_run:  # the object is printed after the run, when it is paid for
@@ -338,7 +332,7 @@ class _Said:
 
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
-        self.forecast: dict[str, Any] | None = None
+        self.forecast: Forecast | None = None
         self.report: RunReport | None = None
 
     def __enter__(self) -> Self:
@@ -357,15 +351,13 @@ class _Said:
         if not self.wanted:
             return
         report = self.report
-        notes = [] if self.forecast is None else self.forecast["notes"]
+        notes = () if self.forecast is None else self.forecast.notes
+        warnings = [] if report is None else report.missing_votes.warnings()
         print_json(
             {
-                "warnings": [
-                    *([] if report is None else report.warnings),
-                    *filter(is_warning, notes),
-                ],
+                "warnings": note_values([*warnings, *filter(is_warning, notes)]),
                 **({} if error is None else {"error": error}),
-                "forecast": self.forecast,
+                "forecast": None if self.forecast is None else self.forecast.to_dict(),
                 **({} if report is None else {"run": report.to_dict()}),
             }
         )

@@ -34,6 +34,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +116,7 @@ def _show_round(
                 "boundary": list(fit.boundary),
                 "components": records(fit.components.reset_index().replace(float("inf"), None)),
                 "functionals": records(table.reset_index()),
-                "notes": notes,
+                "notes": note_values(notes),
             }
         )
         return

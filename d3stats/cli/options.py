@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -255,25 +256,31 @@ def read_as(context: Any) -> tuple[str, ...]:
     return reading_options(**how)
 
 
-def left_out(problems: Iterable[Problem]) -> list[str]:
+def left_out(problems: Iterable[Problem]) -> list[Note]:
     """Return one sentence for each problem that omitted data, and for interrupted rounds.
 
     An absent agent omits no data.
     """
     told = ("interrupted round",)
-    return [str(problem) for problem in problems if problem.left_out != "nothing" or problem.kind in told]
+    return [
+        Note(str(problem), kind=problem.kind, about=problem.place)
+        for problem in problems
+        if problem.left_out != "nothing" or problem.kind in told
+    ]
 
 
-def omitted_notes(lines: Sequence[str]) -> list[str]:
-    """Return the notes on omitted records: a warning with the first, printed above the tables, then the rest.
+def omitted_notes(lines: Sequence[Note]) -> list[str]:
+    """Return the notes on omitted records: a warning that counts them, printed above the tables, then each.
 
     Examples
     --------
-    >>> omitted_notes(["line 3 has no round", "line 9 has no round"])
-    ['WARNING: left out: line 3 has no round; and 1 more, listed with --all', 'left out: line 9 has no round']
+    >>> omitted_notes([Note("a.csv, line 3: no round", kind="no round", about="a.csv, line 3")])
+    ['WARNING: left out: no round (1), the first at a.csv, line 3', 'left out: a.csv, line 3: no round']
     """
     if not lines:
         return []
-    more = f"; and {len(lines) - 1} more, listed with --all" if len(lines) > 1 else ""
-    first = Note(f"left out: {lines[0].rstrip('.')}{more}", kind="left out", severity="warning", n=len(lines))
-    return [first, *[f"left out: {line}" for line in lines[1:]]]
+    kinds = Counter(line.kind for line in lines)
+    said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
+    text = f"left out: {said}, the first at {lines[0].about}"
+    first = Note(text, kind="left out", severity="warning", n=len(lines), examples=kinds)
+    return [first, *[f"left out: {line}" for line in lines]]

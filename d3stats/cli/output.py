@@ -13,7 +13,7 @@ import typer
 
 from d3stats._progress import working as working
 from d3stats._words import counted
-from d3stats.note import severity_of, worst_first
+from d3stats.note import kind_of, note_values, severity_of, worst_first
 from d3stats.report.tables import Table, table_of
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ def print_json(value: Any) -> None:
 
 def print_document(found: Mapping[str, Any], notes: Sequence[str] = (), **more: Any) -> None:
     """Write a result as JSON, with what else the terminal notes; each note once, the warnings first."""
-    every = worst_first(dict.fromkeys([*found.get("notes", ()), *notes]))
-    print_json({**found, "notes": every, **more})
+    own = list(found.get("notes", ()))
+    said = {note["text"] for note in own}
+    own += [note for note in note_values(notes) if note["text"] not in said]
+    print_json({**found, "notes": sorted(own, key=lambda note: note["severity"] != "warning"), **more})
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -119,13 +121,37 @@ def is_warning(note: str) -> bool:
     return severity_of(note) == "warning"
 
 
-def print_warnings(notes: Sequence[str]) -> None:
-    """Print the notes that belong above the tables."""
-    print_notes(list(filter(is_warning, notes)))
-
-
 LINES_OF_NOTES = 5
-"""Lines that notes below the tables take without --all, but for one note; all warnings are above them."""
+"""Lines that warnings and notes take together without --all, but for one note."""
+
+
+def print_warnings(notes: Sequence[str], *, everything: bool = True, lines: int = LINES_OF_NOTES) -> int:
+    """Print the notes that belong above the tables, and return how many lines they take in a narrow terminal.
+
+    Without `everything`, those that do not fit are named by their kinds.
+    """
+    shown = above = list(filter(is_warning, notes))
+    if not everything and sum(map(_height, above)) > lines:
+        cuts = [[*above[:last], _named(above[last:])] for last in range(len(above) - 1, 0, -1)]
+        fit = [cut for cut in cuts if sum(map(_height, cut)) <= lines]
+        shown = [*fit, *cuts[-1:], above][0]
+    print_notes(shown)
+    return sum(map(_height, shown))
+
+
+def _named(warnings: Sequence[str]) -> str:
+    kinds = ", ".join(dict.fromkeys(map(kind_of, warnings)))
+    return f"{counted(len(warnings), 'more warning')} ({kinds}): --all"
+
+
+def _height(note: str) -> int:
+    return len(folded(note, 80, "- ", "  "))  # the same notes on every terminal
+
+
+def _fitting(notes: Sequence[str], lines: int) -> int:
+    """Return how many of the first notes fit, at least one."""
+    heights = list(itertools.accumulate(map(_height, notes)))
+    return max(sum(height <= lines for height in heights), min(len(notes), 1))
 
 
 def print_answer(lines: Sequence[str]) -> None:
@@ -149,7 +175,7 @@ def print_result(
     """
     every = worst_first(dict.fromkeys([*found.notes, *notes]))
     print_answer(found._answer())
-    print_warnings(every)
+    took = print_warnings(every, everything=everything)
     typer.echo("")
     drawn = list((found._shown() if shown is None else shown).items())
     further = drawn[found._n_main :]
@@ -161,7 +187,10 @@ def print_result(
     for table in tables:
         print_table(*table)
     print_some_notes(
-        without_warnings(every), everything=everything, further=0 if everything else len(further)
+        without_warnings(every),
+        everything=everything,
+        further=0 if everything else len(further),
+        lines=LINES_OF_NOTES - took,
     )
 
 
@@ -173,16 +202,17 @@ def print_tables(
     everything: bool,
     main: int = 1,
     asked: Sequence[Table] = (),
+    lines: int = LINES_OF_NOTES,
 ) -> None:
     """Print an answer, what warns, the first `main` tables, the tables that were asked for, and notes."""
     every = worst_first(dict.fromkeys(notes))
     print_answer(answer)
-    print_warnings(every)
+    took = print_warnings(every, everything=everything, lines=lines)
     typer.echo("")
     for table in [*(tables if everything else tables[:main]), *asked]:
         print_table(*table)
     further = 0 if everything else max(len(tables) - main, 0)
-    print_some_notes(without_warnings(every), everything=everything, further=further)
+    print_some_notes(without_warnings(every), everything=everything, further=further, lines=lines - took)
 
 
 def leave(gate: Gate) -> None:
@@ -191,15 +221,19 @@ def leave(gate: Gate) -> None:
         raise typer.Exit(gate.code)
 
 
-def print_some_notes(notes: Sequence[str], *, everything: bool, further: int = 0) -> None:
-    """Print the first notes, and how many more notes and tables there are."""
-    kept: list[str] = []
-    lines = 0
-    for note in notes:
-        lines += len(folded(note, 80, "- ", "  "))  # the same notes on every terminal
-        if kept and lines > LINES_OF_NOTES and not everything:
-            break
-        kept.append(note)
+def print_some_notes(
+    notes: Sequence[str], *, everything: bool, further: int = 0, lines: int = LINES_OF_NOTES
+) -> None:
+    """Print the first notes, and how many more notes and tables there are.
+
+    At least one note is printed where no warning took its lines.
+    """
+    fit = (
+        _fitting(notes, lines)
+        if lines == LINES_OF_NOTES
+        else sum(height <= lines for height in itertools.accumulate(map(_height, notes)))
+    )
+    kept = notes if everything else notes[:fit]
     print_notes(kept)
     left = [
         counted(n, noun) for n, noun in ((further, "more table"), (len(notes) - len(kept), "more note")) if n

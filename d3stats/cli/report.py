@@ -13,14 +13,17 @@ from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Json, Prices, RoleModels, models_by_role, read_as
 from d3stats.cli.output import (
+    LINES_OF_NOTES,
     leave,
     print_answer,
     print_json,
-    print_notes,
     print_some_notes,
     print_text,
+    print_warnings,
+    without_warnings,
     working,
 )
+from d3stats.note import note_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,8 +125,7 @@ def report(
                 "bytes": out.stat().st_size,
                 "logs": list(found.logs),
                 "sections": [section.title for section in found.sections],
-                "warnings": list(found.warnings),
-                "notes": list(found.notes),
+                "notes": note_values(found.notes),
                 "next": planned if len(logs) == 1 else None,
                 **({"gate": gate.to_dict()} if gated else {}),
             }
@@ -133,8 +135,8 @@ def report(
         return
     print_answer(found._answer())
     print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}; open it in a browser.")
-    print_notes(found.warnings)
-    print_some_notes(found.notes, everything=everything)
+    took = print_warnings(found.notes, everything=everything)
+    print_some_notes(without_warnings(found.notes), everything=everything, lines=LINES_OF_NOTES - took)
     if planned is not None:
         print_text(f"Next: {planned} names a rule for the next debates.")
     elif replayed:

@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import Advised, counted
+from d3stats.estimate import named_notes
 from d3stats.inputs.items import Shared, mostly_left_out, shared
 from d3stats.inputs.labels import ItemStrata
 from d3stats.inputs.questions import Contradiction, Questions, contradictions, refuse, renamed, warned
-from d3stats.note import warning, with_words
+from d3stats.note import warning
 
 __all__ = ["PairedRuns", "Run", "pair"]
 
@@ -204,7 +205,7 @@ def pair(runs: Sequence[Run]) -> PairedRuns:
     values = table[:, scored]
     # Which items have no label is said with those that are left out.
     notes = warned(apart, besides=("labels absent",))
-    notes += [with_words(note, f"{run.name}: ") for run in runs for note in run.notes]
+    notes += named_notes([(run.name, run.notes) for run in runs], "runs")
     notes += [cluster_note] if cluster_note else []
     notes += _two_scales(names, values)
     return PairedRuns(

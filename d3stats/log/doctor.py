@@ -28,9 +28,10 @@ from d3stats.log.problems import Advised, Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
-from d3stats.note import MISSING_VALUES, kind_of, severity_of
+from d3stats.note import MISSING_VALUES, Note, kind_of, severity_of, warning
 from d3stats.plausibility import Finding, VoteTable, findings
 from d3stats.resampling.degrees import unequal_clusters
+from d3stats.result import json_value
 from d3stats.values import canonical
 
 if TYPE_CHECKING:
@@ -123,6 +124,11 @@ class MissingVotes:
             if parts:
                 lines.append(f"{kind}: {'; '.join(parts)}.")
         return lines
+
+    def warnings(self) -> list[Note]:
+        """Return the sentences as warnings, where a report must begin with them."""
+        said = self.sentences() if self.said_first else []
+        return [warning(line, MISSING_VALUES, n=None if k else self.total) for k, line in enumerate(said)]
 
 
 @dataclass
@@ -404,7 +410,7 @@ class DoctorReport:
         """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
         content: dict[str, Any] = {
             "headline": self.headline,
-            "warnings": self.missing.sentences() if self.missing.said_first else [],
+            "warnings": self.missing.warnings(),
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "missing": asdict(self.missing),
             "rounds": {str(size): n for size, n in (self.rounds or {}).items()},
@@ -413,7 +419,7 @@ class DoctorReport:
             "problems": [vars(problem) for problem in self.problems],
             "findings": [{"kind": each.kind, "message": each.message} for each in self.findings],
         }
-        return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
+        return json.dumps(json_value(content) | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
 def doctor(

@@ -19,7 +19,7 @@ from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of, worst_first
+from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import RatioColumns, absent_note, with_turns
 from d3stats.result import Result
@@ -113,7 +113,7 @@ class RoundsReport(Result):
             "rounds": self._listed()["rounds"],
             "counts": {str(r): row for r, row in self.counts().T.to_dict("list").items()},
             "kinds": None if self.kinds is None else self.kinds.to_dict(),
-            "notes": worst_first(self.notes),
+            "notes": self.notes,
         }
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:

@@ -24,7 +24,7 @@ from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.optimum import cheapest
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.models.chains.process import CountProcess, agreement_loss
-from d3stats.note import Note, warning, worst_first
+from d3stats.note import Note, severity_of, warning, worst_first
 from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     MEASURES,
@@ -198,6 +198,13 @@ def untold(
 ) -> list[str]:
     """Return the limits of the pilot as sentences."""
     notes = []
+    if max_loss > 0:
+        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
+        notes.append(
+            f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
+            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
+            "guarantee depends on the chain"
+        )
     blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
     if blind:
         notes.append(
@@ -211,13 +218,6 @@ def untold(
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
         notes.append(
             warning(f"the chain does not reproduce the pilot's {worst}, so its loss is uncertain", UNLIKE)
-        )
-    if max_loss > 0:
-        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
-        notes.append(
-            f"without the chain, {needed} questions without a single lost verdict would be needed to show a loss "
-            f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
-            "guarantee depends on the chain"
         )
     if fit.design_effect > 1.05:
         notes.append(
@@ -489,10 +489,7 @@ def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float, level: fl
     if not -found["change"] > max_loss:
         return []
     lost = points(-found["change"], -found["change_high"], -found["change_low"])
-    text = (
-        f"on the pilot itself {rule} lost {lost} against unanimity, more than allowed; the chain treats that as "
-        "chance, so keep late rounds if they are known to correct verdicts"
-    )
+    text = f"on the pilot {rule} lost {lost} against unanimity, more than allowed, which the chain takes as chance"
     return [warning(text, LOST, about=str(rule))]
 
 
@@ -724,7 +721,7 @@ class Plan(Result):
             **{name: getattr(self, name) for name in names},
             "interval": INTERVALS,
             **self._listed(),
-            "notes": worst_first(self.notes),
+            "notes": self.notes,
         }
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
@@ -968,6 +965,7 @@ def plan(
     every_debate = int(pilot.depth[coded.used].min())
     checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
     went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n > 0}
+    own = [*pilot_loss_note(told, rule, loss, at), *untold(fit, checks, loss, sure, told.n_questions)]
     kept_probability = float(np.mean(differences[str(rule)] <= loss))
     return Plan(
         rule=rule,
@@ -984,12 +982,12 @@ def plan(
         notes=tuple(
             worst_first(
                 (
+                    *(note for note in own if severity_of(note) == "warning"),
                     *pilot.remarks(),
                     *early_notes(pilot, absent, tried, went_on, str(Unanimity())),
                     *_capped_note(capped, pilot.n_rounds),
                     *_close_note(rule, rivals, sure),
-                    *pilot_loss_note(told, rule, loss, at),
-                    *untold(fit, checks, loss, sure, told.n_questions),
+                    *(note for note in own if severity_of(note) != "warning"),
                     *coded.notes,
                     *told.notes,
                     *_blind_spots(tried),

@@ -23,7 +23,6 @@ from d3stats._words import percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
-from d3stats.note import worst_first
 from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
 from d3stats.planning.costs import (
     PER_POINT,
@@ -197,7 +196,7 @@ class Replay(Result):
         return {"rules": self._table.copy(), "stops": self.stops(), **strata_tables(self.strata)}
 
     def _document(self) -> dict[str, Any]:
-        return {**self._listed(), "notes": worst_first(self.notes)}
+        return {**self._listed(), "notes": self.notes}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         table, rounds = self._table, range(1, self.trajectories.n_rounds + 1)

@@ -32,7 +32,6 @@ from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
 from d3stats._progress import tell, working
 from d3stats._words import counted_points, percent, points
-from d3stats.note import worst_first
 from d3stats.planning.cells import Write, cells, plain, rule_cell, with_error
 from d3stats.planning.prices import Price
 from d3stats.planning.study import (
@@ -329,7 +328,7 @@ class Simulation(Result):
         return {"rules": self.to_frame(), "recommended": self.recommend(), "stops": self.stops()}
 
     def _document(self) -> dict[str, Any]:
-        return {"study": self.study.key(), **self._listed(), "notes": worst_first(self.notes)}
+        return {"study": self.study.key(), **self._listed(), "notes": self.notes}
 
     def _shown(self, by: By = "world") -> dict[str, pd.DataFrame]:
         table = self.to_frame(by)

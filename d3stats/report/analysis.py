@@ -12,6 +12,7 @@ import pandas as pd
 from d3stats._check import choice, integer, probability
 from d3stats._words import counted
 from d3stats.log.writer import replacing
+from d3stats.note import sentence_of, with_words
 from d3stats.report.page import to_page
 from d3stats.report.section import Section
 from d3stats.report.sections import Settings, make_sections
@@ -61,21 +62,25 @@ class Analysis(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the sections, not stored
-        """Which sections are missing, and why."""
+        """The warnings, then which sections are missing, and why."""
         several = len(self.logs) > 1
-        return tuple(
+        absent = (
             f"{section.title}{f', {part.log}' if several and part.log else ''}: {part.absent}"
             for section in self.sections
             for part in section.parts
             if part.absent
         )
+        return (*self._warned(), *absent)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings to read before the numbers are used, which the page lists first."""
+        return tuple(map(sentence_of, self._warned()))
+
+    def _warned(self) -> tuple[str, ...]:
         several = len(self.logs) > 1
         return tuple(
-            f"{f'{part.log}: ' if several and part.log else ''}{warning}"
+            with_words(warning, f"{part.log}: " if several and part.log else "")
             for section in self.sections
             for part in section.parts
             for warning in part.warnings

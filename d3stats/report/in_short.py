@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted, percent
-from d3stats.note import sentence_of, severity_of
+from d3stats.note import sentence_of, severity_of, warning
 from d3stats.report.section import KeyFigure, Part
 from d3stats.report.source import Source
 from d3stats.resampling.proportions import share
@@ -20,7 +20,7 @@ from d3stats.trajectories import MISSING, Missing
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
 
-__all__ = ["differences_in_short", "in_short", "plain_warnings"]
+__all__ = ["differences_in_short", "in_short", "warnings_of"]
 
 DIFFERENCES_SHOWN = 6
 """Differences between logs among the key figures; the section on the comparison has all."""
@@ -65,7 +65,11 @@ def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
     """
     if part.absent:
         return None
-    said = {f"{f'{log.log}: ' if log.log else ''}{w}".rstrip(".") for log in logs for w in log.warnings}
+    said = {
+        f"{f'{log.log}: ' if log.log else ''}{sentence_of(w)}".rstrip(".")
+        for log in logs
+        for w in log.warnings
+    }
     rows = part.frames["comparison"].to_dict("records")
     figures = [
         KeyFigure(
@@ -79,8 +83,9 @@ def differences_in_short(part: Part, logs: Iterable[Part]) -> Part | None:
     if len(rows) > DIFFERENCES_SHOWN:
         more = counted(len(rows) - DIFFERENCES_SHOWN, "more difference")
         figures.append(KeyFigure("Further pairs of logs", more, "See the section on the comparison."))
-    warnings = plain_warnings(part.notes)
-    return Part(figures=tuple(figures), warnings=tuple(w for w in warnings if w.rstrip(".") not in said))
+    warnings = warnings_of(part.notes)
+    fresh = tuple(w for w in warnings if sentence_of(w).rstrip(".") not in said)
+    return Part(figures=tuple(figures), warnings=fresh)
 
 
 # ---------------------------------------------------------------- one figure each
@@ -195,15 +200,15 @@ def _warnings(source: Source, parts: Mapping[str, Part]) -> tuple[str, ...]:
     none = "No debate has a vote, so nothing on this page says how well or how much the agents agree."
     silent = not (source.trajectories.votes != MISSING).any()
     return (
-        *([none] if silent else []),
-        *(warning for part in parts.values() for warning in part.warnings),
-        *plain_warnings(note for part in others for note in part.notes),
+        *([warning(none, "no votes")] if silent else []),
+        *(each for part in parts.values() for each in part.warnings),
+        *warnings_of(note for part in others for note in part.notes),
     )
 
 
-def plain_warnings(notes: Iterable[str]) -> tuple[str, ...]:
-    """Return the warnings among notes once each, without the word that marks them there."""
-    return tuple(dict.fromkeys(sentence_of(note) for note in notes if severity_of(note) == "warning"))
+def warnings_of(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return the warnings among notes once each."""
+    return tuple(dict.fromkeys(note for note in notes if severity_of(note) == "warning"))
 
 
 # ---------------------------------------------------------------- words

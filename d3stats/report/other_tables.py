@@ -16,6 +16,7 @@ from d3stats.log.column_names import command_on, other_names, plain
 from d3stats.log.doctor import wrapped
 from d3stats.note import severity_of
 from d3stats.resampling.degrees import unequal_clusters
+from d3stats.result import json_value
 from d3stats.sources import open
 
 __all__ = ["OtherTable", "other_table"]
@@ -74,7 +75,7 @@ class OtherTable:
             "headline": self.headline,
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
         }
-        return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
+        return json.dumps(json_value(content) | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
 def _warns(note: str) -> bool:

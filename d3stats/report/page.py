@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 
 from d3stats._words import visible
+from d3stats.note import sentence_of
 from d3stats.report.methods import METHODS, REFERENCES
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.tables import Table
@@ -137,7 +138,7 @@ def _part(part: Part, level: int, number: int) -> Iterable[str]:
     if part.warnings:
         yield '<div class="warning">'
         yield "<p><strong>Read this first</strong></p>"
-        yield from _list(part.warnings)
+        yield from _list(map(sentence_of, part.warnings))
         yield "</div>"
     for sentence in part.lead:
         yield f"<p>{_line(sentence)}</p>"
@@ -186,7 +187,7 @@ def _without_result(sections: Sequence[Section], several: bool) -> Iterable[str]
     yield from _folded("Sections that these data cannot fill", ["<dl>", *reasons, "</dl>"])
 
 
-def _list(sentences: Sequence[str]) -> Iterable[str]:
+def _list(sentences: Iterable[str]) -> Iterable[str]:
     yield "<ul>"
     for sentence in dict.fromkeys(sentences):
         yield f"<li>{_line(sentence, 2000)}</li>"

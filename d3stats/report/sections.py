@@ -12,9 +12,9 @@ import pandas as pd
 
 from d3stats._words import counted, verb, visible
 from d3stats.inputs.questions import contradictions, warned
-from d3stats.note import with_words
+from d3stats.note import warning, with_words
 from d3stats.report.figures import svg, with_short_names
-from d3stats.report.in_short import differences_in_short, in_short, plain_warnings
+from d3stats.report.in_short import differences_in_short, in_short, warnings_of
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.source import Source, rules_of_protocols
 from d3stats.report.tables import (
@@ -160,7 +160,7 @@ def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Sectio
 def _contradictions(sources: Sequence[Source]) -> list[Part]:
     """Return what the logs say otherwise of the same questions, as warnings that stand before all numbers."""
     found = contradictions([source.questions() for source in sources])
-    warnings = plain_warnings(warned(found, besides=["agents"]))
+    warnings = warnings_of(warned(found, besides=["agents"]))
     return [Part(warnings=warnings)] if warnings else []
 
 
@@ -247,7 +247,7 @@ def _read(source: Source, settings: Settings) -> Part:
     tables = [(table, "The files, and the data after reading.")]
     frames = {"read": pd.DataFrame(rows, columns=["what", "value"])}
     signs = {
-        each.kind: f"{each.message}."
+        each.kind: warning(f"{each.message}.", each.kind)
         for each in (*t.findings(), *(() if doctor is None else doctor.findings))
     }
     many_missing = doctor is not None and doctor.missing.said_first
@@ -269,9 +269,9 @@ def _read(source: Source, settings: Settings) -> Part:
                 f"{counted(left, 'record')} could not be used and {verb(left, 'was', 'were')} left out"
             )
             lead.append(f"{defective}; see the table of problems below.")
-            warnings.insert(0, f"{defective}; see what was read.")
+            warnings.insert(0, warning(f"{defective}; see what was read.", "defective records", n=left))
         if many_missing:
-            warnings = [*doctor.missing.sentences(), *warnings]
+            warnings = [*doctor.missing.warnings(), *warnings]
         shares += [[f"error: {kind}", counted(n, "turn")] for kind, n in doctor.errors.items()]
         shares += [["turns whose tokens are estimates", f"{doctor.estimated:,}"]] if doctor.estimated else []
     shares += [["debates without a label", f"{t.n_debates - labelled:,}"]] if labelled < t.n_debates else []
@@ -543,7 +543,7 @@ def _categories(source: Source) -> tuple[ItemStrata | None, tuple[str, ...]]:
     try:
         found.texts(source.trajectories.debates, "debate", "debate")
     except ValueError as error:
-        return None, (f"The table by category was not made: {error}.",)
+        return None, (warning(f"The table by category was not made: {error}.", "no table by category"),)
     return found, ()
 
 

@@ -261,7 +261,7 @@ def unequal_clusters(clusters: Iterable[str], unit: str, of: str) -> list[str]:
         return []
     effect = "so shares, means and differences have no interval" if unequal else "so intervals are wide"
     text = (
-        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s; the {len(sizes):,} "
-        f"{unit}s count as {worth:z.1f} with as many {of}s each, {effect}; more {of}s of other {unit}s help"
+        f"{unit} {sizes.index[0]!r} has {sizes.iloc[0]:,} of {sizes.sum():,} {of}s: the {len(sizes):,} "
+        f"{unit}s count as {worth:z.1f} equal ones, {effect}"
     )
     return [warning(text, "unequal questions", about=str(sizes.index[0]), n=int(sizes.iloc[0]))]

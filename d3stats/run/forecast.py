@@ -17,7 +17,7 @@ from d3stats._check import integer
 from d3stats._words import counted
 from d3stats.agent import Agent, Case, Reply, Request, Size
 from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
-from d3stats.result import Result, json_value
+from d3stats.result import Result
 from d3stats.run.budget import FREE, Bank, Cost, Tariff
 from d3stats.run.items import DebateItem, Orders, Planned, notes_of, placements
 from d3stats.stopping import Decision, Rule, StoppingRule
@@ -547,7 +547,7 @@ class Forecast(Result):
 
     def _document(self) -> dict[str, Any]:
         names = ("debates", "measured", "shortest", "full", "bound", "notes")
-        return {name: json_value(getattr(self, name)) for name in names}
+        return {name: getattr(self, name) for name in names}
 
 
 def _paid(look: Outlook) -> str:

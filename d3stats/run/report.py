@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from d3stats.log.doctor import MissingVotes
+from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn
@@ -153,7 +154,7 @@ class RunReport:
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON-ready values."""
         moments = ("playing", "in_flight", "waiting")
-        told: dict[str, object] = {"warnings": self.warnings}
+        told: dict[str, object] = {"warnings": note_values(self.missing_votes.warnings())}
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name not in moments:
@@ -163,7 +164,7 @@ class RunReport:
             "not_begun": len(self.not_begun),
             "words": dict(self.words),
             "dropped": list(self.dropped),
-            "notes": list(self.notes),
+            "notes": note_values(self.notes),
             "seconds": round(self.seconds, 3),
         }
 

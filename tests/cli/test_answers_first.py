@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from d3stats import plan, report
 from d3stats.cli import app
+from d3stats.cli.output import folded
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 
@@ -106,6 +108,74 @@ def test_a_log_of_ones_own_is_answered_as_short(
     assert lines[0].startswith(answer)
     assert len(lines) <= most, done.stdout
     assert max(map(len, lines)) <= columns
+
+
+def spoilt(name: str) -> pd.DataFrame:
+    """Return debates with missing votes and tokens, words of failure, rows that repeat, and unequal questions."""
+    agents, rounds, n = {"missing": (5, 3, 60), "words": (7, 3, 50), "everything": (3, 4, 40)}[name]
+    rng = np.random.default_rng(5)
+    rows = []
+    for debate in range(n):
+        label, able = str(rng.choice(list("ABCD"))), rng.choice([0.85, 0.45])
+        votes = [label if rng.random() < able else str(rng.choice(list("ABCD"))) for _ in range(agents)]
+        for number in range(1, rounds + 1):
+            most = max(votes, key=votes.count)
+            votes = [most if number > 1 and rng.random() < 0.4 else vote for vote in votes]
+            for k, vote in enumerate(votes, start=1):
+                tokens = (int(rng.integers(200, 400)), int(rng.integers(20, 80)))
+                rows.append((f"d{debate:02}", number, f"juror {k}", vote, label, *tokens, f"q{debate:02}"))
+    names = ["debate", "round", "agent", "vote", "label", "tokens_in", "tokens_out", "cluster"]
+    made = pd.DataFrame(rows, columns=names)
+    chance = rng.random(len(made))
+    if name != "words":
+        made["vote"] = made["vote"].where(chance > 0.08)
+        made["tokens_in"] = made["tokens_in"].where(rng.random(len(made)) > 0.1)
+        made.loc[made["debate"] < f"d{n // 2}", "cluster"] = "a large one"
+    if name != "missing":
+        words = [(chance > 0.95, "ERROR"), (chance > 0.98, "N/A")]
+        for where, word in words:
+            made.loc[where, "vote"] = word
+        made = pd.concat([made, made.iloc[[5, 5, 90]]])
+    if name == "everything":
+        stated = made["vote"].isin(list("ABCD")) & (np.arange(len(made)) % 6 == 0)
+        made.loc[stated, "vote"] = "The answer is " + made.loc[stated, "vote"] + "."
+        made["seed"] = 1
+    return made
+
+
+OF_SPOILT = {
+    "plan": 25,
+    "replay": 25,
+    "fit --n-boot 20": 25,
+    "agreement": 15,
+    "compare log.csv --round 1 --round last": 15,
+    "report --n-boot 20 --overwrite": 20,
+}
+
+
+@pytest.mark.parametrize("command", OF_SPOILT)
+@pytest.mark.parametrize("name", ["missing", "words", "everything"])
+def test_a_log_with_warnings_is_answered_as_short_and_no_warning_is_lost(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    spoilt(name).to_csv("log.csv", index=False)
+    first, *rest = command.split()
+    words = [first, "log.csv", *rest] + (["--lenient"] if first != "report" else [])
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert len(lines) <= OF_SPOILT[command], done.stdout
+    assert max(map(len, lines)) <= 80
+    told = " ".join(done.stdout.split())
+    more = ["--overwrite"] * (first == "report")
+    notes = json.loads(CliRunner().invoke(app, [*words, *more, "--json"]).stdout)["notes"]
+    warned = [note for note in notes if note["severity"] == "warning"]
+    named = told.partition("more warning")[2].partition("): --all")[0]
+    assert [note for note in warned if note["text"][-40:] not in told and note["kind"] not in named] == []
+    for note in warned:
+        assert len(folded(f"WARNING: {note['text']}", 80, "- ", "  ")) <= 2, note["text"]
 
 
 def test_the_report_says_what_the_plan_says(invented: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_the_command_prints_what_the_library_fits_and_writes_a_study(pilot: Path
         "template",
         "bound",
     }
-    assert document["notes"] == list(fit.untold)
+    assert [note["text"] for note in document["notes"]] == list(fit.untold)
     (world,) = read_study(out).worlds.values()
     assert fit.world.stubbornness == world.stubbornness  # type: ignore[attr-defined]  # a conformity panel
 
@@ -167,7 +167,9 @@ def test_each_wide_interval_has_the_reason_that_holds_for_its_parameter(tmp_path
     document = json.loads(done.stdout)
     limits = {row["parameter"]: (row["low"], row["high"]) for row in document["parameters"]}
     hardly = {row["parameter"] for row in document["parameters"] if row["decided_by"] == "pilot, hardly"}
-    reasons = [note for note in document["notes"] if note.startswith("the pilot says little about")]
+    reasons = [
+        note["text"] for note in document["notes"] if note["text"].startswith("the pilot says little about")
+    ]
     kinds = {
         "covers more than half of the possible values, 0 to 1": {"stubbornness"},
         "has an upper limit above ten times the lower one": {"shared_sd"},

@@ -357,7 +357,7 @@ def test_a_replay_counts_missing_votes(files: Path, tmp_path: Path) -> None:
     assert sentence in said("replay {one}", one=tmp_path / "gone.csv")[1]
     assert "votes are missing" not in said("replay {one}", one=files / "one.csv")[1]
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "gone.csv"), "--json"])
-    assert any(sentence in note for note in json.loads(done.stdout)["notes"])
+    assert any(sentence in note["text"] for note in json.loads(done.stdout)["notes"])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
 from d3stats.cli.debate import show_report
+from d3stats.note import note_values
 from d3stats.protocols import protocol_from_text
 from d3stats.run import debate, forecast, read_items
 from d3stats.run.items import DebateItem, Items
@@ -186,16 +187,16 @@ def test_unread_columns_and_missing_labels_are_said_before_the_first_call(tasks:
     played = run(tasks, *NO_SERVER, *log, "--json")
     assert unread in played.stderr
     assert unlabelled in played.stderr
-    assert json.loads(played.stdout)["warnings"][0].startswith(unlabelled)
+    assert json.loads(played.stdout)["warnings"][0]["text"].startswith("no item has a label")
 
 
 def test_chosen_columns_are_read(tasks: str, tmp_path: Path) -> None:
     done = run(tasks, *NO_SERVER, "--dry-run", "--json", "--columns", "label=Outcome,question=Prompt")
     assert json.loads(done.stdout)["warnings"] == []
-    assert json.loads(done.stdout)["forecast"]["notes"] == [
+    assert json.loads(done.stdout)["forecast"]["notes"][0]["text"] == (
         "columns: question is 'Prompt', id is 'Nr', answer_a is 'Answer A', answer_b is 'Answer B', "
         "label is 'Outcome'"
-    ]
+    )
     for wrong, said in (
         ("label=Outcom", "did you mean 'Outcome'?"),
         ("lable=Outcome", "did you mean 'label'?"),
@@ -220,7 +221,8 @@ def test_the_report_of_a_run_repeats_the_notes_on_its_items(
     synthetic = Items([DebateItem(i.question, i.text, i.candidates) for i in drawn], items.read, items.unread)
     outlook = forecast(protocol, synthetic, agents)
     report = debate(protocol, synthetic, agents, tmp_path / "log.jsonl")
-    assert list(report.notes) == report.to_dict()["notes"] == list(outlook.notes) == items.notes
+    assert list(report.notes) == list(outlook.notes) == items.notes
+    assert report.to_dict()["notes"] == outlook.to_dict()["notes"] == note_values(items.notes)
     show_report(report)
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.index("WARNING: no item has a label") < shown.index("debates closed")

@@ -87,7 +87,9 @@ def test_the_notes_in_json_are_those_of_the_terminal(
     shown = CliRunner().invoke(app, [*command.split(), *more])
     asked = CliRunner().invoke(app, [*command.split(), "--json"])
     assert shown.exit_code in (0, 4, 5), shown.output
-    notes = json.loads(asked.stdout)["notes"]
+    values = json.loads(asked.stdout)["notes"]
+    notes = [f"{'WARNING: ' * (note['severity'] == 'warning')}{note['text']}" for note in values]
+    assert all(note["kind"] for note in values if note["severity"] == "warning")
     assert len(set(notes)) == len(notes) == sum(line.startswith("- ") for line in shown.stdout.splitlines())
     said = words(shown.stdout)
     assert [note for note in notes if f"- {words(note)}" not in said] == []

@@ -132,7 +132,7 @@ def test_phrases_are_shown_and_can_be_ignored(folder: Path) -> None:
     less = json.loads(done.stdout)
     assert phrase["phrase"] not in [row["phrase"] for row in less["phrases"]]
     assert less["estimates"][0]["value"] < found["estimates"][0]["value"]
-    assert any("'no such words', which is in no rationale" in note for note in less["notes"])
+    assert any("'no such words', which is in no rationale" in note["text"] for note in less["notes"])
 
 
 def test_the_table_holds_every_rationale_in_the_order_of_the_vectors(folder: Path) -> None:

@@ -109,7 +109,7 @@ def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]
 
 def test_replay_keeps_silent_where_both_are_the_same(logs: dict[str, str]) -> None:
     document = found("replay", logs["samre"])
-    assert not any("recorded decision" in note for note in document["notes"])
+    assert not any("recorded decision" in note["text"] for note in document["notes"])
 
 
 def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, str]) -> None:
@@ -119,7 +119,7 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     names = [row["rule"] for row in document["rules"]]
     # The jury is asked once, so no rule on votes can be run.
     assert [name.split(":")[0] for name in names] == ["budgeted", "sign_agreement", "full"]
-    assert any("ks:0.05; unanimity" in note for note in document["notes"])
+    assert any("ks:0.05; unanimity" in note["text"] for note in document["notes"])
     # The protocol's own rule, replayed: it stops where the debates did.
     own, full = document["rules"][0], document["rules"][-1]
     depth = Trajectories.from_log(logs["samre"]).depth
@@ -129,7 +129,7 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     # Signs may go on where a debate ended; before the jury has voted there is no verdict, and a note says so.
     assert document["rules"][1]["rounds"] is None
     document = found("replay", logs["samre"], "-r", "fixed:1")
-    assert any("Debates without any vote at their stop" in note for note in document["notes"])
+    assert any("Debates without any vote at their stop" in note["text"] for note in document["notes"])
 
 
 def test_a_log_whose_jury_votes_once_is_replayed_with_the_rule_of_its_protocol(logs: dict[str, str]) -> None:

@@ -112,7 +112,8 @@ def test_json_holds_the_warnings(tmp_path: Path) -> None:
     _turns().to_csv(tmp_path / "log.csv", index=False)
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "log.csv"), "--json"])
     assert any(
-        note.startswith("WARNING: no vote ever equals its label") for note in json.loads(done.stdout)["notes"]
+        note["text"].startswith("no vote ever equals its label") and note["severity"] == "warning"
+        for note in json.loads(done.stdout)["notes"]
     )
 
 

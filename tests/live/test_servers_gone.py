@@ -225,7 +225,7 @@ def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the
     code, out, err = run(tmp_path, server.url, "--window", "0", "--json")
     said = json.loads(out)
     assert next(iter(said)) == "warnings"
-    first, *details = said["warnings"]
+    first, *details = (note["text"] for note in said["warnings"])
     assert "votes are missing" in first
     assert "context_full" in first
     assert code == 3, err

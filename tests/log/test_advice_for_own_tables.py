@@ -26,7 +26,7 @@ def test_an_own_list_of_words_for_missing_does_not_hide_the_usual_ones(tmp_path:
     path = tmp_path / "own.csv"
     by_default = told(path, rows)
     assert "1 vote says '-', which looks like a missing value" in by_default
-    assert "list all words that mean missing, NA and None among them" in by_default
+    assert "list all such words, NA too" in by_default
     assert "1 vote says 'N/A', which looks like a missing value" in told(path, rows, missing_values=["-"])
     assert "looks like a missing value" not in told(path, rows, missing_values=["-", "N/A"])
 

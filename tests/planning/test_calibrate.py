@@ -566,6 +566,6 @@ def test_the_file_of_a_calibration_is_a_study_of_its_world(fit: Calibration, tmp
 def test_a_calibration_shows_itself_as_every_result(fit: Calibration) -> None:
     document = fit.to_dict()
     assert list(document["tables"]) == ["parameters", "checks"]
-    assert document["notes"] == list(fit.untold)
+    assert [note["text"] for note in document["notes"]] == list(fit.untold)
     pd.testing.assert_frame_equal(fit.to_frame("checks"), fit.checks)
     assert fit.to_frame(level=0.8)["low"].tolist() == fit.conf_int(0.8)["low"].tolist()

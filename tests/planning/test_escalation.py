@@ -574,7 +574,8 @@ def test_verdicts_are_the_decisions_that_a_log_records(given: str, tmp_path) -> 
     if given == "command":
         words = ["escalate", *map(str, paths), "--max-loss", "0.3", "--json"]
         found = json.loads(CliRunner().invoke(app, words).stdout)
-        alone, notes = [row["accuracy"] for row in found["tables"]["alone"]], found["notes"]
+        alone = [row["accuracy"] for row in found["tables"]["alone"]]
+        notes = [note["text"] for note in found["notes"]]
     else:
         sources = {"path": paths, "frame": tables, "log": [read_log(path) for path in paths]}[given]
         plan = escalate(*sources, **asked)

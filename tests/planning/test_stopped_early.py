@@ -492,7 +492,7 @@ def test_fit_shows_every_round_by_the_debates_that_played_it(run_log: Path) -> N
         assert row["accuracy"] == pytest.approx(np.mean(right))
         if row["round"] > 1:
             assert row["ks_debates"] == len(set(played) & set(votes[row["round"] - 1]))
-    assert any("debates ended before round" in note for note in found["notes"])
+    assert any("debates ended before round" in note["text"] for note in found["notes"])
 
 
 def test_replay_leaves_out_what_longer_rules_would_have_cost(run_log: Path) -> None:

@@ -20,7 +20,7 @@ from d3stats.note import around
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
-from d3stats.result import ByName, Gate, Result, json_value
+from d3stats.result import ByName, Gate, Result
 from d3stats.sources import Reading
 from d3stats.sources.verdicts import as_judgments
 
@@ -119,7 +119,7 @@ class Audit(ByName, Result):
 
     def _document(self) -> dict[str, Any]:
         """Return judge, estimates and notes as JSON can hold them, and what there is by stratum."""
-        return super()._document() | ({"strata": json_value(self.strata)} if self.strata else {})
+        return super()._document() | ({"strata": self.strata} if self.strata else {})
 
     def summary(self) -> str:
         """Return the judge, one line per estimate with its p-value, the notes, and each estimate by stratum as text."""
@@ -270,7 +270,11 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
     def _document(self) -> dict[str, Any]:
         """Return all audits as JSON can hold them."""
-        return {"judges": [audit.to_dict() for audit in self.values()], "not_audited": self.not_audited}
+        return {
+            "judges": [audit.to_dict() for audit in self.values()],
+            "not_audited": self.not_audited,
+            "notes": self.notes,
+        }
 
     def plot(self, ax: Any = None) -> Any:
         """Draw every estimate of every judge by stratum, a panel each, or in given axes the first alone.

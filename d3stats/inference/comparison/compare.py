@@ -27,7 +27,7 @@ from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import Labels, Level, StrataOf, common_strata
 from d3stats.inputs.runs import PairedRuns, pair
 from d3stats.note import above_and_below, around, severity_of
-from d3stats.result import Gate, Result, json_value
+from d3stats.result import Gate, Result
 from d3stats.sources import Reading, open_all
 from d3stats.sources.runs import RunOf, runs_of
 from d3stats.trajectories import Missing
@@ -254,10 +254,10 @@ class Comparison(Result):
         counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {
             "differences": [d.to_dict() | {"p_adjusted": p} for d, p in pairs],
-            **{name: json_value(getattr(self, name)) for name in ("runs", "family", "baseline", "margin")},
+            **{name: getattr(self, name) for name in ("runs", "family", "baseline", "margin")},
             **margins,
-            **{name: json_value(getattr(self, name)) for name in counts},
-            **({"strata": json_value(self.strata)} if self.strata else {}),
+            **{name: getattr(self, name) for name in counts},
+            **({"strata": self.strata} if self.strata else {}),
         }
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:

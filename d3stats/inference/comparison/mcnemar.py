@@ -124,8 +124,8 @@ class McNemar(Result):
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         row = self._document()
-        effect = row.pop("share")
-        first = {"share": effect["value"], "low": effect["low"], "high": effect["high"]}
+        del row["share"]
+        first = {"share": self.share.value, "low": self.share.low, "high": self.share.high}
         return {"test": pd.DataFrame([first | row])}
 
 

@@ -544,7 +544,7 @@ class PowerPlan(Result):
     def _document(self) -> dict[str, Any]:
         """Return everything as JSON can hold it; of the design its noise, clusters and repeats."""
         noise = {name: getattr(self.design, name) for name in _NOISE}
-        return {**asdict(self), "design": noise, "notes": list(self.notes)}
+        return {**asdict(self), "design": noise}
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one row with every number; the parts of the noise and the enumerated powers as columns."""
@@ -823,7 +823,7 @@ class PilotPlan(EstimatesResult):
 
     def _document(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {**asdict(self), "notes": list(self.notes)}
+        return asdict(self)
 
     def summary(self) -> str:
         """Return the answers in sentences, where the noise comes from, and the notes."""

@@ -30,7 +30,7 @@ from d3stats.inference.judges.coefficients import (
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.note import Note, around
-from d3stats.result import EstimatesResult, json_value
+from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
 from d3stats.sources.ratings import Repeats, ratings_with_strata
 from d3stats.trajectories import MISSING
@@ -177,7 +177,7 @@ class AgreementTable(EstimatesResult):
 
     def _document(self) -> dict[str, Any]:
         """Return sizes, coefficients and notes as JSON can hold them, and what there is by stratum."""
-        return super()._document() | ({"strata": json_value(self.strata)} if self.strata else {})
+        return super()._document() | ({"strata": self.strata} if self.strata else {})
 
     def _remarks(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self.refused.items()]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.estimate import Estimate, estimates_latex
 from d3stats.models.bayes import stack
-from d3stats.result import Result, json_value
+from d3stats.result import Result
 
 __all__ = ["BayesFit", "BayesSettings", "Loo", "Sampling"]
 
@@ -300,10 +300,10 @@ class BayesFit(Result):
             "n_clusters": self.n_clusters,
             "estimates": [estimate.to_dict() for estimate in self.estimates],
             "diagnostics": {
-                **json_value(self._tables()["diagnostics"].iloc[0].to_dict()),
+                **self._tables()["diagnostics"].iloc[0].to_dict(),
                 "problems": list(self.problems),
             },
-            "notes": list(self.notes),
+            "notes": self.notes,
             "settings": settings | {"priors": {k: str(v) for k, v in settings["priors"].items()}},
         }
 

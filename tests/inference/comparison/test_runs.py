@@ -358,7 +358,7 @@ def test_labels_missing_for_half_the_items_are_counted_and_for_more_loudly() -> 
     half = pair([judged(10, "A"), judged(10, "B")])
     assert half.n_items == 10
     assert any("10 of 20 items left out as not scored: 10 by A, 10 by B" in note for note in half.notes)
-    assert any(note.startswith("A: 10 of 20 tries have no label") for note in half.notes)
+    assert any(note.startswith("both runs: 10 of 20 tries have no label") for note in half.notes)
     assert not any("WARNING" in note for note in half.notes)
     less = pair([judged(9, "A"), judged(9, "B")])
     assert any("WARNING: more than half of the items are left out (11 of 20)" in note for note in less.notes)

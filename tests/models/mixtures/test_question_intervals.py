@@ -89,7 +89,7 @@ def test_the_command_shows_one_interval_for_one_quantity(round_number, tmp_path)
                 [row[name + e] for e in ("", "_low", "_high")], rel=1e-12
             )
             assert shown["kind"] == f"question bootstrap percentile, refitted, {more[1]} replicates"
-        assert not any("independent" in note for note in whole["notes"])
+        assert not any("independent" in note["text"] for note in whole["notes"])
 
 
 def test_one_round_lists_what_was_left_out_and_warns_as_all_rounds_do(tmp_path) -> None:
