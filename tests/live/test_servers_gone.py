@@ -148,7 +148,7 @@ def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Pa
     assert "interrupted round" in doctor.stdout
     assert "mixed panel" not in doctor.stdout
     assert "to resume the run, give its command again" in " ".join(doctor.stdout.split())
-    replay = CliRunner().invoke(app, ["replay", str(log)])
+    replay = CliRunner().invoke(app, ["replay", str(log), "--all"])
     assert replay.exit_code == 0
     assert "interrupted round" in " ".join((replay.stdout + replay.stderr).split())
     assert run(tmp_path, server.url)[0] == 0
