@@ -248,18 +248,18 @@ GEMMA = tuple(f"analysis/gemma_debates/{name}.csv" for name in ("rounds", "added
 
 
 @figure(
-    "Right verdicts of seven copies of Gemma 3 270M about 2,179 short texts, against the tokens of a debate. A point "
-    "is a round, of six. Agents who read the others' reasons lose a quarter of the right verdicts; agents who hear "
-    "nobody lose none, and the answer with the most of all their votes is right more often. The marks are where rules "
-    "stop the debates with reasons.",
+    "Right verdicts of seven copies of Gemma 3 270M about 2,179 short texts, against the tokens of a debate of six "
+    "rounds. Agents who read the others' reasons lose a quarter of the right verdicts; agents who vote alone lose "
+    "none, and the answer with the most of all their votes is right more often. The marks are where rules stop the "
+    "debates with reasons.",
     *GEMMA,
     source="study analysis/gemma_debates, of the bundled logs gemma-reasons, gemma-votes and gemma-alone",
 )
 def gemma_paths() -> Figure:
     by_round, added, rules = (pd.read_csv(ROOT / name) for name in GEMMA)
-    names = {"reasons": "hear reasons", "votes": "hear votes", "alone": "hear nobody"}
+    names = {"reasons": "read reasons", "votes": "read votes", "alone": "alone"}
     lines = by_round.assign(group=by_round["log"].map(names), tokens=by_round["cumulative"])
-    alone = added[added["log"] == "alone"].assign(group="hear nobody,\nvotes added up")
+    alone = added[added["log"] == "alone"].assign(group="alone, all votes\nadded up")
     shown = {
         "fixed:1": "after round 1",
         "supermajority:0.7": "five votes of seven",

@@ -1,4 +1,4 @@
-"""What does hearing the others do to a small language model, which rule stops in time, and what would have shown it?
+"""What does reading the others do to a small language model, which rule stops in time, and what would have shown it?
 
 Run: python analysis/gemma_debates/run.py [-o FOLDER]
 
@@ -462,10 +462,10 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
                 "commonest rule": [f"{r['commonest']}, {r['commonest_of']} of {r['pilots']}" for r in plans],
                 "loss at most .01": [f"{r['promise_kept']} of {r['pilots']}" for r in plans],
                 "shown above .01": [r["shown_broken"] for r in plans],
-                "loss: promised, mean, worst": [
+                "loss: predicted, mean, worst": [
                     f"{r['loss_promised']:+z.3f}, {r['loss']:+z.3f}, {r['loss_worst']:+z.3f}" for r in plans
                 ],
-                "saved: promised, mean, least": [
+                "saved: predicted, mean, least": [
                     f"{r['saved_promised']:.3f}, {r['saved']:.3f}, {r['saved_worst']:.3f}" for r in plans
                 ],
                 "saving in its interval": [f"{r['saved_in_interval']} of {r['pilots']}" for r in plans],

@@ -50,13 +50,13 @@ def demo(
     print_text(
         "2,179 debates of Gemma 3 270M, a smaller model (the bundled log gemma-reasons and two more about the"
     )
-    print_text("same texts, see d3stats/datasets/gemma.md): what hearing the others does.")
+    print_text("same texts, see d3stats/datasets/gemma.md): what reading the others does.")
     typer.echo("")
     for group, rows in lines.groupby("group", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         print_text(
             f"{group}: {100 * first['accuracy']:z.1f} % right verdicts in round 1, "
-            f"{100 * last['accuracy']:z.1f} % in round {last['round']}, for {last['tokens']:,.0f} tokens a debate"
+            f"{100 * last['accuracy']:z.1f} % in round {last['round']}, for {last['tokens']:z,.0f} tokens a debate"
         )
     typer.echo("")
     save_figure(lambda: plot_debate_paths(lines, stops), out / "gemma", err=False)
@@ -70,7 +70,7 @@ def _paths() -> tuple[pd.DataFrame, pd.DataFrame]:
     from d3stats.planning.replay import replay
 
     lines, stops = [], []
-    for heard, group in (("reasons", "hear reasons"), ("votes", "hear votes"), ("alone", "hear nobody")):
+    for heard, group in (("reasons", "read reasons"), ("votes", "read votes"), ("alone", "alone")):
         t = datasets.load_gemma(heard)
         last = t.n_rounds
         rules = [f"fixed:{r}" for r in range(1, last)]

@@ -59,7 +59,7 @@ def plot_debate_paths(
     ----------
     rounds : DataFrame
         One row per group and round: ``round``, ``tokens`` (of a debate, up to that round), ``accuracy`` and, with
-        several lines, ``group``. The name of a group stands at the end of its line.
+        several lines, ``group``. The name of a group is written at the end of its line.
     stops : DataFrame, optional
         One row per rule with ``rule, tokens, accuracy``, as of :meth:`Replay.to_frame`.
     ax : Axes, optional
@@ -76,7 +76,7 @@ def plot_debate_paths(
     >>> plot_debate_paths(rounds, stops).get_xlabel()
     'tokens of a debate'
     """
-    from matplotlib.ticker import FuncFormatter, PercentFormatter
+    from matplotlib.ticker import FuncFormatter
 
     number = ("round", "tokens", "accuracy")
     named = ["group"] if "group" in getattr(rounds, "columns", []) else []
@@ -102,7 +102,7 @@ def plot_debate_paths(
     ax.set_xlim(0, 1.28 * max(x_end for x_end, *_ in ends))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.locator_params(axis="y", steps=[1, 2, 5, 10])
-    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
     ax.set_xlabel("tokens of a debate")
     ax.set_ylabel("right verdicts")
     return ax
