@@ -81,6 +81,10 @@ class Advised(str):
         made.requirement, made.got, made.step = requirement, got, step
         return made
 
+    def _after(self, words: str) -> Advised:
+        """Return the same message after some words, such as the name of a log."""
+        return self._of_parts(f"{words}{self}", f"{words}{self.requirement}", self.got, self.step)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive copies and the way back from a worker process."""
         return self._of_parts, (str(self), self.requirement, self.got, self.step)

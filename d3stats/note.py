@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 __all__ = [
@@ -14,6 +14,8 @@ __all__ = [
     "UNREAD_SCORES",
     "Note",
     "Severity",
+    "above_and_below",
+    "around",
     "kind_of",
     "note_values",
     "sentence_of",
@@ -165,6 +167,25 @@ def worst_first(notes: Iterable[str]) -> list[str]:
     ['WARNING: no vote equals a label', 'few clusters']
     """
     return sorted(notes, key=lambda note: severity_of(note) != "warning")
+
+
+def around(lines: Sequence[str], notes: Iterable[str], answer: int = 1) -> list[str]:
+    """Return the lines of a text with the warnings after its first lines, the answer, and the other notes at its end.
+
+    Examples
+    --------
+    >>> around(["A wins.", "0.7"], ["few clusters", warning("no vote equals a label", "no vote is a label")])
+    ['A wins.', 'WARNING: no vote equals a label', '0.7', 'note: few clusters']
+    """
+    warned, others = above_and_below(notes)
+    return [*lines[:answer], *warned, *lines[answer:], *others]
+
+
+def above_and_below(notes: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the lines above the tables, the warnings, and those below them."""
+    told = list(notes)
+    warned = [note for note in told if severity_of(note) == "warning"]
+    return warned, [f"note: {note}" for note in told if severity_of(note) != "warning"]
 
 
 def note_values(notes: Iterable[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -25,13 +25,17 @@ from d3stats.values import stated_answer
 __all__ = [
     "FINDINGS",
     "NO_SIDE",
+    "OF_NUMBERS",
+    "OF_SCORES",
     "Finding",
     "VoteTable",
     "findings",
     "judged",
+    "name_signs",
     "names_alike",
+    "number_signs",
     "odd_numbers",
-    "row_of_sums",
+    "score_signs",
     "several_labels",
     "several_of",
     "two_scales",
@@ -109,6 +113,8 @@ class VoteTable:
         Turns with only a part of the scores, and turns with scores.
     off_scale : sequence of str
         Each score that does not lie on the scale of its run, in words.
+    scores : mapping of str to ndarray of float
+        The scores by criterion, each as an agent gave it.
 
     Examples
     --------
@@ -145,6 +151,7 @@ class VoteTable:
     category: Sequence[str | None] | None = None
     scores_in_part: tuple[int, int] = (0, 0)
     off_scale: Sequence[str] = ()
+    scores: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.debates)
@@ -270,6 +277,7 @@ def judged(
 _OF_JUDGMENTS = {
     "no vote is a label",
     "labels without a vote",
+    "votes that are dates",
     "votes that state an answer",
     "answers in several spellings",
     "names in several spellings",
@@ -695,16 +703,66 @@ def row_of_sums(names: Iterable[Any], what: str = "an item") -> str:
     ''
     """
     listed = [str(name) for name in names]
-    found = sorted({name for name in listed if re.sub(r"[\W_]", "", name).casefold() in _SUMS})
-    if len(found) != 1 or len(set(listed)) < 3:
+    found = [name for name in dict.fromkeys(listed) if re.sub(r"[\W_]", "", name).casefold() in _SUMS]
+    if not found or len(set(listed)) < 3 * len(found):
         return ""
-    return (
+    last = (
         f"{what} is called {found[0]!r}, as a row that sums up the others is; leave the row out if it is one"
     )
+    return last if len(found) == 1 else last.replace(repr(found[0]), " and another ".join(map(repr, found)))
 
 
-def two_scales(numbers: Iterable[float]) -> str:
-    """Say that some numbers seem to be on a scale of 10 or 100 times the others; "" where none do.
+_COPY = re.compile(
+    r"(?:copy of|kopie von) +(?P<after>.+)|"
+    r"(?P<before>.+?)[ _.-]*(?:[(]copy[ 0-9]*[)]|[ _.-](?:copy|kopie|copie|copia)[ _0-9]*)",
+    re.IGNORECASE,
+)
+
+
+def name_signs(names: Iterable[Any], what: str = "item") -> tuple[Finding, ...]:
+    """Look for the signs that names of items are none: a row that sums up the others, and copies of others.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The items in the order of the rows.
+    what : str
+        What a name is of.
+
+    Returns
+    -------
+    tuple of Finding
+
+    Examples
+    --------
+    >>> [each.kind for each in name_signs(["q1", "q2", "q3", "q1 (copy)", "Total"])]
+    ['row of sums', 'names of copies']
+    """
+    listed = [str(name) for name in names]
+    known = set(listed)
+    matches = ((name, _COPY.fullmatch(name)) for name in dict.fromkeys(listed))
+    copies = [name for name, match in matches if match and (match["after"] or match["before"]) in known]
+    sums = row_of_sums(listed, f"{'an' if what[0] in 'aeiou' else 'a'} {what}")
+    found = [Finding("row of sums", sums)] if sums else []
+    if copies:
+        text = (
+            f"{counted(len(copies), what)} {verb(len(copies), 'has the name', 'have names')} of a copy of another "
+            f"({_listed(copies)}); copies are not new data and make intervals too narrow, so leave them out"
+        )
+        found.append(Finding("names of copies", text))
+    dates = [name for name in known if _DATE.fullmatch(name)]
+    serials = sorted(name for name in known if re.fullmatch("[345][0-9]{4}", name))
+    if dates and serials and len(dates) + len(serials) > 0.9 * len(known):
+        text = (
+            f"{counted(len(dates), what)} {verb(len(dates), 'is', 'are')} called by a date, {len(serials)} by a number "
+            f"such as {serials[0]!r}, which a spreadsheet makes of a date; write the names of {what}s in one form"
+        )
+        found.append(Finding("dates as numbers", text))
+    return tuple(found)
+
+
+def two_scales(numbers: Iterable[float], what: str = "values") -> str:
+    """Say that some numbers seem to be on a scale of 10, 100 or 1000 times the others; "" where none do.
 
     A column has shares from 0 to 1 and percentages if few values lie just above 1. On other scales all values above are
     10 or 100 times a value with as many digits as those below have.
@@ -713,6 +771,8 @@ def two_scales(numbers: Iterable[float]) -> str:
     ----------
     numbers : iterable of float
         All values of a column, or of raters.
+    what : str
+        What they are, in the plural.
 
     Returns
     -------
@@ -741,8 +801,20 @@ def two_scales(numbers: Iterable[float]) -> str:
             apart = apart and (high > 2 * top).mean() >= 0.75
         if apart:
             return (
-                f"{len(low):,} of {len(values):,} values lie from {low.min() if top > 1 else 0:g} to "
+                f"{len(low):,} of {len(values):,} {what} lie from {low.min() if top > 1 else 0:g} to "
                 f"{low.max():g} and the others up to {high.max():g}, as on two scales; write all on one scale"
+            )
+    ordered = np.sort(values)
+    if ordered[0] > 0:
+        at = int(np.argmax(ordered[1:] / ordered[:-1])) + 1
+        low, high = ordered[:at], ordered[at:]
+        gap = high[0] / low[-1]
+        apart = gap >= 20 and gap > max(low[-1] / low[0], high[-1] / high[0])
+        units = 300 < np.median(high) / np.median(low) < 3000
+        if apart and units and min(len(low), len(high)) >= max(3, _LEAST_SHARE * len(values)):
+            return (
+                f"{len(low):,} of {len(values):,} {what} lie from {low[0]:g} to {low[-1]:g} and the others from "
+                f"{high[0]:g} to {high[-1]:g}, as in two units, a thousand times apart; write all in one unit"
             )
     return ""
 
@@ -751,8 +823,17 @@ _LEAST_SHARE = 0.1
 """From this share of the values on each scale on, two scales are warned of."""
 
 
+_CODES = frozenset(
+    float(code) for code in (-1, -9, -99, -98, -97, -999, -998, -997, -9999, 99, 999, 9999, 99999)
+)
+"""Numbers that stand for a missing value or a failure where they lie outside the scale."""
+
+_SCALE = 12
+"""With more different values than this, a value far above the others is a sign of a failure only if it is a code."""
+
+
 def odd_numbers(numbers: Iterable[float]) -> set[float]:
-    """Return the numbers that no scale can have beside the others: one below 0, or one far above all.
+    """Return the numbers that no scale can have beside the others: whole ones below 0, and some far above all.
 
     Parameters
     ----------
@@ -767,18 +848,57 @@ def odd_numbers(numbers: Iterable[float]) -> set[float]:
     --------
     >>> odd_numbers([1, 4, 7, -1]), odd_numbers([1, 4, 7, 85]), odd_numbers([-2, -1, 1, 2])
     ({-1.0}, {85.0}, set())
+    >>> sorted(odd_numbers([1, 2, 3, 4, 5, 98, 99, -1, -99]))
+    [-99.0, -1.0, 98.0, 99.0]
     """
     values = sorted({float(number) for number in numbers})
-    if len(values) < 3:
-        return set()
     negative = [v for v in values if v < 0]
-    odd = set(negative) if len(negative) == 1 and values[1] >= 0 else set()
-    rest = [v for v in values if v not in odd]
-    middle = rest[len(rest) // 2]
-    spread = max(abs(v - middle) for v in rest[:-1]) if len(rest) > 2 else 0.0
-    if spread and rest[-1] - rest[-2] > 3 * max(rest[-2] - rest[0], 1.0):
-        odd.add(rest[-1])
+    rest = values[len(negative) :]
+    if len(values) < 3 or len(rest) < 2:
+        return set()
+    alone = len(negative) == 1 and negative[0].is_integer()
+    odd = set(negative) if alone or set(negative) <= _CODES else set()
+    rest = rest if odd else values
+    for n in range(min(3, len(rest) - 2), 0, -1):
+        scale, above = rest[:-n], rest[-n:]
+        far = above[0] - scale[-1] > 3 * max(scale[-1] - scale[0], 1.0)
+        if far and (len(values) <= _SCALE or _CODES & {*above}):
+            return odd | {*above}
     return odd
+
+
+def number_signs(numbers: Iterable[float], what: str = "values") -> tuple[Finding, ...]:
+    """Look for the signs that a column of numbers was not read as it was meant: two scales, or codes of failures.
+
+    Parameters
+    ----------
+    numbers : iterable of float
+        The values of scores, or of a column; those that are missing are left out.
+    what : str
+        What they are, in the plural.
+
+    Returns
+    -------
+    tuple of Finding
+
+    Examples
+    --------
+    >>> number_signs([7, 4, 6, 99, 8], "scores")[0].message.partition(",")[0]
+    '1 of 5 scores is 99'
+    """
+    values = np.asarray(list(numbers), dtype=np.float64)
+    values = values[np.isfinite(values)]
+    odd = sorted(odd_numbers(np.unique(values)))
+    if not (odd and {*odd} <= _CODES) and (scales := two_scales(values, what)):
+        return (Finding("two scales", scales),)
+    if not odd:
+        return ()
+    n = int(np.isin(values, odd).sum())
+    text = (
+        f"{n:,} of {len(values):,} {what} {verb(n, 'is', 'are')} {', '.join(f'{each:g}' for each in odd)}, which looks "
+        "like a code of a failure but counts as a value; leave the cells empty if it is one"
+    )
+    return (Finding("codes of failures", text),)
 
 
 _LIKE_MISSING = re.compile(
@@ -982,7 +1102,7 @@ def _no_turns(t: VoteTable) -> str:
 def _one_agent(t: VoteTable) -> str:
     speaking = _different(t.agent)
     debates = len(_different(t.debate))
-    if t.known_protocol or len(speaking) != 1 or debates < 3 or _one_turn_each(t):
+    if t.known_protocol or _only_scores(t) or len(speaking) != 1 or debates < 3 or _one_turn_each(t):
         return ""
     return (
         f"one agent, {t.agents[int(speaking[0])]!r}, has every turn; if debates had several agents, check "
@@ -991,7 +1111,7 @@ def _one_agent(t: VoteTable) -> str:
 
 
 def _one_turn_each(t: VoteTable) -> str:
-    if t.known_protocol or len(t.debate) < 20 or len(_different(t.debate)) < len(t.debate):
+    if t.known_protocol or _only_scores(t) or len(t.debate) < 20 or len(_different(t.debate)) < len(t.debate):
         return ""
     return (
         f"each of {len(t.debate):,} debates has a single turn; check that the column of debates names the "
@@ -1126,6 +1246,49 @@ def _scores_in_part(t: VoteTable) -> str:
     )
 
 
+def score_signs(scores: Mapping[str, NDArray[np.float64]]) -> tuple[Finding, ...]:
+    """Look for the signs of :func:`number_signs` in the scores of each criterion, and say each once.
+
+    Parameters
+    ----------
+    scores : mapping of str to ndarray of float
+        The scores of each criterion.
+
+    Returns
+    -------
+    tuple of Finding
+
+    Examples
+    --------
+    >>> [each.message.partition(",")[0] for each in score_signs({"clarity": np.array([7.0, 4, -1, 6])})]
+    ["1 of 4 scores of 'clarity' is -1"]
+    """
+    found: dict[str, Finding] = {}
+    for criterion, values in scores.items():
+        what = "scores" if len(scores) == 1 and criterion in ("", "score") else f"scores of {criterion!r}"
+        for each in number_signs(values, what):
+            found.setdefault(each.kind, each)
+    return tuple(found.values())
+
+
+def _of_scores(t: VoteTable, kind: str) -> str:
+    if t.off_scale:  # which says each
+        return ""
+    return next((each.message for each in score_signs(t.scores) if each.kind == kind), "")
+
+
+OF_NUMBERS = frozenset(("two scales", "codes of failures"))
+"""The signs that concern scores alone."""
+OF_SCORES = OF_NUMBERS | {
+    "row of sums",
+    "names of copies",
+    "dates as numbers",
+    "names in several spellings",
+    "repeated questions",
+}
+"""The signs that concern scores as well as votes."""
+
+
 def _off_scale(t: VoteTable) -> str:
     n = len(t.off_scale)
     if not n:
@@ -1137,17 +1300,44 @@ def _off_scale(t: VoteTable) -> str:
     )
 
 
-def _debate_of_sums(t: VoteTable) -> str:
-    """Name a debate or a question that sums up the others."""
+def _of_names(t: VoteTable, kind: str) -> str:
+    """Name a debate or a question that sums up the others, or is a copy."""
     at = _different(t.debate)
-    said = row_of_sums([t.debates[k] for k in at], f"a {t.unit}")
-    if not said and t.question is not None:
-        said = row_of_sums([name for k in at if (name := t.question[k])], "a question")
-    return said
+    signs = [*name_signs([t.debates[k] for k in at], t.unit)]
+    if t.question is not None:
+        signs += name_signs([name for k in at if (name := t.question[k])], "question")
+    return next((each.message for each in signs if each.kind == kind), "")
+
+
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T]00:00:00)?|[0-9]{1,2}[-. ]{1,2}[A-Z][a-z]{2}|[A-Z][a-z]{2}[-. ]{1,2}[0-9]{1,2}"
+)
+
+
+def _votes_are_dates(t: VoteTable) -> str:
+    votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
+    dates = {
+        t.answers[k]: int(many) for k, many in zip(votes, n, strict=True) if _DATE.fullmatch(t.answers[k])
+    }
+    others = {t.answers[k] for k in votes} | labels
+    if not dates or all(map(_DATE.fullmatch, others)):
+        return ""
+    total = sum(dates.values())
+    return (
+        f"{counted(total, 'vote')} {verb(total, 'is a date', 'are dates')} ({_listed(set(dates))}) and "
+        f"{verb(total, 'counts', 'count')} as other answers; a spreadsheet makes dates of answers such as 1/2: write "
+        "these as text"
+    )
 
 
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
-    "row of sums": _debate_of_sums,
+    "row of sums": lambda t: _of_names(t, "row of sums"),
+    "names of copies": lambda t: _of_names(t, "names of copies"),
+    "dates as numbers": lambda t: _of_names(t, "dates as numbers"),
+    "votes that are dates": _votes_are_dates,
+    "two scales": lambda t: _of_scores(t, "two scales"),
+    "codes of failures": lambda t: _of_scores(t, "codes of failures"),
     "no vote is a label": _no_vote_is_a_label,
     "labels without a vote": _labels_nobody_votes,
     "questions with several labels": _several_labels,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from d3stats._latex import booktabs
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.note import note_values, worst_first
+from d3stats.note import above_and_below, around, note_values, worst_first
 
 __all__ = ["EstimatesResult", "Gate", "Result", "json_value"]
 
@@ -283,12 +283,12 @@ class Result:
     def summary(self) -> str:
         """Return the answer, every table and the notes as text."""
         tables = self._shown()
-        parts = ["\n".join(filter(None, (*self._answer(), self._title())))]
+        warned, others = above_and_below(self.notes)
+        parts = ["\n".join(filter(None, (*self._answer(), self._title(), *warned)))]
         for title, frame in tables.items():
             text = frame.to_string(index=_is_named(frame), float_format=_text, na_rep="", max_rows=None)
             parts.append(text if len(tables) == 1 else f"{title}\n{text}")
-        parts += ["\n".join(f"note: {note}" for note in worst_first(self.notes))] if self.notes else []
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *(["\n".join(others)] if others else [])])
 
     def __str__(self) -> str:
         return self.summary()
@@ -386,10 +386,9 @@ class EstimatesResult(Result):
 
     def summary(self) -> str:
         """Return the answer, one line per estimate, remarks and notes as text."""
-        notes = (f"note: {note}" for note in worst_first(self.notes))
         lines = list(map(str, self.estimates))
         answer = [line for line in self._answer() if line not in lines[:1]]
-        return "\n".join([*answer, *lines, *self._remarks(), *notes])
+        return "\n".join(around([*answer, *lines, *self._remarks()], self.notes, len(answer)))
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return the estimates as a booktabs tabular (estimate, interval, kind, size), or the table of this title."""

@@ -25,7 +25,8 @@ from d3stats.log.arrays import (
     tally_rounds,
 )
 from d3stats.log.deciding import decided, tie_rule
-from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
+from d3stats.note import kind_of
+from d3stats.plausibility import OF_NUMBERS, Finding, VoteTable, findings, warnings_of
 from d3stats.polling import Polling
 from d3stats.values import missing_words, shared_spelling
 
@@ -581,6 +582,10 @@ class Trajectories:
             tokens=self.tokens,
             scored=self.scores is not None,
             only_right_or_wrong=self.coding == "correctness",
+            # Those of a log were looked at when it was read, one by one.
+            scores={}
+            if self.scores is None or OF_NUMBERS & set(map(kind_of, self.notes))
+            else {"": self.scores},
         )
 
     # ---------------------------------------------------------------- sufficient statistics

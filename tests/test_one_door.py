@@ -373,7 +373,7 @@ def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
     by_item = wide.groupby("cluster")["mild"].mean()
     assert inference.as_run(path, value="mild").value.tolist() == by_item.tolist()
     with pytest.raises(
-        ValueError, match=r"value \(--value\) must name one of the scorers of .* 'strict', 'mild'"
+        ValueError, match=r"value must name one of the scorers of .* \(--value\): 'strict', 'mild'"
     ):
         inference.as_run(path)
     mixed = inspect_log(tmp_path / "mixed.eval", {"mild": given["mild"], "match": [{"value": "C"}] * 48}, 2)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.log import doctor
+from d3stats.note import kind_of, sentence_of
 from d3stats.plausibility import FINDINGS, _codes, _different, findings
 from d3stats.trajectories import Trajectories
 
@@ -75,6 +76,12 @@ def _repeats(separator: str, cluster: bool = False) -> Callable[[pd.DataFrame], 
     return make
 
 
+def _scored(t: pd.DataFrame) -> pd.DataFrame:
+    points = np.random.default_rng(8).uniform(1, 10, (len(t), 2)).round(1)
+    sides = t.assign(label=t["label"].map(dict(zip("ABCD", "ABAB", strict=True))), vote=None)
+    return sides.assign(score_A=points[:, 0], score_B=points[:, 1])
+
+
 def _rates(n: int, share: float) -> Callable[[pd.DataFrame], pd.Series]:
     return lambda t: pd.Series(np.random.default_rng(n).random(len(t)) < share)
 
@@ -82,6 +89,15 @@ def _rates(n: int, share: float) -> Callable[[pd.DataFrame], pd.Series]:
 IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = {
     "a debate of totals": (
         changed(debate=lambda t: t["debate"].replace(t["debate"].iloc[-1], "Total")), "row of sums", "'Total'"),
+    "a debate copied": (
+        lambda t: pd.concat([t, t[t["debate"] == "d3"].assign(debate="d3 (copy)")], ignore_index=True),
+        "names of copies", r"1 debate has the name of a copy of another \('d3 \(copy\)'\)"),
+    "debates called by dates and their numbers": (
+        changed(debate=lambda t: [f"2025-01-{n + 1:02d}" if n < 25 else str(45658 + n)
+                                  for n in t["debate"].str[1:].astype(int)]),
+        "dates as numbers", "25 debates are called by a date, 15 by a number such as '45683'"),
+    "fractions as dates": (changed(vote=lambda t: t["vote"].where(_rates(3, 0.7)(t), "2025-02-01 00:00:00")),
+                           "votes that are dates", r"\d+ votes are dates \('2025-02-01 00:00:00'\)"),
     # no vote is a label
     "labels in lower case": (changed(label=lambda t: t["label"].str.lower()), "no vote is a label",
                              "no vote ever equals its label .* differ only in case"),
@@ -185,6 +201,12 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
                                  "not its position"),
     "labels from another sheet": (changed(label=lambda t: t["label"].map(
         dict(zip("ABCD", ["yes", "no", "maybe", "other"], strict=True)))), "no vote is a label", "'maybe'"),
+    "a code among the scores": (lambda t: _scored(t).assign(
+        score_A=lambda s: s["score_A"].where(_rates(9, 0.9)(s), -1)), "codes of failures", r"\d+ of 720 scores are -1"),
+    "scores on two scales": (lambda t: _scored(t).assign(
+        score_A=lambda s: s["score_A"] * np.where(s["debate"] < "d3", 10, 1),
+        score_B=lambda s: s["score_B"] * np.where(s["debate"] < "d3", 10, 1)),
+                             "two scales", r"\d+ of 720 scores lie from 1 to 10 and the others up to 100"),
     "scores of one side alone": (lambda t: t.assign(scores=[
         '{"A": {"c": 5}, "B": {}}' if i % 5 == 0 else '{"A": {"c": 5}, "B": {"c": 6}}' for i in range(len(t))]),
                                  "scores in part", "72 of 360 turns with scores have only a part of them"),
@@ -219,7 +241,10 @@ def test_the_doctor_finds_what_can_hardly_be_meant(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", sorted(set(IMPLAUSIBLE) - NOT_IN_A_FRAME))
 def test_the_array_view_finds_the_same(name: str) -> None:
     make, kind, sentence = IMPLAUSIBLE[name]
-    said = {each.kind: each.message for each in Trajectories.from_frame(make(sound())).findings()}
+    t = Trajectories.from_frame(make(sound()))
+    said = {
+        kind_of(note): sentence_of(note) for note in t.remarks()
+    }  # each score is looked at when a log is read
     assert kind in said, f"found {said}"
     wanted = sentence.replace("recorded reasons: timeout 1", "votes are missing")
     assert re.search(wanted, said[kind]), said[kind]

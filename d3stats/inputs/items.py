@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from d3stats._words import Advised
 from d3stats.note import Note, warning
 
 __all__ = ["ItemIs", "ItemMismatch", "Shared", "mostly_left_out", "shared"]
@@ -98,8 +99,11 @@ class Shared:
             return
         got = f"{len(self.common) or 'none'} of {smallest:,}"
         raise ItemMismatch(
-            f"{what}s must share at least half of the {unit}s of the smallest; got {got}: left out would be "
-            f"{self.left_out}; {advice}",
+            Advised(
+                f"{what}s must share at least half of the {unit}s of the smallest",
+                advice,
+                got=f"{got}: left out would be {self.left_out}",
+            ),
             self.only,
         )
 

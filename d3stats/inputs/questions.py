@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from d3stats._words import counted
+from d3stats._words import Advised, counted
 from d3stats.note import Note, warning
 
 __all__ = ["Contradiction", "Questions", "contradictions", "refuse", "renamed", "warned"]
@@ -191,7 +191,7 @@ def refuse(
     """
     for each in found:
         if each.kind in kinds:
-            raise ValueError(f"{each.message}. {advice or _ADVICE[each.kind]}")
+            raise ValueError(Advised(each.message, advice or _ADVICE[each.kind], ". "))
 
 
 def warned(found: Iterable[Contradiction], besides: Collection[str] = ()) -> list[str]:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import LARGEST, meant
+from d3stats._words import Advised
 from d3stats.trajectories import MISSING
 
 __all__ = ["LABEL", "Ratings"]
@@ -141,8 +142,14 @@ class Ratings:
             When a category is no finite number.
         """
         if not self.is_numeric:
-            name = self.categories[int(np.isnan(self._numbers).argmax())]
-            raise ValueError(f"categories must be numbers to have distances; got {name!r}")
+            words = [
+                name for name, bare in zip(self.categories, np.isnan(self._numbers), strict=True) if bare
+            ]
+            named = f"missing_values={words[:3]} (--missing-values {','.join(words[:3])})"
+            step = f"leave such cells empty, or say that they are missing with {named}"
+            needed = "categories must be numbers to have distances"
+            few = 2 * len(words) < len(self.categories)
+            raise ValueError(Advised(needed, step if few else "", got=", ".join(map(repr, words[:3]))))
         return self._numbers
 
     @cached_property

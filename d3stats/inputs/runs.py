@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted
+from d3stats._words import Advised, counted
 from d3stats.estimate import named_notes
 from d3stats.inputs.items import Shared, mostly_left_out, shared
 from d3stats.inputs.labels import ItemStrata
@@ -183,7 +183,8 @@ def pair(runs: Sequence[Run]) -> PairedRuns:
         raise ValueError(f"runs must be at least two; got {len(runs)}")
     names = tuple(run.name for run in runs)
     if len(set(names)) < len(names):
-        raise ValueError(f"runs must have different names (pass names=, --name); got {list(names)}")
+        step = "pass names= (--name)"
+        raise ValueError(Advised("runs must have different names", step, got=str(list(names))))
     both = shared({run.name: run.items for run in runs})
     both.refuse_few("item", "run", "call an item the same in all runs (--columns item=NAME names its column)")
     common = list(both.common)
@@ -196,9 +197,9 @@ def pair(runs: Sequence[Run]) -> PairedRuns:
     unscored = {name: tuple(common[k] for k in np.flatnonzero(np.isnan(row))) for name, row in rows}
     if not scored.any():
         counts = ", ".join(f"{len(v)} of {len(common)} not by {k}" for k, v in unscored.items() if v)
+        step = "d3stats doctor LOG shows what is missing"
         raise ValueError(
-            f"runs must have items that all of them scored; got none ({counts}); d3stats doctor LOG shows "
-            "what is missing"
+            Advised("runs must have items that all of them scored", step, got=f"none ({counts})")
         )
     codes, cluster_names = pd.factorize(cluster[scored])
     values = table[:, scored]

@@ -211,14 +211,14 @@ def as_option(columns: Columns) -> str | None:
 
 
 def to_choose(*fields: str) -> str:
-    """Say how to name the columns of fields that were not found, to end an error with.
+    """Say how to name the columns of fields that were not found: the step of a refusal.
 
     Examples
     --------
     >>> to_choose("item", "vote")
-    "; say which they are with columns={'item': 'COLUMN', 'vote': 'COLUMN'} (--columns item=COLUMN,vote=COLUMN)"
+    "say which they are with columns={'item': 'COLUMN', 'vote': 'COLUMN'} (--columns item=COLUMN,vote=COLUMN)"
     """
-    return f"; say which they are with {to_type(**dict.fromkeys(fields, 'COLUMN'))}" if fields else ""
+    return f"say which they are with {to_type(**dict.fromkeys(fields, 'COLUMN'))}" if fields else ""
 
 
 def choice_of(columns: Any) -> dict[str, str | list[str]]:
@@ -237,10 +237,11 @@ def choice_of(columns: Any) -> dict[str, str | list[str]]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        raise TypeError(
-            "columns must be a mapping of field to column, such as {'debate': 'qid'} (--columns debate=qid); "
-            f"got {columns!r}"
+        needed, such = (
+            "columns must be a mapping of field to column",
+            "{'debate': 'qid'} (--columns debate=qid)",
         )
+        raise TypeError(Advised(needed, f"write it as {such}", got=repr(columns)))
     return {
         str(field): list(map(str, c)) if isinstance(c, (list, tuple)) else str(c)
         for field, c in columns.items()
@@ -301,11 +302,9 @@ def one_role(columns: Columns, called: str) -> dict[str, str | list[str]]:
     chosen = choice_of(columns)
     given = {name: chosen[name] for name in WHO if name in chosen}
     if len({str(column) for column in given.values()}) > 1:
-        raise ValueError(
-            "agent, rater and judge in columns must be the same column, because they are one role; got "
-            + ", ".join(f"{name}={column}" for name, column in given.items())
-            + "; give one of them"
-        )
+        needed = "agent, rater and judge in columns must be the same column, because they are one role"
+        got = ", ".join(f"{name}={column}" for name, column in given.items())
+        raise ValueError(Advised(needed, "give one of them", got=got))
     return {called if name in WHO else name: column for name, column in chosen.items()}
 
 

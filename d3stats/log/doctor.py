@@ -356,7 +356,8 @@ class DoctorReport:
             f"Panels: {_spread(self.panel_sizes, 'agent')}.",
         ]
         if self.missing_votes is None and self.n_turns:
-            lines.append("Votes: none was asked for, because the turns hold scores.")
+            show = shlex.join(["d3stats", "scores", *self.paths, *self.options])
+            lines.append(f"Votes: none was asked for, because the turns hold scores; {show} shows them.")
         if self.missing_votes is not None:
             what = "votes" if self.coding == "answers" else "marks of right or wrong"
             lines.append(f"Missing {what}: {self.missing_votes:z.1%} of turns (missing, not wrong).")
@@ -648,6 +649,7 @@ def _findings(
         known_protocol=bool((items.coded("protocol").codes >= 0).all()),
         scores_in_part=(scored.n_in_part, scored.n_scored),
         off_scale=_off_scale(checked, scored, scales),
+        scores=scored.by_criterion(),
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")
@@ -831,10 +833,9 @@ def fix_log(
     target = _checked_target(Path(dest), files, overwrite)
     log = read_log(*(file.path for file in files), strict=False, **how)
     if log.turns.empty:
-        raise ValueError(
-            f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
-            f"({command_on('doctor', *paths, **how)} gives the reasons)"
-        )
+        got = f"none that can be read in {', '.join(map(str, paths[:3]))}"
+        step = f"{command_on('doctor', *paths, **how)} gives the reasons"
+        raise ValueError(Advised("a copy must hold at least one turn", step, got=got))
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None
     changes: Counter[str] = Counter()

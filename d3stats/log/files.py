@@ -8,7 +8,7 @@ import os
 import tomllib
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from glob import glob, has_magic
@@ -67,6 +67,8 @@ class LogFile:
     """Whether it is a log of Inspect."""
     sheet: str | None = None
     """The sheet that is read of a workbook; None is the first."""
+    times: int = 1
+    """The number of times that the file was given; it is read once."""
 
     @property
     def name(self) -> str:
@@ -104,8 +106,20 @@ def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[L
         for match in _matches(path):
             inspect = _is_inspect(match)
             form: Format = "jsonl" if inspect else _format(match)
-            found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet))
+            known = found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet, 0))
+            found[match.resolve()] = replace(known, times=known.times + 1)
     return tuple(found.values())
+
+
+def given_again(files: Iterable[LogFile]) -> list[str]:
+    """Say which files were given several times and are read once.
+
+    Examples
+    --------
+    >>> given_again([LogFile(Path("a.csv"), "csv", times=2), LogFile(Path("b.csv"), "csv")])
+    ['a.csv was given 2 times and is read once']
+    """
+    return [f"{file.name} was given {file.times} times and is read once" for file in files if file.times > 1]
 
 
 _LONGEST = 4000

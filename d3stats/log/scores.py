@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Ints
 from d3stats.note import UNREAD_SCORES, Note
+from d3stats.plausibility import score_signs, warnings_of
 
 __all__ = ["SCORING_ROLES", "Scored", "Scores", "scored_turns", "side_scores", "whole"]
 
@@ -25,8 +26,6 @@ Scores = Mapping[str, Mapping[str, float]]
 
 SCORING_ROLES = ("judge", "evaluator", "referee")
 """Roles whose scores the protocols show to stopping rules, in the order in which a log's scores are taken."""
-
-"""The beginning of the note on columns that look like scores of sides and are not."""
 
 
 def whole(given: Iterable[tuple[str, Scores]]) -> list[bool]:
@@ -96,11 +95,26 @@ class Scored:
     n_in_part: int = 0
     n_scored: int = 0
 
+    def by_criterion(self) -> dict[str, NDArray[np.float64]]:
+        """Return the scores of each criterion that count, of all sides, each as often as an agent gave it."""
+        times = np.bincount(self.codes[self.of_role], minlength=len(self.scores))
+        found: dict[str, list[tuple[float, int]]] = {}
+        for points, n in zip(self.scores, times.tolist(), strict=True):
+            for criteria in points.values() if n else ():
+                for name, value in criteria.items():
+                    found.setdefault(name, []).append((float(value), n))
+        return {name: np.repeat(*map(np.array, zip(*each, strict=True))) for name, each in found.items()}
+
+    @property
+    def signs(self) -> list[Note]:
+        """Signs that scores were not read as they were meant."""
+        return warnings_of(score_signs(self.by_criterion()))
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """The turns that were left out, and the reasons."""
+        """Signs that scores were not read as they were meant, the turns that were left out, and the reasons."""
         if not self.n_in_part:
-            return self.role_notes
+            return (*self.signs, *self.role_notes)
         part = Note(
             f"{self.n_in_part:,} of {counted(self.n_scored, 'turn')} with scores "
             f"{verb(self.n_in_part, 'has', 'have')} only a part of them (a side or a criterion is missing), and means "
@@ -108,7 +122,7 @@ class Scored:
             kind=UNREAD_SCORES,
             n=self.n_in_part,
         )
-        return (*self.role_notes, part)
+        return (*self.signs, *self.role_notes, part)
 
 
 def scored_turns(items: Any, turns: Any) -> Scored:

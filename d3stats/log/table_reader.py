@@ -34,6 +34,7 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
 from d3stats.log.files import LogFile, unusable
+from d3stats.log.numbers import with_points
 from d3stats.log.problems import LONGEST, Advised, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
 from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
@@ -446,7 +447,7 @@ class TableReader:
         if not_of_debates := _category_of_turns(cells, found):
             del cells["category"]
         answers, of_answers = _to_points(cells, sheet.may_have_commas)
-        numbers, of_numbers = _numbers_to_points(cells, sheet.may_have_commas)
+        numbers, of_numbers = _numbers_to_points(cells, found, sheet.may_have_commas)
         cells |= answers | numbers
         notes += [*not_of_debates, *of_answers, *of_numbers, *truths_note(said_right)]
         if not {"vote", "correct"} & set(cells):
@@ -725,7 +726,8 @@ def _with_scores(sheet: Sheet, found: Resolved) -> tuple[Sheet, Resolved]:
         raise ColumnError(
             "scores", f"scores must be one column for each side; got {', '.join(sides)} in {sheet.name}"
         )
-    cells = zip(*(sheet.get(name).to_array() for name in sides), strict=True)
+    pointed = [_pointed(sheet.get(name), name, sheet.may_have_commas, whole=False) for name in sides]
+    cells = zip(*(column.to_array() for column, _ in pointed), strict=True)
     points = [
         json.dumps(
             {side: _points(cell) for side, cell in zip(sides.values(), row, strict=True)}, ensure_ascii=False
@@ -735,7 +737,8 @@ def _with_scores(sheet: Sheet, found: Resolved) -> tuple[Sheet, Resolved]:
         for row in cells
     ]
     made = {"scores": Coded.of(points)}
-    notes = [f"scores of {' and '.join(sides.values())} are in the columns {', '.join(sides)}"]
+    notes: list[str] = [note for _, said in pointed for note in said]
+    notes.append(f"scores of {' and '.join(sides.values())} are in the columns {', '.join(sides)}")
     if "answers" not in at and "vote" not in at:
         made["answers"] = Coded.constant(
             0, len(sheet.line), [json.dumps(list(sides.values()), ensure_ascii=False)]
@@ -853,25 +856,24 @@ def _with_point(column: Coded) -> Coded:
     return column.mapped({text: text.replace(",", ".") for text in column.values})
 
 
-_DECIMAL = re.compile(r"[0-9]+,[0-9]{1,2}")
-
-
-def _numbers_to_points(cells: Mapping[str, Coded], decimal: bool) -> tuple[dict[str, Coded], list[str]]:
-    """Return other numbers whose `decimal` comma is a point, where no comma of the column can stand for thousands."""
+def _numbers_to_points(
+    cells: Mapping[str, Coded], found: Resolved, may_have_commas: bool
+) -> tuple[dict[str, Coded], list[Note]]:
+    """Return other numbers with a decimal point and without marks between thousands, and notes."""
     changed: dict[str, Coded] = {}
-    notes = []
+    notes: list[Note] = []
     for name in ("round", "stop_round", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"):
-        texts = (
-            [text.strip() for text in cells[name].occurring() if "," in text]
-            if decimal and name in cells
-            else []
-        )
-        if texts and all(map(_DECIMAL.fullmatch, texts)):
-            changed[name] = _with_point(cells[name])
-            notes.append(
-                f"numbers of {name} with a decimal comma, such as {texts[0]!r}, are read with a decimal point"
-            )
+        if name in cells:
+            (column, *_) = found.columns.get(name, (name,))
+            changed[name], said = _pointed(cells[name], column, may_have_commas, whole=name != "temperature")
+            notes += said
     return changed, notes
+
+
+def _pointed(column: Coded, name: str, may_have_commas: bool, *, whole: bool) -> tuple[Coded, list[Note]]:
+    """Return a column of numbers in the form of :func:`with_points`, and notes."""
+    forms, said = with_points(name, column.occurring(), may_have_commas, whole=whole)
+    return column.mapped({text: forms.get(text, text) for text in column.values}) if forms else column, said
 
 
 def _filled_rows(sheet: Sheet) -> Sheet:
@@ -1152,19 +1154,17 @@ def _temperature(name: str, text: str) -> float:
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+")
 
 
+_COUNTS = frozenset(("tokens", "tokens_in", "tokens_out", "tokens_cached", "round", "stop_round"))
+
+
 def _ungrouped(name: str, got: Any) -> str:
-    """Return how a whole number with marks between thousands is written, as the end of a refusal."""
-    if name not in (
-        "tokens",
-        "tokens_in",
-        "tokens_out",
-        "tokens_cached",
-        "round",
-        "stop_round",
-    ) or not isinstance(got, str):
-        return ""
-    text = got.strip()
-    return f" (write {re.sub('[^0-9]', '', text)})" if _THOUSANDS.fullmatch(text) else ""
+    """Return how a whole number with marks between thousands or decimals is written, as the end of a refusal."""
+    text = got.strip() if name in _COUNTS and isinstance(got, str) else ""
+    if _THOUSANDS.fullmatch(text):
+        return f" (write {re.sub('[^0-9]', '', text)})"
+    if re.fullmatch(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+", text):
+        return f" (write {text.replace('.', '')} if the point parts thousands)"
+    return " (a count has no decimals: round it)" if re.fullmatch(r"[0-9]+[.,][0-9]+", text) else ""
 
 
 def _is_zero(text: str) -> bool:
@@ -1198,7 +1198,9 @@ def _no_truths(texts: Iterable[str]) -> str | None:
     """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
     odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
     listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-    return f"correct must be 0, 1 or empty; got correct={listed}{truths_advice(odd)}" if odd else None
+    return (
+        Advised("correct must be 0, 1 or empty", truths_advice(odd), got=f"correct={listed}") if odd else None
+    )
 
 
 def truths_advice(odd: Iterable[Any]) -> str:
@@ -1207,8 +1209,8 @@ def truths_advice(odd: Iterable[Any]) -> str:
         _ = [float(each) for each in odd]
     except ValueError:
         choice_ = to_type(label="correct")
-        return f"; write 1 for right and 0 for wrong, or if the column holds right answers, choose it with {choice_}"
-    return "; for points name the column score"
+        return f"write 1 for right and 0 for wrong, or if the column holds right answers, choose it with {choice_}"
+    return "for points name the column score"
 
 
 def _json(name: str, text: str) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from d3stats._words import visible
+from d3stats._words import Advised, visible
 from d3stats.log.column_names import command_on
 from d3stats.log.files import LogFile, find_files, journal_path, open_bytes, unusable
 from d3stats.log.problems import Problem
@@ -335,9 +335,9 @@ def _records(
 
     log = read_log(path, columns=columns, encoding=encoding)
     if log.coding != "answers":
+        step = f"{command_on('fit', path, columns=columns, encoding=encoding)} shows its counts"
         raise ValueError(
-            f"log must hold votes to be shown; got {path} with correctness only; "
-            f"{command_on('fit', path, columns=columns, encoding=encoding)} shows its counts"
+            Advised("log must hold votes to be shown", step, got=f"{path} with correctness only")
         )
     totals: dict[tuple[str, int, str], int] = {}
     if "tokens" in log.turns.columns:

@@ -16,10 +16,11 @@ from d3stats._check import choice, probability
 from d3stats._words import counted
 from d3stats.inputs.labels import StrataOf
 from d3stats.note import UNREAD_SCORES, kind_of
+from d3stats.plausibility import OF_SCORES, warnings_of
 from d3stats.resampling import item_ratio
 from d3stats.sources import LogSource, Reading, open
 from d3stats.sources.strata import item_strata
-from d3stats.trajectories import MISSING
+from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["Gap", "score_gaps"]
 
@@ -96,7 +97,7 @@ def score_gaps(
     known = ~np.isnan(points)
     if not (known & (labels.codes >= 0)[:, None]).any():
         raise ValueError(f"a gap must be known in some debate with a {labels.column}; got none in {t!r}")
-    notes = list(t.notes)
+    notes = score_remarks(t)
     every = counted(len(known), "debate")
     if lost := int((labels.codes < 0).sum()):
         notes.append(f"{lost} of {every} left out: no {labels.column}")
@@ -134,3 +135,8 @@ def score_gaps(
     table = pd.DataFrame(rows).astype({"low": "float64", "high": "float64"})
     table.attrs["notes"] = tuple(notes)
     return table
+
+
+def score_remarks(t: Trajectories) -> list[str]:
+    """Return what an analysis of scores says first: the findings that are not about votes, then what the reader did."""
+    return [*warnings_of(each for each in t.findings() if each.kind in OF_SCORES), *t.notes]

@@ -21,9 +21,8 @@ from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlat
 from d3stats.inference.judges.ranking import borda_count
 from d3stats.inputs.labels import StrataOf
 from d3stats.inputs.scores import CandidateScores
-from d3stats.note import UNREAD_SCORES, kind_of, warning, with_words
-from d3stats.planning.score_gaps import score_gaps
-from d3stats.plausibility import two_scales
+from d3stats.note import UNREAD_SCORES, kind_of, with_words
+from d3stats.planning.score_gaps import score_gaps, score_remarks
 from d3stats.resampling import item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
@@ -191,9 +190,7 @@ def scores(
             + "; they are the field scores of a turn, or columns such as score_A and score_B"
         )
     groups: Rows = [(ALL, np.ones(len(t), dtype=np.bool_))]
-    # Findings are about votes.
-    scales = two_scales(t.scores[np.isfinite(t.scores)])
-    notes = [*([warning(scales, "two scales")] if scales else []), *t.notes]
+    notes = score_remarks(t)
     if kinds is not None:
         labels = kinds.labels(list(t.debates), "debate", unit="debate")
         groups += [(name, labels.rows(code)) for code, name in enumerate(labels.names)]

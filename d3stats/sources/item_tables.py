@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from d3stats._words import counted
+from d3stats._words import Advised, counted
 from d3stats.inputs.lines import Lines
 from d3stats.log.column_names import (
     TURNS,
@@ -25,6 +25,7 @@ from d3stats.log.column_names import (
     resolve,
     two_models,
 )
+from d3stats.log.numbers import with_points
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
 from d3stats.log.wide import is_wide_log
@@ -181,19 +182,14 @@ def without_words(table: TableFile, texts: Collection[str], missing: Collection[
     return replace(table, frame=made, cells=said)
 
 
-_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_MARKS = re.compile(r"[' \u2019\u00a0\u2009\u202f]")
-_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[' \u2019\u00a0\u2009\u202f][0-9]{3})+(?:\.[0-9]+)?")
-_POINTED = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 
 
 def _with_points(sheet: Sheet) -> tuple[Sheet, list[Note]]:
     """Write numbers with a decimal comma with a point, in columns that hold nothing else; and say so."""
     columns, notes = list(sheet.columns), []
     for k, (name, column) in enumerate(zip(sheet.names, sheet.columns, strict=True)):
-        forms, said = _points(name, column.occurring(), sheet.may_have_commas)
+        forms, said = with_points(name, column.occurring(), sheet.may_have_commas)
         notes += said
         if forms:
             columns[k] = column.mapped({text: forms.get(text, text) for text in column.values})
@@ -209,7 +205,7 @@ def frame_with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         if not (cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)):
             continue
         texts = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
-        forms, said = _points(str(name), texts, True)
+        forms, said = with_points(str(name), texts, True)
         notes += said
         if forms:
             changed[name] = cells.map(
@@ -245,36 +241,6 @@ def _without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     return frame[~again].infer_objects(), [*unit, header_note(int(again.sum()))]
 
 
-def _points(name: str, texts: Iterable[str], may_have_commas: bool) -> tuple[dict[str, str], list[Note]]:
-    """Return the form with a point of each number with a comma, and what to say.
-
-    Where cells are separated by commas, a column whose numbers could all have a comma between thousands stays as it is,
-    and a warning says that it was not read as numbers.
-    """
-    written = [text for text in texts if not is_missing_word(text)]
-    stripped = [text.strip() for text in written]
-    grouped = [text for text in stripped if _GROUPED.fullmatch(text)]
-    if grouped and all(_GROUPED.fullmatch(text) or _POINTED.fullmatch(text) for text in stripped):
-        text = f"column {name!r} holds numbers with marks between thousands, such as {grouped[0]!r}, read without them"
-        note = Note(text, kind="marks between thousands", about=name, n=len(grouped), examples=grouped[:3])
-        return {text: _MARKS.sub("", text) for text in written}, [note]
-    commas = [text for text in stripped if _COMMA.fullmatch(text)]
-    if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in stripped):
-        return {}, []
-    if not may_have_commas and all(map(_THOUSANDS.fullmatch, commas)):
-        text = f"column {name!r} holds numbers such as {commas[0]!r}, whose comma may be a decimal one or "
-        text += (
-            "between thousands; they were not read as numbers: write them with a point, or without a comma"
-        )
-        return {}, [Note(text, kind="commas in numbers", severity="warning", about=name, examples=commas[:3])]
-    text = f"column {name!r} holds numbers with a decimal comma, such as {commas[0]!r}, read with a decimal point"
-    unclear = all(map(_THOUSANDS.fullmatch, commas))
-    text += "; write them without a comma if it parts thousands" if unclear else ""
-    note = Note(text, kind="decimal commas", severity="warning" if unclear else "note", about=name, n=len(commas),
-                examples=commas[:3])  # fmt: skip
-    return {text: text.replace(",", ".") for text in written}, [note]
-
-
 def _cells_of(sheet: Sheet) -> pd.DataFrame:
     cells = {
         name: pd.Series(column.to_array(), dtype=object)
@@ -304,9 +270,11 @@ def one_frame(tables: Sequence[Any]) -> pd.DataFrame:
         if sorted(names) != sorted(first):
             differ = sorted(set(names) ^ set(first))
             raise ValueError(
-                "tables in a list must have the same columns, to be read as one table; "
-                f"got {', '.join(map(repr, differ[:8]))} in some of them only; give them the same names, "
-                "and join them with pd.concat"
+                Advised(
+                    "tables in a list must have the same columns, to be read as one table",
+                    "give them the same names, and join them with pd.concat",
+                    got=f"{', '.join(map(repr, differ[:8]))} in some of them only",
+                )
             )
     return pd.concat(frames, ignore_index=True)
 
@@ -320,7 +288,7 @@ def sound(sheet: Sheet | Problem) -> Sheet:
             raise ValueError(f"{first.place}: {first.message}")
         advice = KINDS[first.kind].advice.rstrip(".")
         what = f"{first.place} must be a table with a line of column names: {first.message}"
-        raise ValueError(f"{what}; {advice[:1].lower()}{advice[1:]}")
+        raise ValueError(Advised(what, f"{advice[:1].lower()}{advice[1:]}"))
     if not sheet.names:
         raise ValueError(f"{sheet.name} must be a table with a line of column names; got none")
     return sheet

@@ -17,11 +17,12 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 import numpy as np
 import pandas as pd
 
+from d3stats._words import Advised
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, choice_of, other_names, plain
 from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
-from d3stats.log.files import LogFile, as_path, find_files, unusable
+from d3stats.log.files import LogFile, as_path, find_files, given_again, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
@@ -277,6 +278,7 @@ class Opened:
                 sheets, fields, texts=texts, columns=self.columns, missing=self.missing_words
             )
             _refuse_first_sheet(self.name, table, fields)
+            table = replace(table, notes=[*given_again(self.files), *table.notes])
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
@@ -638,10 +640,8 @@ def _refuse_first_sheet(name: str, table: TableFile, fields: Fields) -> None:
     names = list(table.frame.columns)
     others = next((note for note in table.notes if kind_of(note) == FIRST_SHEET), None)
     if others is not None and len(names) < 3 and not {*fields.wanted, *fields.choosable} & set(names):
-        raise ValueError(
-            f"{name} must have a table of items on its first sheet; got {', '.join(map(str, names))}; {others}; "
-            "choose one with sheet= (--sheet NAME)"
-        )
+        needed, got = f"{name} must have a table of items on its first sheet", ", ".join(map(str, names))
+        raise ValueError(Advised(needed, "choose one with sheet= (--sheet NAME)", got=f"{got}; {others}"))
 
 
 def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted, setting
+from d3stats._words import Advised, counted, setting
 from d3stats.inputs.verdicts import TIE, Votes
 from d3stats.log.column_names import choice_of, plain, to_type
 from d3stats.log.table_reader import truths
@@ -60,9 +60,8 @@ def order_of_swaps(table: pd.DataFrame, columns: Any = None) -> tuple[pd.DataFra
     if not found:
         return table, []
     if len(found) > 1:
-        raise ValueError(
-            f"order must be one column; got {' and '.join(map(repr, found))}; choose one with {to_type(order=found[0])}"
-        )
+        step = f"choose one with {to_type(order=found[0])}"
+        raise ValueError(Advised("order must be one column", step, got=" and ".join(map(repr, found))))
     name = str(chosen) if found == ["order"] else found[0]
     cells = [None if pd.isna(cell) or is_missing_word(str(cell)) else str(cell) for cell in table[found[0]]]
     meant = truths(sorted({cell for cell in cells if cell is not None}))
@@ -171,11 +170,12 @@ def meaning_of_votes(
         )
         if not coded_alike:
             shown = sorted(words or cast & {"1", "2"})
-            raise ValueError(
-                f"vote must say whether {' and '.join(map(repr, shown))} are places or the answers A and B; for the "
-                f"places in which answers were shown use {setting('votes', 'slot')}, else "
-                f"{setting('votes', 'answer')}"
+            needed = (
+                f"vote must say whether {' and '.join(map(repr, shown))} are places or the answers A and B"
             )
+            slot, answer = setting("votes", "slot"), setting("votes", "answer")
+            step = f"for the places in which answers were shown use {slot}, else {answer}"
+            raise ValueError(Advised(needed, step))
     if words:
         changed = {
             name: pd.Series(
@@ -339,11 +339,11 @@ def _warned(every: Sequence[_Seen]) -> list[str]:
     ]
     if places:
         one = places[0]
-        raise ValueError(
-            f"{one.what} must describe the answers A and B in both orders; got them exchanged between AB and BA in "
-            f"{counted(one.exchanged, 'item')}, such as {one.example!r}; if votes name the place too, use "
-            f"{setting('votes', 'slot')}, else write {_names(places)} as of the answers"
-        )
+        needed = f"{one.what} must describe the answers A and B in both orders"
+        got = f"them exchanged between AB and BA in {counted(one.exchanged, 'item')}, such as {one.example!r}"
+        slot = setting("votes", "slot")
+        step = f"if votes name the place too, use {slot}, else write {_names(places)} as of the answers"
+        raise ValueError(Advised(needed, step, got=got))
     return [_doubt(one) for one in every if one.exchanged]
 
 

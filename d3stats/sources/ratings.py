@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._words import counted, setting
+from d3stats._words import Advised, counted, setting
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
@@ -21,7 +21,7 @@ from d3stats.inputs.ratings import LABEL, Ratings
 from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plain, resolve, to_choose, to_type
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
-from d3stats.plausibility import NO_SIDE, judged, row_of_sums, several_labels, two_scales, warnings_of
+from d3stats.plausibility import NO_SIDE, judged, name_signs, several_labels, two_scales, warnings_of
 from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
@@ -132,8 +132,11 @@ def as_ratings(
         ratings = _from_table(*table, categories)
     if raters is not None and LABEL in raters and ratings.label is None and LABEL not in ratings.raters:
         raise ValueError(
-            f"{LABEL} must be given to be compared; got no right answer in {counted(ratings.n_items, 'item')}; "
-            f"add a column {LABEL!r}, or choose another rater of {', '.join(map(repr, ratings.raters[:12]))}"
+            Advised(
+                f"{LABEL} must be given to be compared",
+                f"add a column {LABEL!r}, or choose another rater of {', '.join(map(repr, ratings.raters[:12]))}",
+                got=f"no right answer in {counted(ratings.n_items, 'item')}",
+            )
         )
     return ratings if raters is None else ratings.of(raters)
 
@@ -321,10 +324,9 @@ def _long_table(
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     known = result["label"] if "label" in result.columns else None
     seen = judged(result["item"], result["rater"], result["vote"], known, cluster=result["cluster"])
-    sums = row_of_sums(items)
     numbers = pd.to_numeric(result["vote"], errors="coerce")
     scales = two_scales(numbers.dropna()) if numbers.notna().equals(result["vote"].notna()) else ""
-    doubts = [*([warning(sums, "row of sums")] if sums else []), *warnings_of(seen)]
+    doubts = [*warnings_of(name_signs(items)), *warnings_of(seen)]
     doubts += [warning(scales, "two scales")] if scales else []
     result.index, result.attrs = read_from, attrs
     result, said = _without_repeats(result, item, repeats)
@@ -368,13 +370,15 @@ def _decisions(log: RecordedLog, round_number: int | None, by: str) -> tuple[NDA
     t = log.trajectories
     if t.coding == "correctness":
         raise ValueError(
-            f"{DECISION} needs votes that are answers; got a log of right and wrong votes, whose accuracy "
-            "d3stats.compare and d3stats.replay show"
+            Advised(
+                f"{DECISION} needs votes that are answers",
+                "d3stats compare and d3stats replay show their accuracy",
+                got="a log of right and wrong votes",
+            )
         )
     if by != "debate":
-        raise ValueError(
-            f"{DECISION} needs {setting('by', 'debate')}; got {by!r}, and a question has no decision"
-        )
+        needed = f"{DECISION} needs votes by debate, because a question has no decision"
+        raise ValueError(Advised(needed, f"use {setting('by', 'debate')}", got=repr(by)))
     n = int((t.depth > 0).sum())
     if round_number is None and log.usable:
         known, other = int(log.known.sum()), int(log.differs.sum())
@@ -496,10 +500,9 @@ def _of_frame(
     if not with_items:
         strange = [name for name in raters if _is_name(wide, name, raters)]
         if strange and len(raters) > 1:
-            raise ValueError(
-                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
-                f"a debate log; got {list(frame.columns)}; choose one with {to_type(item=str(strange[0]))}"
-            )
+            kinds = "a column 'item' (and 'rater' and 'vote', or a column per rater), or be a debate log"
+            step = f"choose one with {to_type(item=str(strange[0]))}"
+            raise ValueError(Advised(f"{named} must have {kinds}", step, got=str(list(frame.columns))))
     _refuse_strangers(frame, wide, raters)
     raters = _alike_raters(wide, raters)
     in_column = len(wide.columns) == frame.shape[1]  # the names of items are no index
@@ -553,12 +556,10 @@ def _refuse_strangers(frame: pd.DataFrame, wide: pd.DataFrame, names: list[str])
     advice = (
         to_choose("item", "rater", "vote")
         if choice is None
-        else f"; a long table is read by {to_type(**choice)}"
+        else f"a long table is read by {to_type(**choice)}"
     )
-    raise ValueError(
-        f"a wide table must have a column of ratings per rater; got {', '.join(map(repr, names[:6]))}, of which no two "
-        f"share a rating{advice}"
-    )
+    got = f"{', '.join(map(repr, names[:6]))}, of which no two share a rating"
+    raise ValueError(Advised("a wide table must have a column of ratings per rater", advice, got=got))
 
 
 def _in_steps(said: list[set[str]]) -> bool:
@@ -627,9 +628,8 @@ def _alike_raters(wide: pd.DataFrame, names: list[str]) -> list[str]:
         both = " and ".join(
             f"{', '.join(group[:4])} (such as {min(said[group[0]], default='')!r})" for group in groups[:2]
         )
-        raise ValueError(
-            f"a wide table must have one kind of ratings; got {both}; choose the raters with {asked}"
-        )
+        needed = "a wide table must have one kind of ratings"
+        raise ValueError(Advised(needed, f"choose the raters with {asked}", got=both))
     return groups[0]
 
 
@@ -744,10 +744,13 @@ def _refuse_repeats(opened: Opened, frame: pd.DataFrame) -> None:
     chosen = choice_of(opened.columns) | {"item": [*own, str(first)]}
     if not {"cluster", "question"} & set(frame.columns):
         chosen["cluster"] = own[0] if len(own) == 1 else list(own)
-    raise ValueError(
-        f"a rater must judge an item once; got {rater!r} on {item!r} twice, with different {str(first)!r}; make it a "
-        f"part of the item with {to_type(**chosen)}, or keep the rows of one {str(first)!r}"
-    )
+    got = f"{rater!r} on {item!r} twice, with different {str(first)!r}"
+    step = f"make it a part of the item with {to_type(**chosen)}, or keep the rows of one {str(first)!r}"
+    raise ValueError(Advised("a rater must judge an item once", step, got=got))
+
+
+_MANY_REPEATS = 8
+"""So many repeated votes are not all equal to the first by chance."""
 
 
 def _without_repeats(
@@ -760,10 +763,15 @@ def _without_repeats(
     again = pair.groupby(pair, sort=False).cumcount().to_numpy()
     if repeats == "refuse":
         item, rater = table[["item", "rater"]][again > 0].iloc[0]
+        step = f"To count repeats as other raters, use {setting('repeats', 'separate')}."
         raise ValueError(
-            f"a rater must judge an item once; got {rater!r} on {item!r} twice. To count repeats as other "
-            f"raters, use {setting('repeats', 'separate')}."
+            Advised("a rater must judge an item once", step, ". ", got=f"{rater!r} on {item!r} twice")
         )
-    said = f"repeated votes count as votes of other raters: {int((again > 0).sum())} of {len(table)}"
+    n = int((again > 0).sum())
+    said = f"repeated votes count as votes of other raters: {n} of {len(table)}"
+    alike = table["vote"].groupby(pair.to_numpy()).nunique().le(1).all()
+    if alike and n >= _MANY_REPEATS:
+        text = f"{said}; all of them are equal to the first, and copies make raters agree, so remove them if they are"
+        said = warning(text, "copies", n=n)
     name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
     return table.assign(rater=name), [said]

@@ -12,15 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats._words import setting
+from d3stats._words import Advised, setting
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.questions import Questions
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import maybe_label, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
-from d3stats.note import MISSING_VALUES, Note, warning
-from d3stats.plausibility import MUCH_MISSING, judged, odd_numbers, row_of_sums, two_scales, warnings_of
+from d3stats.note import MISSING_VALUES, Note, kind_of, warning
+from d3stats.plausibility import MUCH_MISSING, OF_NUMBERS, judged, name_signs, number_signs, warnings_of
 from d3stats.sources.item_tables import (
     Fields,
     TableFile,
@@ -59,6 +59,8 @@ class RunTable:
     name: str | None = None
     notes: list[str] = field(default_factory=list)
     questions: Questions | None = None
+    copies: int = 0
+    """Rows that are equal to an earlier one in every column of the source."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _items_of(opened: Opened, of: RunOf) -> TableFile:
     """Return a table of items, one row per try, with the standard names of its columns."""
     read = with_parts(opened.items(of.fields, texts=_TEXTS))
     if opened.paths and "item" not in read.frame.columns:
-        raise ValueError(f"{', '.join(opened.paths)} {_needs_columns(read.frame)}")
+        raise ValueError(_needs_columns(", ".join(opened.paths), read.frame))
     _one_filter(read.frame)
     return read
 
@@ -149,17 +151,15 @@ def _one_filter(table: pd.DataFrame) -> None:
     several = table[name].groupby(table["item"]).nunique()
     if len(several) and several.max() > 1:
         found = sorted(map(str, table[name].dropna().unique()))
-        raise ValueError(
-            f"a run must have one filter; got {', '.join(map(repr, found[:6]))} in the column {str(name)!r}; keep the "
-            "rows of one of them"
-        )
+        got = f"{', '.join(map(repr, found[:6]))} in the column {str(name)!r}"
+        raise ValueError(Advised("a run must have one filter", "keep the rows of one of them", got=got))
 
 
-def _needs_columns(frame: pd.DataFrame) -> str:
+def _needs_columns(what: str, frame: pd.DataFrame) -> Advised:
     """Say which columns a table of a run needs, and how to choose those that it lacks."""
     names = [str(name) for name in frame.columns]
     absent = ("item",) if {*_VALUES} & {*names} else ("item", "correct")
-    return f"must have {_COLUMNS}; got {names}{to_choose(*absent)}"
+    return Advised(f"{what} must have {_COLUMNS}", to_choose(*absent), got=str(names))
 
 
 def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
@@ -200,10 +200,9 @@ def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: 
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
         whose = f" of {called!r}" if called else ""
-        raise ValueError(
-            f"a run must have labels, which tell the right verdicts; got none in {t!r}{whose}; name their column, or "
-            f"compare something else, as {setting('value', 'tokens')}"
-        )
+        needed = "a run must have labels, which tell the right verdicts"
+        step = f"name their column, or compare something else, as {setting('value', 'tokens')}"
+        raise ValueError(Advised(needed, step, got=f"none in {t!r}{whose}"))
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
     item = cluster if of.by == "question" else np.asarray(t.debates, dtype=object)
     rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
@@ -212,9 +211,12 @@ def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: 
         rows["label"] = pd.Series(np.array([*t.answers, None], dtype=object)[t.label], dtype=object)
     said = questions_of(t) if recorded.questions is None else recorded.questions
     # That no vote is a label is said in words of its own.
-    doubts = warnings_of(f for f in t.findings() if f.kind != "no vote is a label")
+    apart = {"no vote is a label"} | (set() if what.startswith("score:") else OF_NUMBERS)
+    doubts = [*warnings_of(t.findings()), *notes, *t.notes]
     return RunTable(
-        rows, notes=[*doubts, *notes, *t.notes], questions=said if judged else replace(said, label=())
+        rows,
+        notes=[note for note in doubts if kind_of(note) not in apart or note in notes],
+        questions=said if judged else replace(said, label=()),
     )
 
 
@@ -223,7 +225,7 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
     read = _items_of(opened, of)
     source, value, missing_values = read.frame, of.value, opened.reading.get("missing_values")
     if "item" not in source.columns:
-        raise ValueError(f"a run {_needs_columns(source)}")
+        raise ValueError(_needs_columns("a run", source))
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
     items = canonical(source["item"], missing_values=(), names=True)
@@ -242,10 +244,9 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
         advice = to_choose("correct") if named is None else ""
         gold = maybe_label(source.columns) if named is None and "vote" in source.columns else None
         if gold is not None:
-            advice = f"; if {gold!r} holds the right answers, add label={gold} to columns= (--columns)"
-        raise ValueError(
-            f"a table of a run must have the column {wanted}; got {list(source.columns)}{advice}"
-        )
+            advice = f"if {gold!r} holds the right answers, add label={gold} to columns= (--columns)"
+        needed = f"a table of a run must have the column {wanted}"
+        raise ValueError(Advised(needed, advice, got=str(list(source.columns))))
     else:
         table["value"] = source[named].to_numpy()
         if named == "correct":
@@ -253,13 +254,9 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
             notes += read_words
             _only_right_or_wrong(table, called)
         else:
-            notes += _failure_codes(table["value"], named)
-            scales = two_scales(pd.to_numeric(table["value"], errors="coerce").dropna())
-            notes += (
-                [warning(f"in the column {named!r} {scales}", "two scales", about=named)] if scales else []
-            )
-    sums = row_of_sums(table["item"])
-    notes = [*([warning(sums, "row of sums")] if sums else []), *notes]
+            numbers = pd.to_numeric(table["value"], errors="coerce")
+            notes += warnings_of(number_signs(numbers, f"values in the column {named!r}"))
+    notes = [*warnings_of(name_signs(table["item"])), *notes]
     grouped = question_clusters(source)
     if grouped:
         clusters = canonical(source[grouped], missing_values=missing_values, names=True)
@@ -269,32 +266,8 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
     notes += unread_note(source, used | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
     cells = [read.cells[named]] if named in read.cells else []
-    return RunTable(table, name, [*read.notes, *notes, *cells])
-
-
-_SCALE = 12
-"""With more different values than this, a value far above the others is no sign of a failure."""
-
-
-def _failure_codes(values: pd.Series, named: str) -> list[str]:
-    """Warn of values that no scale has beside the others, as -1 for a failure."""
-    numbers = pd.to_numeric(values, errors="coerce").dropna()
-    different = numbers.unique().tolist()
-    often = numbers.value_counts()
-    odd = [
-        each
-        for each in sorted(odd_numbers(different))
-        if each < 0 or len(different) <= _SCALE or (often[each] > 1 and set(f"{each:g}") == {"9"})
-    ]
-    if not odd:
-        return []
-    n = int(numbers.isin(odd).sum())
-    text = (
-        f"{n:,} of {len(numbers):,} values in the column {named!r} {'is' if n == 1 else 'are'} "
-        f"{', '.join(f'{each:g}' for each in odd)}, which looks like a code of a failure but counts as a value; leave "
-        "the cells empty if it is one"
-    )
-    return [Note(text, kind="codes of failures", severity="warning", about=named, n=n)]
+    copies = int(source.astype(str).duplicated().sum())
+    return RunTable(table, name, [*read.notes, *notes, *cells], copies=copies)
 
 
 def _votes_right(
@@ -306,7 +279,8 @@ def _votes_right(
     known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
         got = f"none in {len(known)} rows of {called!r}"
-        raise ValueError(f"a run must have labels, which tell the right votes; got {got}{to_choose('label')}")
+        needed = "a run must have labels, which tell the right votes"
+        raise ValueError(Advised(needed, to_choose("label"), got=got))
     columns = {
         "value": np.where(known & cast, (vote == label).astype(float), np.nan),
         "labelled": known,
@@ -321,8 +295,8 @@ def _votes_right(
 
 
 _OF_VALUES = (
-    "votes that state an answer", "votes like missing values", "votes that are no label", "one label only",
-    "votes with several answers", "answers in several ways",
+    "votes that are dates", "votes that state an answer", "votes like missing values", "votes that are no label",
+    "one label only", "votes with several answers", "answers in several ways",
 )  # fmt: skip
 """Signs in votes that are no label; of spelling and of votes without any label :func:`_spelling` tells more."""
 
@@ -377,7 +351,7 @@ def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
         row = int(np.argmax(wrong))
         first = values.astype(object).iloc[row]
         got = f"{first!r} {place_of(table, row)} of {called!r}"
-        raise ValueError(f"correct must be 0, 1 or missing; got {got}{truths_advice([first])}")
+        raise ValueError(Advised("correct must be 0, 1 or missing", truths_advice([first]), got=got))
 
 
 def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:

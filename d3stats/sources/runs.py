@@ -13,14 +13,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import LARGEST
+from d3stats._words import counted, verb
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.questions import Questions
 from d3stats.inputs.runs import Run
+from d3stats.note import Note
 from d3stats.sources.item_tables import blank_clusters
 from d3stats.sources.opened import Opened, Reading, open, open_all
-from d3stats.sources.run_tables import NO_ROUNDS, ONE_COLUMN, UNNAMED, RunOf, missing_as_wrong, run_table
+from d3stats.sources.run_tables import (
+    NO_ROUNDS,
+    ONE_COLUMN,
+    UNNAMED,
+    RunOf,
+    RunTable,
+    missing_as_wrong,
+    run_table,
+)
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Missing
 
@@ -105,7 +115,7 @@ def _run_of(opened: Opened, of: RunOf, name: str | None, round_number: int | Non
         return _again(given, name, of.missing)
     table = run_table(opened, of, round_number, name or stem)
     called = next(n for n in (name, stem, table.name, UNNAMED) if n is not None)
-    return _reduced(table.rows, called, of.missing, table.notes, table.questions)
+    return _reduced(table, called, of.missing)
 
 
 def as_runs(
@@ -215,10 +225,9 @@ def _again(run: Run, name: str | None, missing: Missing) -> Run:
     return run if name is None else replace(run, name=name)
 
 
-def _reduced(
-    table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str], questions: Questions | None = None
-) -> Run:
-    """Turn a row per try into a value per item; without `questions`, the items tell their own labels."""
+def _reduced(read: RunTable, name: str, missing: Missing) -> Run:
+    """Turn a row per try into a value per item; without questions, the items tell their own labels."""
+    table, questions = read.rows, read.questions
     if table.empty:
         raise ValueError(f"a run must have items; got none in {name!r}")
     if table["item"].isna().any():
@@ -249,7 +258,7 @@ def _reduced(
         cluster=cluster,
         repeats=repeats.astype(np.int64),
         binary=bool(len(some) and np.isin(some, (0.0, 1.0)).all()),
-        notes=(*notes, *_said(labelled, unlabelled, repeats), *filled, *blank),
+        notes=(*read.notes, *_said(labelled, unlabelled, repeats, read.copies), *filled, *blank),
         unlabelled=unlabelled,
         label=label,
         questions=questions,
@@ -291,13 +300,19 @@ def _filled(values: Floats, labelled: NDArray[Any], missing: Missing, name: str)
     return np.where(empty, 0.0, values)
 
 
-def _said(labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[Any]) -> tuple[str, ...]:
+def _said(
+    labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[Any], copies: int
+) -> tuple[str, ...]:
     notes = []
     if not labelled.all():
         tries = f"{int((~labelled).sum())} of {len(labelled)} tries have no label"
         notes.append(f"{tries}; {len(unlabelled)} of {len(repeats)} items have none at all")
     if repeats.max(initial=0) > 1:
-        notes.append(f"items run several times ({int(repeats.max())} at most) count with their mean")
+        alike = (
+            f"; {counted(copies, 'row')} {verb(copies, 'is', 'are')} equal to an earlier one in every column"
+        )
+        text = f"items run several times ({int(repeats.max())} at most) count with their mean{alike if copies else ''}"
+        notes.append(Note(text, kind="repeats", n=copies))
     return tuple(notes)
 
 

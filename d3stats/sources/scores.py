@@ -33,13 +33,17 @@ def single_scores(opened: Opened, side: str, round_number: int | None = None) ->
     asked = turns[[isinstance(given, Mapping) and side in given for given in turns["scores"]]]
     if asked.empty:
         raise ValueError(f"log must hold scores of {side!r}; got none in {counted(len(turns), 'turn')}")
-    notes: tuple[str, ...] = ()
+    checked = log.to_checked()
+    found = scored_turns(checked.items, checked.turns)
+    notes: tuple[str, ...] = (*found.signs,)
     if len(asked["role"].unique()) > 1:
-        checked = log.to_checked()
-        found = scored_turns(checked.items, checked.turns)
-        asked, notes = asked[asked.index.isin(turns.index[found.places[found.of_role]])], found.role_notes
+        asked, notes = (
+            asked[asked.index.isin(turns.index[found.places[found.of_role]])],
+            (*notes, *found.role_notes),
+        )
         if asked.empty:
-            raise ValueError(f"log must hold scores of {side!r} by a role that counts; got none ({notes[0]})")
+            why = found.role_notes[0]
+            raise ValueError(f"log must hold scores of {side!r} by a role that counts; got none ({why})")
     last = asked.groupby("debate")["round"].transform("max") if round_number is None else round_number
     asked = asked[asked["round"] == last]
     if asked.empty:

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant
-from d3stats._words import counted, cut, setting, verb, visible
+from d3stats._words import Advised, counted, cut, setting, verb, visible
 from d3stats.inputs.texts import Texts
 from d3stats.log.column_names import to_type
 from d3stats.log.files import LogFile, journal_path
@@ -178,11 +178,10 @@ def as_texts(
     text = _texts(turns["text"], words) if "text" in turns.columns else np.full(len(turns), None)
     has_text = np.array([one is not None for one in text], dtype=np.bool_)
     if not has_text.any():
-        raise ValueError(
-            "log must hold what was said, as the field text of its turns (JSON lines) or a column text; got "
-            f"{counted(len(turns), 'turn')} of {named} without any: import with the option text, or name the column, "
-            f"{to_type(text='COLUMN')}"
-        )
+        needed = "log must hold what was said, as the field text of its turns (JSON lines) or a column text"
+        step = f"import with the option text, or name the column, {to_type(text='COLUMN')}"
+        got = f"{counted(len(turns), 'turn')} of {named} without any"
+        raise ValueError(Advised(needed, step, ": ", got=got))
     vote = "vote" if log.coding == "answers" else "correct"
     notes = [CORRECTNESS] if log.coding != "answers" else []
     about = log.items.set_index("debate")

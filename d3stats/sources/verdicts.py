@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._words import setting
+from d3stats._words import Advised, setting
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
-from d3stats.log.column_names import to_choose
+from d3stats.log.column_names import to_choose, to_type
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
-from d3stats.plausibility import judged, names_alike, row_of_sums, several_labels, warnings_of
+from d3stats.plausibility import judged, name_signs, names_alike, several_labels, warnings_of
 from d3stats.sources.item_tables import Fields, unread_note, with_parts
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import (
@@ -133,10 +133,9 @@ def as_judgments(
         table, votes, models = votes_for_models(table, votes)
         taken += [*swaps, *models]
         if opened.paths and not {"item", "vote"} & set(table.columns):
-            raise ValueError(
-                f"{opened.name} must have the columns item and vote, or those of a log; "
-                f"got {', '.join(map(str, table.columns[:20]))}{to_choose('item', 'vote')}"
-            )
+            needed = f"{opened.name} must have the columns item and vote, or those of a log"
+            got = ", ".join(map(str, table.columns[:20]))
+            raise ValueError(Advised(needed, to_choose("item", "vote"), got=got))
     elif opened.has_records:
         log = opened.log()
         asked = (list(log.items["question"]), log.items["label"])
@@ -191,11 +190,10 @@ def _with(data: Judgments, needs: Sequence[str]) -> Judgments:
     """Refuse verdicts without these columns."""
     absent = [name for name in needs if name not in data.table.columns]
     if absent:
-        raise ValueError(
-            f"verdicts must have the columns {list(needs)} for this audit; got none of {absent}{to_choose(*absent)}; "
-            "a table of debates in one round is read as verdicts with "
-            "columns={'item': 'debate', 'judge': 'agent'} (--columns item=debate,judge=agent)"
-        )
+        needed = f"verdicts must have the columns {list(needs)} for this audit"
+        debates = to_type(item="debate", judge="agent")
+        step = f"{to_choose(*absent)}; a table of debates in one round is read as verdicts with {debates}"
+        raise ValueError(Advised(needed, step, got=f"none of {absent}"))
     return data
 
 
@@ -208,9 +206,8 @@ def _coded(
 ) -> Judgments:
     absent = [name for name in ("item", "vote") if name not in table.columns]
     if absent:
-        raise ValueError(
-            f"a table of verdicts must have the columns item and vote; it lacks {absent}{to_choose(*absent)}"
-        )
+        needed = f"a table of verdicts must have the columns item and vote; it lacks {absent}"
+        raise ValueError(Advised(needed, to_choose(*absent)))
     if table.empty:
         raise ValueError("a table of verdicts must have rows; got none")
     table, notes, answers = _canonical(table, missing_values, personas)
@@ -226,14 +223,12 @@ def _coded(
     vote, label = (_codes(table, name, known) for name in ("vote", "label"))
     if votes == "slot":
         if answers != PAIR:
-            raise ValueError(
-                f"{setting('votes', 'slot')} must come with votes for A, B or tie; got votes for {list(answers[:5])}"
-            )
+            needed = f"{setting('votes', 'slot')} must come with votes for A, B or tie"
+            raise ValueError(Advised(needed, got=f"votes for {list(answers[:5])}"))
         unknown = (order == MISSING) & (vote != MISSING)
         if unknown.any():
-            raise ValueError(
-                f"{setting('votes', 'slot')} needs the order of every verdict; got none {_first(table, unknown)}"
-            )
+            needed = f"{setting('votes', 'slot')} needs the order of every verdict"
+            raise ValueError(Advised(needed, got=f"none {_first(table, unknown)}"))
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     elif answers == PAIR and (contrary := votes_as_places(vote, order, label, item, judge)):
@@ -251,8 +246,7 @@ def _coded(
             answers=answers,
         )
     )
-    sums = row_of_sums(items)
-    doubts += [warning(sums, "row of sums")] if sums else []
+    doubts += warnings_of(name_signs(items))
     families = [table[name] for name in ("family_a", "family_b", "judge_family") if name in table]
     alike = names_alike(
         persona=table.get("persona", ()), family=[name for column in families for name in column.unique()]

@@ -154,7 +154,7 @@ def test_scores_are_told_of_correlations_and_no_width_is_no_interval(tmp_path: P
     assert code == 0, text
     assert "-0.000" not in text
     said = " ".join(text.split())
-    assert "the votes are 30 different numbers; for scores see spearman and kendall" in said
+    assert "the votes are 30 different numbers, and any two of them count as no agreement" in said
     assert "every cluster gives the same value, so the variation between clusters is unknown" in said
 
 

@@ -219,7 +219,11 @@ def test_a_log_without_its_journal_tells_the_range(tmp_path: Path) -> None:
     journal_path(log).unlink()
     assert "they go from" in direct_scores(log).attrs["notes"][-1]
     assert "to 99" in direct_scores(log).attrs["notes"][-1]
-    assert not doctor(log).findings
+    (found,) = doctor(log).findings
+    assert found.message.startswith(
+        "1 of 12 scores of 'coherence' is 99, which looks like a code of a failure"
+    )
+    assert found.note in direct_scores(log).attrs["notes"]
 
 
 def test_a_sound_run_has_no_note_on_scales(tmp_path: Path) -> None:

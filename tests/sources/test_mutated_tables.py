@@ -22,7 +22,9 @@ from d3stats.note import severity_of
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
-FAST, ALL = 60, 660
+ALL = 860
+QUICK = ((0, 60), (200, 230), (300, 360), (480, 540), (660, 720))
+"""The seeds of the fast suite."""
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
     "The answer is {}.",
@@ -135,7 +137,23 @@ def verdicts(rng: np.random.Generator) -> Case:
     )
 
 
+def points(rng: np.random.Generator) -> Case:
+    """Draw a judge's scores of two sides."""
+    n = int(rng.integers(15, 40))
+    given = rng.normal([6, 5], 2, (n, 2)).clip(1, 10).round(int(rng.integers(2)))
+    table = pd.DataFrame({"debate": [f"d{k}" for k in range(n)], "round": 1, "agent": "judge", "label": "A"})
+    return Case("points", table.assign(score_A=given[:, 0], score_B=given[:, 1]), np.nan)
+
+
+def tokens(rng: np.random.Generator) -> Case:
+    case = log(rng)
+    spent = rng.integers(200, 3000, len(case.table))
+    return Case("tokens", case.table.assign(tokens=spent), np.nan, {"value": "tokens"})
+
+
 BASES = (log, ratings, scores, run, answers, verdicts)
+LATER = (*BASES, points, tokens)
+"""The tables of the seeds from 660 on."""
 
 
 def measured(case: Case, source: Any) -> tuple[float, list[str]]:
@@ -154,6 +172,12 @@ def measured(case: Case, source: Any) -> tuple[float, list[str]]:
             t = d3stats.as_trajectories(source, **reading)
             notes += [*t.notes, *t.remarks()]
         return float(np.nanmean(read.value)), notes
+    if case.kind == "points":
+        shown = d3stats.scores(source, **how)
+        return float((shown.means["mean"] * [1.0, 3.0]).sum()), list(shown.notes)
+    if case.kind == "tokens":
+        read = inference.as_run(source, **how)
+        return float(np.nanmean(read.value)), list(read.notes)
     if case.kind == "verdicts":
         found = inference.position_bias(source, rng=1, **how)
         long = inference.length_bias(source, use_label=False, **how)
@@ -666,6 +690,168 @@ def other_minus(case: Case, rng: np.random.Generator) -> None:
     case.write = _as_csv
 
 
+# ------------------------------------------------------------------- what laboratories and spreadsheets do to cells
+
+
+def _last(case: Case, rng: np.random.Generator, change: Callable[[float], Any], *shares: float) -> None:
+    """Write some numbers of the last column otherwise."""
+    column, rows = case.table.columns[-1], _chosen(case, rng, float(rng.choice(shares or (0.2, 1.0))))
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = [change(float(x)) for x in case.table.loc[rows, column]]
+
+
+def blank_header(case: Case, rng: np.random.Generator) -> None:
+    """A column has no name."""
+    at = int(rng.integers(case.table.shape[1]))
+    case.table.columns = pd.Index(["" if k == at else name for k, name in enumerate(case.table.columns)])
+    case.write = _as_csv if rng.random() < 0.5 else _as_workbook
+
+
+def units(case: Case, rng: np.random.Generator) -> None:
+    """Numbers have a unit behind them, or a sign before them."""
+    form = str(
+        rng.choice(
+            ["{:g} tok", "{:g} pts", "{:g}k", "~{:g}", "{:g}*", "$ {:g}", "€{:g}", "{:g} USD", ">{:g}"]
+        )
+    )
+    _last(case, rng, form.format)
+
+
+def out_of_ten(case: Case, rng: np.random.Generator) -> None:
+    """Scores are written with the greatest one."""
+    form = str(rng.choice(["{:g}/10", "{:g} / 10", "{:g} of 10", "{:g}-{:g}"]))
+    _last(case, rng, lambda x: form.format(x, x + 1))
+
+
+def dashes_and_words(case: Case, rng: np.random.Generator) -> None:
+    """Missing cells say n/a in some rows and have a dash in others."""
+    column = "vote" if "vote" in case.table else case.table.columns[-1]
+    rows = _chosen(case, rng, 0.2)
+    case.table[column] = case.table[column].astype(object)
+    case.table.loc[rows, column] = None
+    case.truth = measured(case, case.table)[0]
+    words = rng.choice(["n/a", "-", "\u2014", "NA", "?", "."], len(rows))
+    case.table.loc[rows, column] = words
+
+
+def serials(case: Case, rng: np.random.Generator) -> None:
+    """Items are called by a date, and some cells of the workbook hold its number."""
+    column = "debate" if "debate" in case.table else "item"
+    codes, _ = pd.factorize(case.table[column])
+    days = pd.Timestamp("2025-01-01") + pd.to_timedelta(codes, unit="D")
+    case.table[column] = list(days.strftime("%Y-%m-%d"))
+    case.truth = measured(case, case.table)[0]
+    case.table[column] = case.table[column].astype(object)
+    for row in _chosen(case, rng, 0.3):
+        case.table.loc[row, column] = 45658 + int(codes[row])
+    case.write = _as_workbook
+
+
+def fractions_as_dates(case: Case, rng: np.random.Generator) -> None:
+    """Votes are 1/2 and 2/1, and the spreadsheet made dates of some."""
+    letters = {"A": "1/2", "B": "2/1"}
+    for name in ("vote", "label"):
+        if name in case.table:
+            case.table[name] = case.table[name].map(letters)
+    dates = {"1/2": "2025-02-01 00:00:00", "2/1": "2025-01-02 00:00:00"}
+    rows = _chosen(case, rng, float(rng.choice([0.3, 0.6])))
+    case.table.loc[rows, "vote"] = [dates[vote] for vote in case.table.loc[rows, "vote"]]
+
+
+def booleans(case: Case, rng: np.random.Generator) -> None:
+    """Votes are truth values, written in several ways by several programs."""
+    forms = [("TRUE", "FALSE"), ("true", "false"), ("1", "0"), ("T", "F"), ("True", "False")]
+    one, other = (forms[int(k)] for k in rng.choice(len(forms), 2, replace=False))
+    rows = set(_chosen(case, rng, 0.4).tolist())
+    for name in ("vote", "label"):
+        if name in case.table:
+            written = enumerate(case.table[name])
+            case.table[name] = [
+                (other if k in rows and name == "vote" else one)["AB".index(x)] for k, x in written
+            ]
+
+
+def blanks_and_case(case: Case, rng: np.random.Generator) -> None:
+    """Some votes have blanks behind them, or are in lower case."""
+    form = (str.lower, "{} ".format, lambda vote: f"{vote.lower()}  ", "\t{}".format)[int(rng.integers(4))]
+    _some(case, rng, float(rng.choice([0.1, 0.4])), form)
+
+
+def points_between_thousands(case: Case, rng: np.random.Generator) -> None:
+    """Whole numbers have points between thousands; some are below one thousand."""
+    column = case.table.columns[-1]
+    if column == "correct":
+        case.table = case.table.rename(columns={"correct": "score"})
+        column = "score"
+    case.table[column] = [round(300 + 700 * float(value)) for value in case.table[column]]
+    case.truth = measured(case, case.table)[0]
+    case.table[column] = [f"{value:,}".replace(",", ".") for value in case.table[column]]
+    case.write = _as_csv
+
+
+def nested(case: Case, rng: np.random.Generator) -> None:
+    """Numbers, or votes, stand in JSON or in the text of a list of Python."""
+    form = str(rng.choice(['{{"score": {}}}', "[{}]", "['{}']", '{{"value": {}, "why": "short"}}', "({},)"]))
+    if "vote" in case.table and case.kind not in ("scores", "tokens"):
+        _some(case, rng, float(rng.choice([0.2, 1.0])), form.format)
+    else:
+        _last(case, rng, form.format)
+
+
+def two_headers(case: Case, rng: np.random.Generator) -> None:
+    """The names of the columns are in two lines, the groups in the first."""
+    path = str(rng.choice(["table.csv", "table.xlsx"]))
+
+    def write(table: pd.DataFrame, folder: Path) -> Path:
+        n = table.shape[1]
+        above = ["key", *[""] * (n - 2), "values"]
+        rows = [above, list(table.columns), *table.astype(object).values.tolist()]
+        whole = pd.DataFrame(rows)
+        if path.endswith("csv"):
+            whole.to_csv(folder / path, index=False, header=False)
+        else:
+            whole.to_excel(folder / path, index=False, header=False)
+        return folder / path
+
+    case.write = write
+
+
+def seconds_and_milliseconds(case: Case, rng: np.random.Generator) -> None:
+    """Durations are in seconds in some rows and in milliseconds in the others."""
+    column = case.table.columns[-1]
+    name = "score" if column == "correct" else column
+    n = len(case.table)
+    seconds = rng.lognormal(0.5, 0.6, n).round(2)
+    case.table = case.table.rename(columns={column: name}).assign(**{name: seconds})
+    case.truth = measured(case, case.table)[0]
+    late = np.arange(n) >= n // 2 if rng.random() < 0.5 else rng.random(n) < 0.4
+    case.table[name] = np.where(late, seconds * 1000, seconds)
+
+
+def sums_below(case: Case, rng: np.random.Generator) -> None:
+    """Two last rows sum up the numbers."""
+    table = case.table.astype(object)
+    for word, how in (("Total", "sum"), ("Mean", "mean")):
+        numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in table.columns}
+        row = {name: None if each.isna().all() else getattr(each, how)() for name, each in numbers.items()}
+        row[table.columns[0]] = word
+        if "round" in table:
+            row |= {"round": 1, "agent": table["agent"].iloc[0]}
+        table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+    case.table = table
+
+
+def copies_under_other_names(case: Case, rng: np.random.Generator) -> None:
+    """Some debates or items stand twice, the second time with "(copy)" in the name."""
+    column = "debate" if "debate" in case.table else "item"
+    names = case.table[column].unique()
+    some = set(rng.choice(names, max(1, len(names) // 3), replace=False))
+    again = case.table[case.table[column].isin(some)]
+    case.table = pd.concat(
+        [case.table, again.assign(**{column: again[column] + " (copy)"})], ignore_index=True
+    )
+
+
 def _as_csv(table: pd.DataFrame, folder: Path) -> Path:
     table.to_csv(folder / "table.csv", index=False)
     return folder / "table.csv"
@@ -724,6 +910,29 @@ OF_PROGRAMS: dict[str, tuple[Change, ...]] = {
     "verdicts": (*_FILES, answers_in_markup, two_answers_in_a_cell),
 }
 """What programs do to tables and to the bytes of their files, for the seeds from 480 on."""
+_ANY = (blank_header, serials, two_headers)
+_VOTES = (dashes_and_words, fractions_as_dates, booleans, blanks_and_case, nested)
+_WRITTEN = (dashes_and_words, units, out_of_ten, nested, points_between_thousands, commas_in_cells)
+OF_LABS: dict[str, tuple[Change, ...]] = {
+    "log": (*_ANY, *_VOTES, copies_under_other_names),
+    "ratings": (*_ANY, *_VOTES, copies_under_other_names),
+    "scores": (*_ANY, *_WRITTEN, seconds_and_milliseconds, sums_below),
+    "run": (*_ANY, *_WRITTEN, seconds_and_milliseconds, sums_below),
+    "answers": (*_ANY, *_VOTES, copies_under_other_names),
+    "verdicts": (*_ANY, copies_under_other_names, dashes_and_words, booleans, blanks_and_case, nested),
+    "points": (
+        *_ANY,
+        *_WRITTEN,
+        *_NUMBERS,
+        seconds_and_milliseconds,
+        sums_below,
+        failures,
+        percent,
+        total_row,
+    ),
+    "tokens": (*_ANY, dashes_and_words, units, nested, thousands, points_between_thousands, commas_in_cells),
+}
+"""What laboratories and spreadsheets do to the cells of tables, for the seeds from 660 on."""
 LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
 """Changes after which a table may have other columns: no change of votes comes later."""
 
@@ -743,15 +952,16 @@ def _some(case: Case, rng: np.random.Generator, share: float, change: Callable[[
 
 def drawn(seed: int) -> Case:
     rng = np.random.default_rng(seed)
-    case = BASES[seed % len(BASES)](rng)
+    bases = LATER if seed >= 660 else BASES
+    case = bases[seed % len(bases)](rng)
     case.truth = measured(case, case.table)[0]
     if seed >= 200:
         changes, start = next(
             (group[case.kind], start)
-            for group, start in ((OF_PROGRAMS, 480), (OF_HANDS, 300), (OF_FILES, 200))
+            for group, start in ((OF_LABS, 660), (OF_PROGRAMS, 480), (OF_HANDS, 300), (OF_FILES, 200))
             if seed >= start
         )
-        change = changes[(seed - start) // len(BASES) % len(changes)]
+        change = changes[(seed - start) // len(bases) % len(changes)]
         change(case, rng)
         case.done.append(change.__name__)
         return case
@@ -788,7 +998,7 @@ def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
     [
         pytest.param(
             k,
-            marks=() if k < FAST or 200 <= k < 230 or 300 <= k < 360 or 480 <= k < 540 else pytest.mark.slow,
+            marks=() if any(start <= k < stop for start, stop in QUICK) else pytest.mark.slow,
         )
         for k in range(ALL)
     ],
@@ -812,7 +1022,9 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
-    every = [group for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS) for group in groups.items()]
+    every = [
+        group for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS, OF_LABS) for group in groups.items()
+    ]
     assert made == {(kind, change.__name__) for kind, changes in every for change in changes}
 
 

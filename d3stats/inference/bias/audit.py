@@ -16,6 +16,7 @@ from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels
 from d3stats.inputs.verdicts import Judgments, Votes
+from d3stats.note import around
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, clustered_share, contrast_of_shares
 from d3stats.resampling.contrasts import MOVER
 from d3stats.resampling.proportions import EXACT
@@ -124,8 +125,8 @@ class Audit(ByName, Result):
         """Return the judge, one line per estimate with its p-value, the notes, and each estimate by stratum as text."""
         tested = ("" if e.p_value is None else f", {said_p(e.p_value)}" for e in self.estimates)
         lines = [f"  {e}{p}" for e, p in zip(self.estimates, tested, strict=True)]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join([f"{self.judge}:", *lines, *(part.summary() for part in self.strata)])
+        whole = around([f"{self.judge}:", *lines], self.notes)
+        return "\n".join([*whole, *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw every estimate by stratum, a panel each, or in given axes the first alone.

@@ -26,6 +26,7 @@ from d3stats.inference.comparison.strata import Strata, by_stratum, plot_panels,
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import Labels, Level, StrataOf, common_strata
 from d3stats.inputs.runs import PairedRuns, pair
+from d3stats.note import above_and_below, around, severity_of
 from d3stats.result import Gate, Result
 from d3stats.sources import Reading, open_all
 from d3stats.sources.runs import RunOf, runs_of
@@ -303,19 +304,21 @@ class Comparison(Result):
 
     def summary(self) -> str:
         """Return every difference with its runs and tests, what the margin shows, and the notes."""
-        lines = [*self._answer(), self._title()]
+        answer = list(self._answer())
+        lines, warned = [*answer, self._title()], above_and_below(self.notes)[0]
         several = len(self) > 1
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
             # Of several pairs the notes stand at the end, each once with its pairs.
-            lines += [str(d.difference), *d.details(omit=d.notes if several else ())]
+            lines += [str(d.difference), *d.details(omit=d.notes if several else warned)]
             if several and adjusted is not None:
                 lines.append(f"  {self.family}: {said_p(adjusted)} by {d.test}")
         if self.margin is not None:
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
             lines += [result.conclusion for result in results]
         shown = () if several else self.differences[0].notes
-        lines += [f"note: {note}" for note in self.notes if note not in shown]
-        return "\n".join([*lines, *(part.summary() for part in self.strata)])
+        notes = [note for note in self.notes if severity_of(note) == "warning" or note not in shown]
+        whole = around(lines, notes, len(answer))
+        return "\n".join([*whole, *(part.summary() for part in self.strata)])
 
 
 def _short(p: float | None) -> str:

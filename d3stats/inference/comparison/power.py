@@ -35,6 +35,7 @@ from d3stats.inference.comparison.power_laws import (
     t_power,
     tost_power,
 )
+from d3stats.note import around
 from d3stats.resampling.clusters import FEW_CLUSTERS, anova_sums, cluster_codes, intraclass, mean_squares
 from d3stats.resampling.degrees import LEAST_EFFECTIVE, effective_clusters, too_unequal
 from d3stats.result import EstimatesResult, Result
@@ -603,7 +604,7 @@ class PowerPlan(Result):
         elif self.enumerated:
             said = ", ".join(f"{key} {value:z.3f}" for key, value in self.enumerated.items())
             lines.append(f"Exact power of the test, summed over all tables: {said}.")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(around(lines, self.notes))
 
     @property
     def _enumerates(self) -> bool:
@@ -826,7 +827,7 @@ class PilotPlan(EstimatesResult):
 
     def summary(self) -> str:
         """Return the answers in sentences, where the noise comes from, and the notes."""
-        return "\n".join([*self._lines(), str(self.found), *(f"note: {note}" for note in self.notes)])
+        return "\n".join(around([*self._lines(), str(self.found)], self.notes))
 
     def _lines(self) -> list[str]:
         """Return how many questions are needed where that was asked, what the given number shows, and the pilot."""

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice
-from d3stats._words import counted
+from d3stats._words import Advised, counted, setting
 from d3stats.estimate import Estimate, estimates_frame, named_notes
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inference.judges.coefficients import (
@@ -29,7 +29,7 @@ from d3stats.inference.judges.coefficients import (
 )
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
-from d3stats.note import worst_first
+from d3stats.note import Note, around
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
 from d3stats.sources.ratings import Repeats, ratings_with_strata
@@ -46,6 +46,9 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 OF_LABELS: tuple[Measure, ...] = ("cohen", "share")
 """Measures of a rater beside the right answers: kappa, and the share of agreement, which is the accuracy."""
+
+_FEWEST_OF_A_SCALE = 5
+"""So many different whole numbers may be the steps of a scale."""
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
@@ -181,9 +184,10 @@ class AgreementTable(EstimatesResult):
 
     def summary(self) -> str:
         """Return sizes, estimates, what was refused, the notes and the coefficients by stratum as text."""
-        lines = (*self._answer(), self._title(), *map(str, self.estimates), *self._remarks())
-        notes = (f"note: {note}" for note in worst_first(self.notes))
-        return "\n".join([*lines, *notes, *(part.summary() for part in self.strata)])
+        answer = list(self._answer())
+        lines = [*answer, self._title(), *map(str, self.estimates), *self._remarks()]
+        whole = around(lines, self.notes, len(answer))
+        return "\n".join([*whole, *(part.summary() for part in self.strata)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval, or with strata every coefficient by stratum.
@@ -326,7 +330,9 @@ def agreement_by_log(
         try:
             logs.append(agreement(source, a=a, b=b, measures=OF_LABELS, rng=deepcopy(seed), **settings))
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            said = error.args[0] if error.args else ""
+            whole = said._after(f"{name}: ") if isinstance(said, Advised) else f"{name}: {error}"
+            raise ValueError(whole) from None
     notes = [(name, [*log.refused.values(), *log.notes]) for name, log in zip(named, logs, strict=True)]
     return AgreementByLog(
         names=tuple(named), raters=(a, b), logs=tuple(logs), notes=tuple(named_notes(notes, "logs"))
@@ -497,7 +503,7 @@ def _agreed(
             # A copy, so that a stratum draws what the whole draws.
             return [of(ratings, rng=deepcopy(streams[name]), **{setting: of_setting[setting]}, **settings)]
         except ValueError as error:
-            refused[name] = str(error)
+            refused[name] = error.args[0] if error.args else str(error)
             return []
 
     if of_labels:
@@ -519,13 +525,11 @@ def _agreed(
     names = every if "cohen" in wanted else []
     pairs = [one for pair in names for one in made(_pair_title(pair), cohen_kappa, read.of(pair), "weights")]
     if not panel and not pairs:
-        raise ValueError("; ".join(dict.fromkeys(refused.values())))
+        first, *others = dict.fromkeys(refused.values())
+        raise ValueError("; ".join((first, *others)) if others else first)
     notes = dict.fromkeys(note for one in (panel or pairs) for note in one.notes)
-    if len(read.categories) > _MOST_CATEGORIES and read.is_numeric:
-        notes[
-            f"the votes are {len(read.categories)} different numbers; for scores see spearman and kendall "
-            "(d3stats.inference), or give alpha a metric"
-        ] = None
+    if of_setting["metric"] == "nominal" and (scale := _of_a_scale(read)):
+        notes = {scale: None, **notes}
     # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
     estimates = [one.estimate for one in (*panel, *pairs)]
     few = named_notes([(e.name, [e.note] if e.note else []) for e in estimates], "coefficients")
@@ -548,6 +552,22 @@ def _agreed(
     return AgreementTable(panel=tuple(panel), pairs=tuple(pairs), refused=refused, raters=read.raters,
                           categories=read.categories, n_items=read.n_items, n_clusters=read.n_clusters,
                           n_missing=missing, notes=(*notes, *few), strata=parts)  # fmt: skip
+
+
+def _of_a_scale(read: Ratings) -> Note | None:
+    """Say how to measure distances of votes that look like numbers of a scale: many, or close to each other."""
+    n = len(read.categories)
+    if n < _FEWEST_OF_A_SCALE or not read.is_numeric or read.label is not None:  # right answers are no steps
+        return None
+    numbers = read.values()
+    whole = bool((numbers % 1 == 0).all()) and float(np.ptp(numbers)) <= 2 * n
+    if n <= _MOST_CATEGORIES and not whole:
+        return None
+    text = (
+        f"the votes are {n} different numbers, and any two of them count as no agreement; for numbers of a scale use "
+        f"metric='ordinal' or 'interval' (--metric) for alpha and {setting('weights', 'quadratic')} for the others"
+    )
+    return Note(text, kind="numbers of a scale", n=n)
 
 
 def _pair_title(pair: tuple[str, str]) -> str:

@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, get_args
 import msgspec
 
 from d3stats._check import choice, integer
-from d3stats._words import counted, missing_extra, setting
+from d3stats._words import Advised, counted, missing_extra, setting
 from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
@@ -683,9 +683,8 @@ def item_rows(path: Path, value: str | None) -> tuple[list[dict[str, Any]], list
     log = load_inspect(path)
     if value not in log.scorers and len(log.scorers) != 1:
         listed = ", ".join(map(repr, log.scorers)) or "none"
-        raise ValueError(
-            f"value (--value) must name one of the scorers of {str(path)!r}, {listed}; got {value!r}"
-        )
+        needed = f"value must name one of the scorers of {str(path)!r}"
+        raise ValueError(Advised(needed, f"choose one with value= (--value): {listed}", got=repr(value)))
     read = value if value in log.scorers else log.scorers[0]
     given = [((sample.scores or {}).get(read), sample) for sample in log.samples]
     numbers = [None if score is None else _number(score.value) for score, _ in given]

@@ -176,7 +176,11 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"a": "x", "b": "decision"},
         "decision must be known in some debate; got no",
     ),
-    (DEBATE | {"label": ["A", "A"]}, {"a": "label", "b": "decision", "by": "question"}, "decision needs by"),
+    (
+        DEBATE | {"label": ["A", "A"]},
+        {"a": "label", "b": "decision", "by": "question"},
+        "decision needs votes by debate",
+    ),
     (DEBATE | {"label": ["A", "A"]}, {"a": "label"}, "a and b must come together"),
     (DEBATE | {"label": ["A", "A"]}, {"a": "x", "b": "x"}, "a and b must be different raters"),
     (
