@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from d3stats import agreement, compare, position_bias
+from d3stats import agreement, bias, compare, position_bias, report
 from d3stats.cli import app
 from d3stats.estimate import Estimate
 from d3stats.result import Gate
@@ -91,6 +91,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     turns = pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label"])
     turns.to_csv(folder / "debates.csv", index=False)  # no vote is a label
+    rows = []
+    for d in range(60):
+        best = "AB"[d % 2]
+        for r in (1, 2):
+            votes = [best if rng.random() < 0.7 else "AB".replace(best, "") for _ in range(3)]
+            rows += [(f"d{d}", f"q{d}", r, f"a{k}", vote, best) for k, vote in enumerate(votes)]
+    pd.DataFrame(rows, columns=turns.columns).to_csv(folder / "sound.csv", index=False)
     noisy = {f"r{k}": np.where(rng.random(200) < 0.1, rng.choice(["A", "B"], 200), truth) for k in range(3)}
     pd.DataFrame({"item": range(200), **noisy}).to_csv(folder / "ratings.csv", index=False)
     return folder
@@ -110,8 +117,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("bias biased.csv --at-most 0.3", 5),
         ("report old.csv", 1),
         ("report debates.csv --gate --n-boot 20 --overwrite", 4),
+        ("report sound.csv --gate --n-boot 20 --overwrite", 0),
         ("compare old.csv nothing.csv --margin 0.05", 1),
         ("compare old.csv new.csv --margin much", 2),
+        ("agreement nothing.csv --at-least 0.5", 1),
+        ("agreement ratings.csv --at-least much", 2),
+        ("bias nothing.csv --at-most 0.1", 1),
+        ("bias fair.csv --at-most much", 2),
+        ("report nothing.csv --gate", 1),
+        ("report sound.csv --gate --level much", 2),
     ],
 )
 def test_a_command_ends_with_the_code_of_its_claim(
@@ -130,5 +144,8 @@ def test_python_and_the_terminal_give_one_gate(runs: Path) -> None:
     assert compare(runs / "old.csv", runs / "new.csv").gate(margin=0.05).code == 0
     assert agreement(runs / "ratings.csv").gate(at_least=0.99).code == 4
     assert position_bias(runs / "biased.csv").gate(at_most=0.3).code == 5
+    assert bias(runs / "fair.csv").gate(at_most=0.2).code == 0
+    assert report(runs / "debates.csv", n_boot=20).gate().code == 4
+    assert report(runs / "sound.csv", n_boot=20).gate().code == 0
     with pytest.raises(ValueError, match="must have a margin"):
         compare(runs / "old.csv", runs / "new.csv").gate()

@@ -18,20 +18,12 @@ import _links  # noqa: E402
 import _pages  # noqa: E402
 
 DOCS = ROOT / "docs"
+BUILT = {"made", "build", "dist", "site"}
+"""Folders of what a build writes; those that begin with a dot or an underscore are not read either."""
 PAGES = sorted(
     path
-    for pattern in (
-        "*.md",
-        "docs/*.md",
-        "docs/guides/*.md",
-        "docs/methods/*.md",
-        "docs/reference/*.md",
-        "notebooks/*.py",
-        "analysis/*/*.md",
-        "simulations/*/*.md",
-        "figures/*.md",
-    )
-    for path in ROOT.glob(pattern)
+    for path in (*ROOT.rglob("*.md"), *ROOT.glob("notebooks/*.py"))
+    if not any(part in BUILT or part[0] in "._" for part in path.relative_to(ROOT).parts)
 )
 FENCE = re.compile(r"^(```+)(?!\{).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)>\s]+)>?(?: \"[^\"]*\")?\)")
@@ -78,7 +70,8 @@ def lost_links(page: Path, text: str) -> list[str]:
         path, _, place = target.partition("#")
         # The folder of made pages need not exist yet, and the way to a picture leads through it.
         there = Path(os.path.normpath(page.parent / path)) if path else page
-        is_made = there.parent.resolve() == DOCS / "made" and there.name in made()
+        # A page of the repository may lead to files of a checkout alone, and a made page to the other made pages.
+        is_made = page.parent == there.parent == DOCS / "made" and there.name in made()
         if not there.exists() and not is_made:
             lost.append(target)
         elif place and there.suffix == ".md":

@@ -77,7 +77,11 @@ def plan(
         made = given(opened, rules=rules, dollars=paid)
     if figure is not None:
         save_figure(made.plot, figure)
-    notes = [*([] if paid is None else [paid.note]), *omitted_notes(omitted)]
+    notes = omitted_notes(omitted)
+    if paid is not None:
+        table = made.to_frame()
+        costs = bool((table["total"].notna() & (table["total_unit"] == "dollars")).any())
+        notes = [paid.note, *(paid.warnings if costs else ()), *notes]
     if as_json:
         print_document(made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note)
     elif as_latex:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant, nonnegative, number, probability
+from d3stats.note import warning
 from d3stats.polling import OF_PROTOCOL
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import Trajectories
@@ -78,11 +79,14 @@ class RoundDollars:
         At which prices.
     polls : ndarray of float, shape (debates, rounds), or None
         The part of `dollars` that was paid for votes alone, NaN in a round without a poll; see ``d3stats.polling``.
+    warnings : tuple of str
+        That turns have the prices of another model than the log names.
     """
 
     dollars: Floats
     note: str
     polls: Floats | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def price_turns(
@@ -179,18 +183,20 @@ def price_turns(
     other = sorted(
         {f"{own} as {name}" for own, name in zip(logged, names, strict=True) if own not in (None, name)}
     )
+    warned: tuple[str, ...] = ()
     if other:
-        how += f"; turns are priced as chosen, not as logged: {', '.join(other[:3])}"
+        text = f"turns are priced as chosen, not as logged: {', '.join(other[:3])}"
+        warned = (warning(text, "prices of another model", n=len(other), examples=other),)
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
     if log.polled is None:
-        return RoundDollars(dollars, note)
+        return RoundDollars(dollars, note, None, warned)
     voters = {polling.voters for polling in OF_PROTOCOL.values() if polling.voters}
     only_votes = pd.Series(_texts(turns, "role")).isin(voters).to_numpy()
     polls = np.where(log.polled, 0.0, np.nan)
     np.add.at(polls, (row[only_votes], played[only_votes]), paid[only_votes] / PER_MILLION)
     if log.poll_tokens is not None:
         polls[log.poll_tokens == 0] = 0.0  # asked under every rule
-    return RoundDollars(dollars, note, polls)
+    return RoundDollars(dollars, note, polls, warned)
 
 
 def spending(log: LogSource, dollars: Floats | None = None, **reading: Unpack[Reading]) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats.planning.cells import Write, amount, cells, rule_cell
@@ -219,7 +219,7 @@ def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
 
     Losses of -1 count as 0: E[loss] <= P(loss = 1), so a small P(loss = 1) is enough, if more than needed.
     """
-    return _array(special.bdtr((losses == 1).sum(axis=0), len(losses), limit))
+    return _array(scipy.special.bdtr((losses == 1).sum(axis=0), len(losses), limit))
 
 
 def hoeffding_bentkus_p(
@@ -240,8 +240,8 @@ def hoeffding_bentkus_p(
     # Rounding keeps a sum of means, 2.9999999999 or 3.0000000001, at the whole number that it is.
     total = np.round(((sums - lowest) / span).sum(axis=0), 9)
     mean = np.minimum(total / n, at)
-    divergence = special.rel_entr(mean, at) + special.rel_entr(1 - mean, 1 - at)
-    bentkus = np.e * special.bdtr(np.ceil(total), n, at)
+    divergence = scipy.special.rel_entr(mean, at) + scipy.special.rel_entr(1 - mean, 1 - at)
+    bentkus = np.e * scipy.special.bdtr(np.ceil(total), n, at)
     return _array(np.minimum(1.0, np.minimum(np.exp(-n * divergence), bentkus)))
 
 

@@ -26,7 +26,7 @@ from d3stats.planning.score_gaps import score_gaps, score_remarks
 from d3stats.resampling import item_ratio
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, open
-from d3stats.sources.scores import candidate_scores
+from d3stats.sources.scores import candidate_scores, score_ranges
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Trajectories
 
@@ -202,13 +202,16 @@ def scores(
             notes.append(
                 f"{lost} of {counted(len(t), 'debate')} have no {labels.column} and are in {ALL!r} alone"
             )
+    totals, criteria = score_ranges(opened)
     gaps, said = (None, ()) if len(t.sides) != 2 else _gaps(t, groups, level)
+    if gaps is not None:
+        gaps["high"] = gaps["high"].clip(upper=totals[1] - totals[0])
     notes += [note for note in said if note not in notes]
     aspects = correlations = ranks = None
     if RESPONSE in t.sides and opened.has_records:
         table = direct_scores(opened)
         notes += [note for note in table.attrs["notes"] if note not in notes]
-        aspects = _aspects(table, t, groups, level)
+        aspects = _aspects(table, t, groups, level, criteria)
         if human is not None:
             correlations = aspect_correlations(opened, human, level=level, rng=rng)
             known = {*notes, *(with_words(note, "scores: ") for note in notes)}
@@ -226,7 +229,7 @@ def scores(
         ranks, told = _ranks(candidate_scores(opened))
         notes += told
     return ScoreReport(
-        means=_means(t, groups, level),
+        means=_means(t, groups, level, totals),
         gaps=gaps,
         aspects=aspects,
         correlations=correlations,
@@ -236,13 +239,15 @@ def scores(
     )
 
 
-def _row(values: NDArray[np.float64], cluster: NDArray[np.int64], level: float) -> dict[str, Any]:
-    """Return the mean of known values with its interval over clusters."""
+def _row(
+    values: NDArray[np.float64], cluster: NDArray[np.int64], level: float, within: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the mean of known values with its interval over clusters, within the range of the scale."""
     e = item_ratio("mean", values, np.ones(len(values)), cluster, level=level, tested=False)
     return {
         "mean": e.value,
-        "low": np.nan if e.low is None else e.low,
-        "high": np.nan if e.high is None else e.high,
+        "low": np.nan if e.low is None else max(e.low, within[0]),
+        "high": np.nan if e.high is None else min(e.high, within[1]),
         "n": len(values),
         "n_clusters": e.n_clusters,
         "level": level,
@@ -250,7 +255,7 @@ def _row(values: NDArray[np.float64], cluster: NDArray[np.int64], level: float) 
     }
 
 
-def _means(t: Trajectories, groups: Rows, level: float) -> pd.DataFrame:
+def _means(t: Trajectories, groups: Rows, level: float, within: tuple[float, float]) -> pd.DataFrame:
     assert t.scores is not None
     rows = []
     for name, here in groups:
@@ -259,7 +264,7 @@ def _means(t: Trajectories, groups: Rows, level: float) -> pd.DataFrame:
                 known = here & np.isfinite(t.scores[:, r, s])
                 if known.any():
                     where = {"stratum": name, "round": r + 1, "side": side}
-                    rows.append(where | _row(t.scores[known, r, s], t.cluster[known], level))
+                    rows.append(where | _row(t.scores[known, r, s], t.cluster[known], level, within))
     return pd.DataFrame(rows)
 
 
@@ -279,7 +284,9 @@ def _gaps(t: Trajectories, groups: Rows, level: float) -> tuple[pd.DataFrame | N
     return (pd.concat(tables, ignore_index=True) if tables else None), tuple(notes)
 
 
-def _aspects(table: pd.DataFrame, t: Trajectories, groups: Rows, level: float) -> pd.DataFrame:
+def _aspects(
+    table: pd.DataFrame, t: Trajectories, groups: Rows, level: float, within: tuple[float, float]
+) -> pd.DataFrame:
     place = {name: k for k, name in enumerate(t.debates)}
     at = np.array([place[name] for name in table["debate"]], dtype=np.int64)
     rows = []
@@ -289,7 +296,7 @@ def _aspects(table: pd.DataFrame, t: Trajectories, groups: Rows, level: float) -
             known = np.isfinite(values) & here[at]
             if known.any():
                 where = {"stratum": name, "aspect": str(aspect)}
-                rows.append(where | _row(values[known], t.cluster[at[known]], level))
+                rows.append(where | _row(values[known], t.cluster[at[known]], level, within))
     return pd.DataFrame(rows)
 
 

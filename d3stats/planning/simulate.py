@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import choice, probability
 from d3stats._check import loss as allowed_loss
@@ -565,7 +565,7 @@ class Simulation(Result):
             found = table.reindex(columns=columns).bfill(axis=1).iloc[:, 0]
             table[name] = found if end else -found
         z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] > 0, 1e-12)
-        table["p_within"] = special.ndtr(z)
+        table["p_within"] = scipy.special.ndtr(z)
         cost = table["tokens"].where(table["tokens"].notna(), table["rounds"])
         table["loss_vs"] = np.where(table["accuracy_minus_unanimity"].notna(), "unanimity", "full")
         assumed = pilot is not None and bool((pilot.label == MISSING).all())

@@ -139,7 +139,7 @@ def _saved(rules: Part) -> _Known:
     """Return what the plan's rule saves; the page and ``d3stats plan`` give one advice."""
     label = "Saved by stopping early"
     if rules.absent or "advice" not in rules.frames:
-        return _Known(KeyFigure(label, "unknown", rules.absent or rules.lead[0]))
+        return _Known(KeyFigure(label, "unknown", "The section on stopping rules says why."))
     row = rules.frames["advice"].to_dict("records")[0]
     if row["usual"]:
         reason = f"{row['reason'][0].upper()}{row['reason'][1:]}."

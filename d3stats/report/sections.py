@@ -153,7 +153,7 @@ def make_sections(sources: Sequence[Source], settings: Settings) -> tuple[Sectio
         ),
         *map(_without_warnings, first),
         comparison,
-        *last,
+        *map(_without_warnings, last),
     )
 
 
@@ -604,7 +604,9 @@ def _scores(source: Source, settings: Settings) -> Part:
     )
     return _named(
         source,
+        lead=(found.headline,),
         tables=tuple(zip(tables, how, strict=True)),
+        shown=None,
         frames={"scores": found.means, **({} if found.gaps is None else {"gaps": found.gaps})},
         pictures=(picture,),
         notes=_own(found.notes, t),
@@ -695,6 +697,7 @@ def _agreement(source: Source, settings: Settings) -> Part:
                 else []
             ),
         ),
+        shown=None,  # the picture has the numbers
         frames={"agreement": found.to_frame()},
         pictures=(picture,),
         notes=tuple(notes),
@@ -752,11 +755,13 @@ def _bias(source: Source, settings: Settings) -> Part:
     notes: list[str] = []
     frames = {}
     refused: list[str] = []
+    lead: list[str] = []
     if ordered or named:
         try:
             data = as_judgments(t if log is None else log, decisions=True)
             found = each_judge(position_bias, data, level=settings.level, rng=settings.seed)
             frames["position"] = found.to_frame()
+            lead.append(f"{found.headline}.")
             for audit in list(found.values())[:JUDGES_SHOWN]:
                 title, heads, rows = audit_table(audit)
                 tables.append(((f"Position: {title}", heads, rows), _HOW_TO_READ_POSITION))
@@ -786,6 +791,7 @@ def _bias(source: Source, settings: Settings) -> Part:
                 each = _HOW_TO_READ_EFFECTS if "p" in heads else _HOW_TO_READ_CHANGES
                 tables.append(((f"Persona: {title}", heads, rows), each if k else _HOW_TO_READ_PERSONAS))
             frames["persona"] = effect.to_frame()
+            lead.append(f"{effect.headline.rstrip('.')}.")
             frames["each persona"] = effect.personas
             notes += [*effect.notes, f"{str(effect.heterogeneity)[0].upper()}{str(effect.heterogeneity)[1:]}"]
         except ValueError as error:
@@ -795,7 +801,9 @@ def _bias(source: Source, settings: Settings) -> Part:
     notes += refused
     return _named(
         source,
+        lead=tuple(lead),
         tables=tuple(tables),
+        shown=None,
         frames=frames,
         pictures=tuple(pictures),
         notes=(*_own(notes, t), _OTHER_AUDITS),
@@ -867,12 +875,14 @@ def _tokens(source: Source, settings: Settings) -> Part:
     if t.tokens is None or not bool((~np.isnan(t.tokens)).any()):
         return _absent(source, f"{_why_no_tokens(source)}, so what the debates cost is unknown.")
     notes: list[str] = []
+    warnings: tuple[str, ...] = ()
     if settings.prices is None:
         notes.append("No price table was given, so there are no dollars; --prices FILE adds them.")
     elif source.paid is None:
         notes.append("Dollars need the turns of a log; this log was given as arrays.")
     else:
         notes.append(f"{source.paid.note[0].upper()}{source.paid.note[1:]}.")
+        warnings = source.paid.warnings
     frame = spending(t, None if source.paid is None else source.paid.dollars)
     heads = {
         "round": "round",
@@ -899,15 +909,27 @@ def _tokens(source: Source, settings: Settings) -> Part:
         )
     return _named(
         source,
+        warnings=warnings,
+        lead=_by_round(frame),
         tables=(
             (
                 ("Tokens by round", list(shown.values()), rows),
                 "A row is about the debates that played the round; the last row adds up all rounds.",
             ),
         ),
+        shown=None,
         frames={"tokens": frame},
         notes=tuple(notes),
     )
+
+
+def _by_round(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Say how many tokens the first and the last round take that some debate played."""
+    known = frame.iloc[:-1][frame["tokens_per_debate"].iloc[:-1].notna()].to_dict("records")
+    said = [
+        f"{row['tokens_per_debate']:z,.0f} in round {row['round']}" for row in (*known[:1], *known[1:][-1:])
+    ]
+    return (f"Tokens of a debate that plays the round: {', '.join(said)}.",) if said else ()
 
 
 def _turns_without_tokens(source: Source) -> tuple[int, int, str]:

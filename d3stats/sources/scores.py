@@ -14,7 +14,7 @@ from d3stats.log.doctor import scales_beside
 from d3stats.log.scores import scored_turns
 from d3stats.sources.opened import Opened
 
-__all__ = ["candidate_scores", "single_scores"]
+__all__ = ["candidate_scores", "score_ranges", "single_scores"]
 
 
 def single_scores(opened: Opened, side: str, round_number: int | None = None) -> SingleScores:
@@ -51,6 +51,26 @@ def single_scores(opened: Opened, side: str, round_number: int | None = None) ->
     scores = pd.DataFrame([given[side] for given in asked["scores"]], index=asked.index, dtype=float)
     debates = log.items[["debate", "question", "cluster"]]
     return SingleScores(side, scores, asked["debate"], asked["role"], debates, scales, notes)
+
+
+def score_ranges(opened: Opened) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and the greatest total and criterion that a log's roles could give; infinite where unknown."""
+    unknown = (-np.inf, np.inf)
+    log = opened.log() if opened.has_records else None
+    scales = {} if log is None else scales_beside(log.files)
+    if log is None or not scales:
+        return unknown, unknown
+    checked = log.to_checked()
+    found = scored_turns(checked.items, checked.turns)
+    of_role = found.of_role if found.of_role.any() else np.ones(len(found.places), dtype=np.bool_)
+    roles = set(log.turns["role"].iloc[found.places[of_role]])
+    sizes = [
+        len(own) for code in np.unique(found.codes[of_role]) for own in found.scores[code].values() if own
+    ]
+    if not sizes or not roles <= set(scales):
+        return unknown, unknown
+    low, high = min(scales[role][0] for role in roles), max(scales[role][1] for role in roles)
+    return (min(low * min(sizes), low * max(sizes)), max(high * min(sizes), high * max(sizes))), (low, high)
 
 
 def candidate_scores(opened: Opened) -> CandidateScores:

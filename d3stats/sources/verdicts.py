@@ -369,8 +369,13 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
     known = bool(items["first"].notna().any())
     if decisions and known and log.verdicts["decision"].notna().any():
         decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
-        # First, because it is what the protocol stands for.
-        seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
+        # First, because it is what the protocol stands for; a judge who decides alone stands for himself.
+        own = seats[["debate", "vote"]].dropna()
+        alone = not seats["debate"].duplicated().any() and set(own.itertuples(index=False, name=None)) == set(
+            decided.dropna().itertuples(index=False, name=None)
+        )
+        if not alone:
+            seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
     if recorded:
         seats["judge"] = ONE_JUDGE
         table = _about(seats, items.reindex(seats["debate"]).assign(log=None), known)

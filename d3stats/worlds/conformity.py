@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import Finite, NonNegativeFloat, Probability, integer, number
 from d3stats.agent import Refused, Request
@@ -207,7 +207,7 @@ def chances(world: Conformity) -> Chances:
     own = np.array([0.0, 1.0])
     again = chance_again(world, logit[..., None, None], np.arange(n + 1)[:, None] / n, own)
     return Chances(
-        weights, mass, special.expit(logit), np.ascontiguousarray(again), llm.astype(np.int64), skill
+        weights, mass, scipy.special.expit(logit), np.ascontiguousarray(again), llm.astype(np.int64), skill
     )
 
 
@@ -218,7 +218,7 @@ def chance_again(world: Conformity, logit: Any, share: Any, own: Any) -> Any:
 
 def chance_decided(world: Conformity, logit: Any, share: Any) -> Any:
     """Return P(right) of an agent that decides again, by the share of right votes now."""
-    return special.expit(logit + world.conformity * (2 * share - 1))
+    return scipy.special.expit(logit + world.conformity * (2 * share - 1))
 
 
 def draw_classes(
@@ -395,7 +395,7 @@ class ConformityAgent(PanelAgent[Conformity]):
         easiness, errors = self.item(question)
         logit = self.world.skills[seat] + easiness + errors[int(chances(self.world).llm[seat])]
         if not votes:
-            return int(stream.uniform() >= special.expit(logit))
+            return int(stream.uniform() >= scipy.special.expit(logit))
         right = {speaker: self._number(vote, question) == 0 for speaker, vote in votes.items()}
         share = sum(right.values()) / len(right)
         if request.agent not in right:

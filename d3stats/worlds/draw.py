@@ -12,8 +12,8 @@ from functools import singledispatch
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats.models.chains.process import CountProcess
@@ -321,7 +321,7 @@ def binomial_rows(trials: NDArray[np.int64], p: Floats) -> Floats:
     """
     k = np.arange(trials.max() + 1)
     failures = np.maximum(trials[:, None] - k, 0)
-    rows = special.binom(trials[:, None], k) * p[..., None] ** k * (1 - p[..., None]) ** failures
+    rows = scipy.special.binom(trials[:, None], k) * p[..., None] ** k * (1 - p[..., None]) ** failures
     rows = np.where(k <= trials[:, None], rows, 0.0)
     result: Floats = rows / rows.sum(axis=-1, keepdims=True)
     return result

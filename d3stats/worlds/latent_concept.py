@@ -7,8 +7,8 @@ from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import OpenProbability, integer
 from d3stats.agent import Message, Request
@@ -120,7 +120,7 @@ def log_gain(world: LatentConcept) -> float:
 def predictive(world: LatentConcept, log_belief: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the chance of each response, by log beliefs up to a constant, both in the last axis."""
     own, other = world.clarity, (1 - world.clarity) / (world.n_concepts - 1)
-    chance: NDArray[np.float64] = other + (own - other) * special.softmax(log_belief, axis=-1)
+    chance: NDArray[np.float64] = other + (own - other) * scipy.special.softmax(log_belief, axis=-1)
     return chance
 
 

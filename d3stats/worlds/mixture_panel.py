@@ -9,8 +9,8 @@ from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import Probability, probability
 from d3stats.agent import Request
@@ -172,10 +172,10 @@ def mixtures_by_round(world: MixturePanel, n_rounds: int) -> BetaBinomialMixture
     [0.5, 0.622, 0.731]
     """
     weight = _with_drift(np.log, world.weights, world.weight_drift, n_rounds)
-    mean = _with_drift(special.logit, world.means, world.mean_drift, n_rounds)
+    mean = _with_drift(scipy.special.logit, world.means, world.mean_drift, n_rounds)
     precision = _with_drift(np.log, world.precisions, world.precision_drift, n_rounds)
     return BetaBinomialMixture(
-        special.softmax(weight, axis=1), special.expit(mean), 1 / (np.exp(precision) + 1)
+        scipy.special.softmax(weight, axis=1), scipy.special.expit(mean), 1 / (np.exp(precision) + 1)
     )
 
 
@@ -209,9 +209,9 @@ def sample_mixture_panel(
 
 def ability_in_round(law: BetaBinomialMixture, t: int, which: Floats, quantile: Floats) -> Floats:
     """Return abilities in round t (from 0): the Normals' component, and their quantile within it."""
-    cut = special.ndtri(np.minimum(np.cumsum(law.weight[t]), 1.0))[:-1]
+    cut = scipy.special.ndtri(np.minimum(np.cumsum(law.weight[t]), 1.0))[:-1]
     k = (which[:, None] > cut).sum(axis=1)
-    ability: Floats = special.betaincinv(law.alpha[t, k], law.beta[t, k], special.ndtr(quantile))
+    ability: Floats = scipy.special.betaincinv(law.alpha[t, k], law.beta[t, k], scipy.special.ndtr(quantile))
     return ability
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import OpenProbability, PositiveFloat, integer
 from d3stats.agent import Request
@@ -158,7 +158,7 @@ def voter_process(world: Voter, n_rounds: int) -> CountProcess:
     start = np.asarray(law.pmf(n))
     j = np.arange(n + 1)
     share = j[:, None] / n
-    step = special.binom(n, j) * share**j * (1 - share) ** (n - j)
+    step = scipy.special.binom(n, j) * share**j * (1 - share) ** (n - j)
     return CountProcess.symmetric([start / start.sum()], [step], n_rounds=n_rounds)
 
 

@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 
 from d3stats import read_log
+from d3stats.log.files import journal_path
 from d3stats.planning.scores import ScoreReport, scores
+from d3stats.protocols import protocol_from_text
+from d3stats.run import debate
+from d3stats.run.items import DebateItem
+from d3stats.worlds import Courtroom, synthetic_agent, synthetic_items
 
 SIDES, CRITERIA = ("A", "B", "C"), ("clear", "sound")
 
@@ -52,3 +57,22 @@ def test_ranks_are_those_of_the_log_without_the_turns_that_are_partial(seed: int
     pd.testing.assert_frame_equal(here.ranks, there.ranks)
     shown = here.means.set_index("side")["mean"]
     assert shown.to_dict() == pytest.approx(there.means.set_index("side")["mean"].to_dict())
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_limits_of_means_stay_on_the_scale_that_the_journal_records(journal: bool, tmp_path: Path) -> None:
+    """Six criteria of 1 to 20 points give totals from 6 to 120; without the journal the scale is unknown."""
+    path, world = tmp_path / "samre.jsonl", Courtroom()
+    items = [
+        DebateItem(i.question, i.text, i.candidates, label=i.label) for i in synthetic_items(world, 12, 0)
+    ]
+    debate(protocol_from_text("samre"), items, synthetic_agent(world, 0), path)
+    if not journal:
+        journal_path(path).unlink()
+    found = scores(path)
+    known = found.means.dropna(subset="high")
+    within = known["low"].ge(6).all() and known["high"].le(120).all()
+    assert len(known) > 4
+    assert within == journal, known
+    assert found.gaps is not None
+    assert not journal or found.gaps["high"].dropna().le(114).all()

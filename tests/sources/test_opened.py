@@ -283,7 +283,7 @@ def test_a_turn_made_by_a_model_without_a_price_is_refused() -> None:
     with pytest.raises(ValueError, match=r"got turns of 'small'; add their prices .*--model"):
         price_turns(turns, log, only)
     chosen = price_turns(turns, log, only, model="large")
-    assert "priced as chosen, not as logged: small as large" in chosen.note
+    assert chosen.warnings == ("WARNING: turns are priced as chosen, not as logged: small as large",)
     unnamed = turns.drop(columns="model")
     assert price_turns(unnamed, log, only).dollars.tolist() == chosen.dollars.tolist()
 

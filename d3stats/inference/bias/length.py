@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from d3stats._check import probability
 from d3stats._words import counted
@@ -256,7 +256,7 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float, few
     curve[-1] += steep.mean()
     level_design = design.copy()
     level_design[:, -1] = 0.0
-    equal = expit(level_design @ beta)
+    equal = scipy.special.expit(level_design @ beta)
     equal_slope = (equal * (1 - equal)) @ level_design / len(p)
     controlled = fit.mean_changes(equal, equal_slope)
     won = fit.mean_changes(outcome, np.zeros(design.shape[1]))
@@ -366,7 +366,7 @@ def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None
         )
     beta = np.zeros(design.shape[1])
     for _ in range(_STEPS):
-        p = expit(design @ beta)
+        p = scipy.special.expit(design @ beta)
         score = design.T @ (outcome - p)
         information = (design * (p * (1 - p))[:, None]).T @ design
         if np.linalg.cond(information) > 1e13:
@@ -381,7 +381,7 @@ def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None
         return None
     if float(np.abs(design @ beta).max()) > _EXTREME and separated(design, outcome):
         return None
-    p = expit(design @ beta)
+    p = scipy.special.expit(design @ beta)
     codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
     return LogitFit(beta, p, _left_out(design, outcome - p, p * (1 - p), codes), codes)
 

@@ -29,8 +29,8 @@ from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, said_p
@@ -772,14 +772,14 @@ def _mean_of_chances(name: str, above: Floats, below: Floats, cluster: Ints, lev
     totals = cluster_totals(np.stack([above, below], axis=1), cluster)
 
     def log_odds(sums: Floats) -> Floats:
-        return np.asarray(logit(sums[:, :1] / sums[:, 1:]))
+        return np.asarray(scipy.special.logit(sums[:, :1] / sums[:, 1:]))
 
     if found.low is None or not 0 < found.value < 1:
         return found
     made = cluster_t(totals, log_odds, level=level)
     if made.reasons[0]:
         return found
-    low, high = float(expit(made.low[0])), float(expit(made.high[0]))
+    low, high = float(scipy.special.expit(made.low[0])), float(scipy.special.expit(made.high[0]))
     se = float(made.se[0]) * found.value * (1 - found.value)
     return replace(found, low=low, high=high, se=se, kind="cluster t, log-odds")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.counts import ConfusionCounts
@@ -236,7 +236,7 @@ def cohen_kappa(
     made = _tested(made, null_se if null_se > 0 and not constant else None)
     estimate = made.estimate
     if kind == "classical" and estimate.low is not None:
-        half = float(ndtri((1 + level) / 2)) * se
+        half = float(scipy.special.ndtri((1 + level) / 2)) * se
         low, high = max(estimate.value - half, -1.0), min(estimate.value + half, 1.0)
         estimate = replace(estimate, se=se, low=low, high=high, kind="Fleiss-Cohen-Everitt")
         estimate = replace(estimate, p_value=made.p_independence)
@@ -644,7 +644,7 @@ def _corrected_limits(
     variation = float((away**4).sum()) / size**2 - 1 / len(totals)
     df = float(linear.df[0])
     df = min(df, max(2.0, 2 / variation)) if variation > 0 else df
-    t = float(stdtrit(df, (1 + how.level) / 2))
+    t = float(scipy.special.stdtrit(df, (1 + how.level) / 2))
     if below**2 <= t**2 * products[1, 1]:
         return None, None, None, "the disagreement expected by chance is not known to be above 0"
     reaches = _reaches(sums, how)
@@ -660,7 +660,7 @@ def _corrected_limits(
     def beyond(t: float) -> float:
         return float(abs(above) - t * np.sqrt(max(sides(t)[0 if above > 0 else 1][0, 0], 0.0)))
 
-    return ends[0][0], ends[1][1], 2 * float(stdtr(df, -_root(beyond))), ""
+    return ends[0][0], ends[1][1], 2 * float(scipy.special.stdtr(df, -_root(beyond))), ""
 
 
 def _root(falling: Callable[[float], float]) -> float:
@@ -893,7 +893,7 @@ def _tested(made: Coefficient, null_se: float | None) -> Coefficient:
     if null_se is None:
         return made
     z = made.estimate.value / null_se
-    return replace(made, z=z, p_independence=float(2 * ndtr(-abs(z))))
+    return replace(made, z=z, p_independence=float(2 * scipy.special.ndtr(-abs(z))))
 
 
 def _paired(ratings: Any, categories: Sequence[Any] | None, measure: str, reading: Reading) -> Ratings:

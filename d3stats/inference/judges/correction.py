@@ -24,8 +24,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
@@ -343,7 +343,7 @@ class Rates:
 
 
 def _normal_quantile(level: float) -> float:
-    return float(ndtri((1 + level) / 2))
+    return float(scipy.special.ndtri((1 + level) / 2))
 
 
 def _rows(study: Floats, seen: Floats, label: Floats) -> Floats:
@@ -392,7 +392,9 @@ def _over_clusters(
     ]
     scarce = totals[:, 2] + totals[:, 4] > 0
     se_b, df_b = error_of_two_samples(se + sp, scarce)
-    if rates.youden <= (0.0 if kind == "MOVER" else float(stdtrit(df_b, (1 + level) / 2)) * se_b):
+    if rates.youden <= (
+        0.0 if kind == "MOVER" else float(scipy.special.stdtrit(df_b, (1 + level) / 2)) * se_b
+    ):
         raise rates.blind()
     theta = rates.corrected
     error = error_of_two_samples(p + sp - theta * (se + sp), scarce)[0] / rates.youden

@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtrit
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
@@ -538,8 +538,12 @@ def _put_together(
     np.fill_diagonal(alike, 1.0)
 
     def limits(level: float) -> tuple[float, float]:
-        quantile = float(-ndtri((1 - level) / 2) if np.isinf(degrees) else -stdtrit(degrees, (1 - level) / 2))
-        tail = float(ndtr(-quantile))
+        quantile = float(
+            -scipy.special.ndtri((1 - level) / 2)
+            if np.isinf(degrees)
+            else -scipy.special.stdtrit(degrees, (1 - level) / 2)
+        )
+        tail = float(scipy.special.ndtr(-quantile))
         ends = [
             part.reach(tail, quantile)[:: 1 if sign > 0 else -1]
             for sign, part in zip(signs, parts, strict=True)
@@ -575,13 +579,13 @@ def _level_at_zero(limits: Callable[[float], tuple[float, float]]) -> float:
 
     def short(quantile: float) -> float:
         """Return how far the limits end before 0, negative where they hold it."""
-        low, high = limits(float(1 - 2 * ndtr(-quantile)))
+        low, high = limits(float(1 - 2 * scipy.special.ndtr(-quantile)))
         return max(low, -high)
 
     least, most = 1e-9, 8.0  # normal quantiles; beyond 8 a level is 1
     if short(least) <= 0 or short(most) >= 0:
-        return 1.0 if short(least) <= 0 else float(2 * ndtr(-most))
-    return float(2 * ndtr(-brentq(short, least, most, xtol=1e-7)))
+        return 1.0 if short(least) <= 0 else float(2 * scipy.special.ndtr(-most))
+    return float(2 * scipy.special.ndtr(-brentq(short, least, most, xtol=1e-7)))
 
 
 def _share(estimate: Estimate, values: Floats, units: NDArray[np.int64] | None) -> Estimate:

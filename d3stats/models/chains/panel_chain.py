@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.models.chains.process import CountProcess
@@ -152,7 +152,7 @@ class PanelChainFit(Result):
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return normal intervals from the curvature, columns ``low, high``."""
-        half = special.ndtri(0.5 + probability("level", level, open_interval=True) / 2) * self.bse
+        half = scipy.special.ndtri(0.5 + probability("level", level, open_interval=True) / 2) * self.bse
         return pd.DataFrame({"low": self.params - half, "high": self.params + half})
 
     @property
@@ -349,14 +349,14 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
     first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = columns[:9]
     gap_first, gap, logit_hard = columns[9:]
     z, hard, within = kinds(nodes)
-    share = special.expit(logit_hard)[:, None]
+    share = scipy.special.expit(logit_hard)[:, None]
     weight = within * np.where(hard == 1.0, share, 1.0 - share)
     v, wv = hermite(SHOCKS)
     shock = np.exp(log_shock)[:, None] * v
     k = np.arange(n + 1)
     level = first[:, None] + np.exp(log_spread_first)[:, None] * z - gap_first[:, None] * hard
     eta = level[:, :, None] + shock[:, None, :]
-    initial = (_binomial(n, special.expit(eta)) * wv[:, None]).sum(axis=2)
+    initial = (_binomial(n, scipy.special.expit(eta)) * wv[:, None]).sum(axis=2)
     linear, logit = features(k, np.full(n + 1, n))
     middle = (drift[:, None] + pull[:, None] * linear + log_pull[:, None] * logit)[:, None, :]
     middle = middle + (np.exp(log_spread)[:, None] * z - gap[:, None] * hard)[:, :, None]
@@ -365,7 +365,7 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
     def chance(sign: int, at: int) -> Floats:
         mean = middle[:, :, at] + sign * own[:, None]
         both = scale[:, :, None, None] * mean[:, None, :, None] + shock[:, None, None, :]
-        return np.asarray(special.expit(both))
+        return np.asarray(scipy.special.expit(both))
 
     steps = np.zeros((len(first), n_rounds - 1, len(z), n + 1, n + 1))
     for i in range(n + 1):
@@ -379,7 +379,7 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
 
 def _binomial(n: int, p: Floats) -> Floats:
     k = np.arange(n + 1)
-    return np.asarray(special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k))
+    return np.asarray(scipy.special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k))
 
 
 class Rule(NamedTuple):
@@ -451,7 +451,7 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = theta[:9]
     gap_first, gap, logit_hard = theta[9:]
     z, hard, within = kinds(NODES)
-    share = special.expit(logit_hard)
+    share = scipy.special.expit(logit_hard)
     wz = within * np.where(hard == 1.0, share, 1.0 - share)
     v, wv = hermite(SHOCKS)
     spread_first, spread, shock = np.exp(log_spread_first), np.exp(log_spread), np.exp(log_shock)
@@ -459,8 +459,8 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     eta = first + (spread_first * z - gap_first * hard)[:, None] + shock * v
     ones, cast = d.first_ones[:, None, None], d.first_cast[:, None, None]
     log_first = ones * eta - cast * np.logaddexp(0.0, eta) + np.log(wv)
-    by_node = special.logsumexp(log_first, axis=2)
-    in_first = np.exp(log_first - by_node[:, :, None]) * (ones - cast * special.expit(eta))
+    by_node = scipy.special.logsumexp(log_first, axis=2)
+    in_first = np.exp(log_first - by_node[:, :, None]) * (ones - cast * scipy.special.expit(eta))
 
     log_time = np.log(np.arange(1, d.linear.shape[1] + 1))
     scale = np.exp(hardening * log_time)[None, :, None, None]
@@ -477,12 +477,12 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     weight = np.exp(log_round - top)
     total = weight.sum(axis=3, keepdims=True)
     joint = by_node + (top + np.log(total))[..., 0].sum(axis=1) + np.log(wz)
-    llf = special.logsumexp(joint, axis=1)
+    llf = scipy.special.logsumexp(joint, axis=1)
 
     posterior = np.exp(joint - llf[:, None])
     weight *= posterior[:, None, :, None] / total
-    in_one = weight * (x1 - n1 * special.expit(eta_one))
-    in_zero = weight * (x0 - n0 * special.expit(eta_zero))
+    in_one = weight * (x1 - n1 * scipy.special.expit(eta_one))
+    in_zero = weight * (x0 - n0 * scipy.special.expit(eta_zero))
     both = in_one + in_zero
     scaled = both * scale
     in_first *= posterior[:, :, None]

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from d3stats._check import integer, number, probability
 from d3stats._words import counted
@@ -175,7 +175,7 @@ def optimal_votes_beta(
             rows.append(np.array([_beta_above_half(alpha + i, total) for i in range(n + 1)], dtype=object))
             chances.append(np.array([Fraction(alpha + i, total) for i in range(n + 1)], dtype=object))
         else:
-            rows.append(betainc(float(b) + n - k, float(a) + k, 0.5))
+            rows.append(scipy.special.betainc(float(b) + n - k, float(a) + k, 0.5))
             chances.append((float(a) + k) / (float(a) + float(b) + n))
     return _induct(rows, chances, cost, exact)
 

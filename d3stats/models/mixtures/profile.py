@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
 
 from d3stats.counts import Counts
 from d3stats.models.mixtures.law import Cells, log_pmf
@@ -22,7 +22,7 @@ __all__ = ["profile_limits"]
 Floats = NDArray[np.float64]
 
 _FAR = 16.0
-_GRID: Floats = expit(np.linspace(-_FAR, _FAR, 129))
+_GRID: Floats = scipy.special.expit(np.linspace(-_FAR, _FAR, 129))
 """Values of the other parameter that are tried first; then as many between the two beside the best."""
 
 
@@ -42,7 +42,7 @@ def profile_limits(counts: Counts, mean: float, rho: float, level: float) -> Flo
         return float(max(values[at], along(np.linspace(*ends, len(grid))).max()))
 
     most = float(llf(np.array(mean), np.array(rho)))
-    drop = float(stdtrit(max(counts.n_obs - 1, 1.0), (1 + level) / 2)) ** 2 / 2
+    drop = float(scipy.special.stdtrit(max(counts.n_obs - 1, 1.0), (1 + level) / 2)) ** 2 / 2
     return np.array(
         [
             _limits(lambda m: best(lambda r: llf(np.array(m), r)) - most + drop, mean),
@@ -55,11 +55,15 @@ def _limits(inside: Callable[[float], float], at: float) -> tuple[float, float]:
     """Return where a function that is positive at a share falls below 0 on either side, or the end of [0, 1]."""
     from scipy.optimize import brentq
 
-    middle = float(logit(min(max(at, _GRID[0]), _GRID[-1])))
+    middle = float(scipy.special.logit(min(max(at, _GRID[0]), _GRID[-1])))
 
     def end(far: float) -> float:
-        if abs(middle - far) < 1e-9 or inside(float(expit(far))) >= 0:
+        if abs(middle - far) < 1e-9 or inside(float(scipy.special.expit(far))) >= 0:
             return 0.0 if far < 0 else 1.0
-        return float(expit(brentq(lambda x: inside(float(expit(x))), middle, far, xtol=1e-6)))
+        return float(
+            scipy.special.expit(
+                brentq(lambda x: inside(float(scipy.special.expit(x))), middle, far, xtol=1e-6)
+            )
+        )
 
     return end(-_FAR), end(_FAR)

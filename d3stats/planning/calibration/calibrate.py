@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.planning.calibration.moments import fit_moments, n_replicates, predictive_checks
@@ -264,7 +264,7 @@ class Calibration(Result):
 def _intervals(space: Space, x: Floats, sd: Floats, bse: Floats, level: float) -> Floats:
     """Return limits on the parameters' own scale, shape (parameters, 2); the whole range without an error."""
     known = np.isfinite(bse)
-    limits = space.limits(x, sd, np.where(known, bse, 0.0), float(special.ndtri((1 + level) / 2)))
+    limits = space.limits(x, sd, np.where(known, bse, 0.0), float(scipy.special.ndtri((1 + level) / 2)))
     result: Floats = np.where(known[:, None], limits, np.column_stack([space.low, space.high]))
     return result
 

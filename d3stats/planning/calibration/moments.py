@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, observe
 from d3stats.planning.calibration.path_likelihood import inverted
@@ -234,7 +234,7 @@ def fit_moments(
     errors = np.asarray(np.linalg.solve(root, np.linalg.solve(root, whole).T), dtype=np.float64)
     covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
     statistic = float(found.rest @ found.rest) / scale
-    p_value = float(special.chdtrc(df, statistic)) if df > 0 else 1.0
+    p_value = float(scipy.special.chdtrc(df, statistic)) if df > 0 else 1.0
     return Fit(found.x, covariance, found.blind, found.settled, j_test=JTest(statistic, df, p_value))
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import World
@@ -83,9 +83,9 @@ class Space:
         out = []
         for group, part in zip(self._groups, np.split(x, self._cuts), strict=True):
             if group.simplex:
-                out.append(special.softmax(np.append(part, 0.0))[:-1])
+                out.append(scipy.special.softmax(np.append(part, 0.0))[:-1])
             elif np.isfinite(group.high):
-                out.append(group.low + (group.high - group.low) * special.expit(part))
+                out.append(group.low + (group.high - group.low) * scipy.special.expit(part))
             elif np.isfinite(group.low):
                 with np.errstate(over="ignore"):  # an upper limit beyond all numbers is infinite
                     out.append(group.low + np.exp(part))
@@ -103,7 +103,7 @@ class Space:
                 out.append(np.log(whole[:-1] / whole[-1]))
             elif np.isfinite(group.high):
                 share = (values - group.low) / (group.high - group.low)
-                out.append(special.logit(np.clip(share, 0.02, 0.98)))
+                out.append(scipy.special.logit(np.clip(share, 0.02, 0.98)))
             elif np.isfinite(group.low):
                 out.append(np.log(np.clip(values - group.low, 0.05, 0.5 * _HIGHEST)))
             else:
@@ -159,8 +159,8 @@ class Space:
                 part = slice(at, at + size)
                 share = values[part]
                 reach = z * bse[part] / (share * (1 - share))
-                odds = special.logit(share)
-                limits[part] = special.expit(np.column_stack([odds - reach, odds + reach]))
+                odds = scipy.special.logit(share)
+                limits[part] = scipy.special.expit(np.column_stack([odds - reach, odds + reach]))
             at += size
         return limits
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from d3stats.models.chains.process import CountProcess
 from d3stats.planning.calibration.parameters import Fit, Observed, Space
@@ -57,7 +57,7 @@ class Paths:
             if not self._whole.all():
                 by_class[~self._whole] = self._forward(process, ~self._whole)
             joint = by_class + np.where(self.labelled[:, None], right, share)
-            result: Floats = special.logsumexp(joint, axis=1)
+            result: Floats = scipy.special.logsumexp(joint, axis=1)
         return result
 
     def _gathered(self, process: CountProcess, rows: NDArray[np.bool_]) -> Floats:
@@ -87,7 +87,9 @@ class Paths:
     def _emission(self, ones: Ints, cast: Ints) -> Floats:
         n, count = self._panel, np.arange(self._panel + 1)
         k, c = ones[:, None], np.maximum(cast, 0)[:, None]
-        law: Floats = special.binom(count, k) * special.binom(n - count, c - k) / special.binom(n, c)
+        law: Floats = (
+            scipy.special.binom(count, k) * scipy.special.binom(n - count, c - k) / scipy.special.binom(n, c)
+        )
         return law
 
 
@@ -120,14 +122,14 @@ def fit_likelihood(space: Space, seen: Observed, rng: np.random.Generator, n_sta
         value = float(paths.weight @ each(x)) / len(paths.index)
         return -value if np.isfinite(value) else 1e10
 
-    bounds = optimize.Bounds(space.box_low, space.box_high)
+    bounds = scipy.optimize.Bounds(space.box_low, space.box_high)
     starts = [space.start()]
     starts += [
         np.clip(starts[0] + rng.normal(0, 0.7, len(space)), space.box_low, space.box_high)
         for _ in range(n_starts - 1)
     ]
     climbs = [
-        optimize.minimize(
+        scipy.optimize.minimize(
             loss,
             z,
             method="L-BFGS-B",
@@ -141,7 +143,7 @@ def fit_likelihood(space: Space, seen: Observed, rng: np.random.Generator, n_sta
     held = space.on_bound(x)
     covariance, blind = _covariance(each, x, paths, seen.cluster, held)
     # A climb ends for many reasons; only a flat likelihood per debate, bounds apart, is a maximum.
-    gradient = np.where(held, 0.0, optimize.approx_fprime(x, loss, 1e-6))
+    gradient = np.where(held, 0.0, scipy.optimize.approx_fprime(x, loss, 1e-6))
     settled = float(np.abs(gradient).max(initial=0.0)) < 1e-4
     return Fit(x, covariance, blind, settled, llf=-float(best.fun) * len(paths.index))
 
