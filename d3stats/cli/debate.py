@@ -574,8 +574,8 @@ def duration(seconds: float) -> str:
     ('1 s', '2 min', '2.6 h')
     """
     if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+        return f"{max(seconds, 1):z.0f} s"
+    return f"{seconds / 60:z.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:z.1f} h"
 
 
 def line(report: RunReport, seconds: float = 0.0, calls: int = 0) -> str:
@@ -598,7 +598,7 @@ def line(report: RunReport, seconds: float = 0.0, calls: int = 0) -> str:
         f"{report.charged:,} tokens",
     ]
     if seconds >= 1.0 and calls:
-        parts.append(f"{60 * calls / seconds:,.0f} calls a minute")
+        parts.append(f"{60 * calls / seconds:z,.0f} calls a minute")
         if report.new and report.closed < report.planned:
             # Half of what is being played is over, as a rule.
             played = report.new + report.playing / 2
