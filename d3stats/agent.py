@@ -61,7 +61,8 @@ class Case:
         The answers that are judged, in the order of their names; one where a response is scored by itself; empty when
         the question itself is answered.
     first : str or None
-        The candidate that is shown first; None when there are not two.
+        The candidate that is shown first, or the option of a question without candidates: its options are shown in the
+        item's order from there on, and the earlier ones after the last. None for one candidate, and without options.
     names : tuple of str
         Names of the systems that wrote the candidates and of the LLMs that take part: these names must not
         appear in a message to another agent.
@@ -85,6 +86,8 @@ class Case:
 
     def __post_init__(self) -> None:
         if not self.candidates:
+            if self.first is not None and self.first not in (self.answers or ()):
+                raise ValueError(f"first must be one of the answers; got first={self.first!r}")
             return
         if len(self.candidates) == 1:
             if self.answers is not None or self.first is not None:
@@ -110,8 +113,14 @@ class Case:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Names of the candidates in the order in which they are shown."""
-        return tuple(sorted(self.sides, key=lambda side: side != self.first))
+        """Names of the candidates, or options, in the order in which they are shown."""
+        return shown_from(self.first, self.sides if self.candidates else self.answers or ())
+
+
+def shown_from(first: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names in the order in which they are shown: from the first one on, then those before it."""
+    at = names.index(first) if first in names else 0
+    return names[at:] + names[:at]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +281,7 @@ class Request:
 
     @property
     def shown_first(self) -> str | None:
-        """The candidate that this agent reads first."""
+        """The candidate, or option, that this agent reads first."""
         return self.case.first if self.first is None else self.first
 
 
@@ -303,6 +312,9 @@ class Reply:
         Calls that were made, repeats after failures and one repair included.
     temperature : float or None
         The sampling temperature that was sent with the last of them; None when none was.
+    charged : tuple of int or None
+        Tokens in and out that a budget is charged for it, where the texts must have more than the server counted; None
+        for those of the turn.
 
     Examples
     --------
@@ -322,6 +334,7 @@ class Reply:
     attempts: int = 1
     temperature: float | None = None
     tokens_cached: int | None = None
+    charged: tuple[int, int] | None = None
 
 
 class Refused(ValueError):

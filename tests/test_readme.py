@@ -143,16 +143,23 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
             assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 150), ("docs/quick_start.md", 400)])
-def test_a_reader_meets_a_question_a_command_and_an_answer_early(page: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("page", "most", "command", "answer"),
+    [
+        ("README.md", 150, "$ d3stats replay gemma-reasons", "fixed:1 saves most: "),
+        ("docs/quick_start.md", 400, "$ d3stats plan slm7", "Run "),
+    ],
+)
+def test_a_reader_meets_a_question_a_command_and_an_answer_early(
+    page: str, most: int, command: str, answer: str
+) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    before, command, after = text.partition("$ d3stats plan slm7")
-    answer = after.split("\n", 1)[1].split("\n", 1)[0]
-    assert command
+    before, found, after = text.partition(command)
+    assert found
     assert "?" in before
-    assert answer.startswith("Run ")
+    assert after.split("\n", 1)[1].startswith(answer)
     if page == "README.md":  # the picture too
-        before = text.split("](figures/slm7_plan.png)")[0]
+        before = text.split("](figures/gemma_paths.png)")[0]
         assert text.count("| job |") == 1
     assert len(before.split()) <= most
 

@@ -117,14 +117,11 @@ def show_report(report: RunReport) -> None:
             f"{_left(report)}. To resume, run the same command with a larger budget."
         )
     if report.dropped:
-        notes.append(
-            f"The server refused these parameters: {', '.join(report.dropped)}. The calls were made "
-            "without them."
-        )
+        notes.append(f"Not taken by the server, so the calls were made without: {', '.join(report.dropped)}.")
     if report.structured is not None:
         notes.append(f"Votes and scores were requested as {report.structured}.")
     if not report.warnings:
-        notes += [f"The server's last message for {kind}: {words}" for kind, words in report.words.items()]
+        notes += [f"The latest message about {kind}: {words}" for kind, words in report.words.items()]
     if report.overdrawn:
         notes.append(
             f"{report.overdrawn} calls cost more than their bound, because the server does not count "

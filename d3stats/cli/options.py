@@ -21,8 +21,8 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         autocompletion=completion.logs,
-        help="Logs or tables (JSONL, CSV, TSV, XLSX, Parquet, Inspect's .eval; globs in quotes), or 'slm7', the "
-        "bundled log.",
+        help="Logs or tables (JSONL, CSV, TSV, XLSX, Parquet, Inspect's .eval; globs in quotes), or a bundled "
+        "log: slm7, gemma-reasons, gemma-votes, gemma-alone.",
     ),
 ]
 Everything = Annotated[

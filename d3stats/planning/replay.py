@@ -156,10 +156,10 @@ class Replay(Result):
         saved = percent(row["saved"], row["saved_low"], row["saved_high"])
         change = points(-row["loss"], -row["loss_high"], -row["loss_low"])
         excluded = row["loss_high"] <= row["max_loss"]
-        return (
-            f"{short_name(row['rule'])} saves most: {saved} of unanimity's rounds; {kept} {change}, so a loss over "
-            f"{100 * row['max_loss']:g} point is {'excluded' if excluded else 'not excluded'}."
-        )
+        so = f"so a loss over {100 * row['max_loss']:g} point is {'excluded' if excluded else 'not excluded'}"
+        if row["loss_high"] < 0:
+            so = "a gain"
+        return f"{short_name(row['rule'])} saves most: {saved} of unanimity's rounds; {kept} {change}, {so}."
 
     @property
     def _alone(self) -> bool:

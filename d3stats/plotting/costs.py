@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import cycle, pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 __all__ = [
+    "plot_debate_paths",
     "plot_frontier",
     "plot_plan_fan",
     "plot_regret_map",
@@ -47,6 +48,64 @@ _TEXT = 6.5
 """Points of the letters of a threshold."""
 _LEAST_WIDTH = 0.24
 """Inches that three digits need."""
+
+
+def plot_debate_paths(
+    rounds: pd.DataFrame, stops: pd.DataFrame | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the share of right verdicts against the tokens spent, round by round, and where rules stop.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per group and round: ``round``, ``tokens`` (of a debate, up to that round), ``accuracy`` and, with
+        several lines, ``group``. The name of a group is written at the end of its line.
+    stops : DataFrame, optional
+        One row per rule with ``rule, tokens, accuracy``, as of :meth:`Replay.to_frame`.
+    ax : Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> rounds = pd.DataFrame({"round": [1, 2], "tokens": [900, 2400], "accuracy": [0.79, 0.64]})
+    >>> stops = pd.DataFrame({"rule": ["unanimity"], "tokens": [2000], "accuracy": [0.65]})
+    >>> plot_debate_paths(rounds, stops).get_xlabel()
+    'tokens of a debate'
+    """
+    from matplotlib.ticker import FuncFormatter
+
+    number = ("round", "tokens", "accuracy")
+    named = ["group"] if "group" in getattr(rounds, "columns", []) else []
+    path = check_frame(rounds, (*number, *named), number).sort_values("round", kind="stable")
+    ax = one_axes(ax, width=4.8, height=3.4)
+    ends: list[tuple[float, float, str, str]] = []
+    for name, rows, colour, _ in groups(path, what="lines to distinguish"):
+        part = path[rows]
+        x, y = column(part["tokens"]), column(part["accuracy"])
+        ax.plot(x, y, color=colour, linewidth=1.4, marker="o", markersize=3.0, zorder=2)
+        ends.append((x[-1], y[-1], name, colour))
+    if stops is not None:
+        at = check_frame(stops, ("rule", "tokens", "accuracy"), ("tokens", "accuracy"))
+        for row, marker in zip(at.to_dict("records"), cycle("DsvPX*^"), strict=False):
+            where: Look = {"marker": marker, "s": 42, "facecolor": "white", "edgecolor": "black"}
+            ax.scatter(
+                row["tokens"], row["accuracy"], **where, linewidth=1.1, label=str(row["rule"]), zorder=3
+            )
+        legend_below(ax, 3)
+    for x_end, y_end, name, colour in ends:
+        label: Look = {"color": colour, "fontsize": 7.5, "va": "center", "textcoords": "offset points"}
+        ax.annotate(name, (x_end, y_end), (7, 0), **label)
+    ax.set_xlim(0, 1.28 * max(x_end for x_end, *_ in ends))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.locator_params(axis="y", steps=[1, 2, 5, 10])
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
+    ax.set_xlabel("tokens of a debate")
+    ax.set_ylabel("right verdicts")
+    return ax
 
 
 def plot_frontier(

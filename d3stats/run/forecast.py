@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from d3stats._check import integer
 from d3stats._words import counted
 from d3stats.agent import Agent, Case, Reply, Request, Size
+from d3stats.note import Note, warning
 from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
 from d3stats.result import Result
 from d3stats.run.budget import FREE, Bank, Cost, Tariff
@@ -229,6 +230,11 @@ def _counts_tokens(protocol: DebateProtocol, case: Case, cast: Callable[[str], A
 LONGEST_ITEMS = 10
 """So many of the longest items are held against the context window."""
 
+SAFE = 2.0
+"""The factor on the characters per token at which a prompt is refused, where its tokens were not counted."""
+
+LARGER = "use a larger window (slots share llama-server's -c), fewer rounds or shorter items"
+
 
 class Asked:
     """The request of a run: who plays which debates by which protocol and rule, within which limits.
@@ -275,7 +281,8 @@ class Asked:
         self.budget_tokens, self.max_usd, self.prices = budget_tokens, max_usd, prices
         self.cast, self.tariff = Cast(agents), Tariff(prices)
         items = items if isinstance(items, list) else list(items)
-        self.notes = tuple(notes_of(items))
+        cautions = (getattr(agent, "cautions", ()) for agent in self.cast.all.values())
+        self.notes = (*notes_of(items), *dict.fromkeys(note for each in cautions for note in each))
         self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         _check_items(self.planned, protocol)
         labelled = any(debate.item.label is not None for debate in self.planned)
@@ -378,8 +385,12 @@ class Asked:
             f"rounds costs about {usual}); got {got}"
         )
 
-    def check_windows(self, done: Container[str] = ()) -> None:
-        """Refuse calls that can be longer than the context window of their model, where it is known.
+    def check_windows(self, done: Container[str] = ()) -> tuple[Note, ...]:
+        """Refuse calls that cannot fit into the context window of their model, where it is known; warn of tight ones.
+
+        A prompt that alone takes more than the window cannot fit. Its tokens are those of the server's tokeniser where
+        it has one; else a prompt is refused only where it is too long at :data:`SAFE` times as many characters a token
+        as a forecast takes. A call may not fit when its prompt and the limit on its reply take more.
 
         Only the longest items are checked, because the protocol bounds the length of messages on every item.
 
@@ -393,33 +404,37 @@ class Asked:
         ValueError
             Names the longest call, the window, and what to change.
         """
-        if not any(getattr(agent, "window", None) for agent in self.cast.all.values()):
-            return
+        agents = self.cast.all.values()
+        if not any(getattr(agent, "window", None) for agent in agents):
+            return ()
         left = [planned for planned in self.planned if planned.debate not in done]
-        worst: tuple[int, int, Request, Planned] | None = None
+        tight: tuple[int, int, Request] | None = None
         for planned in sorted(left, key=lambda planned: planned.item.size, reverse=True)[:LONGEST_ITEMS]:
-            for request, reply in self.calls(planned, "longest"):
-                tokens = _tokens(reply)
-                window = getattr(self.cast(request.role), "window", None)
-                if window and tokens > window and (worst is None or tokens - window > worst[0] - worst[1]):
-                    worst = (tokens, window, request, planned)
-        if worst is None:
-            return
-        tokens, window, request, planned = worst
-        typical = self.calls(planned, "typical")
-        usual = max(_tokens(reply) for other, reply in typical if other.role == request.role)
-        raise ValueError(
-            f"the context window of {self.cast.model(request.role)!r} must hold the longest call, "
-            f"{tokens:,} tokens if every byte is a token, and about {usual:,} as a rule ({request.agent} "
-            f"in round {request.round}); got "
-            f"{window:,}. Use a larger window (slots share llama-server's -c), fewer rounds, shorter "
-            "items, smaller --tokens-per-word and --reasoning-tokens, or skip this check (--window 0, in "
-            "Python window=0)"
+            for request, reply in self.calls(planned, "typical"):
+                agent = self.cast(request.role)
+                window = getattr(agent, "window", None)
+                if not window:
+                    continue
+                asked = int(reply.tokens_in or 0)
+                if not request.seen and asked > window * (1.0 if getattr(agent, "measured", False) else SAFE):
+                    raise ValueError(
+                        f"the context window of {self.cast.model(request.role)!r} must hold every prompt; got "
+                        f"{window:,} tokens and a prompt of about {asked:,} ({request.agent} in round "
+                        f"{request.round} of {planned.item.question!r}); {LARGER}, or skip this check (--window 0, "
+                        "in Python window=0)"
+                    )
+                most = asked + int(agent.imagine(request, "longest").tokens_out or 0)
+                if most > window and (tight is None or most - window > tight[0] - tight[1]):
+                    tight = (most, window, request)
+        if tight is None:
+            return ()
+        most, window, request = tight
+        text = (
+            f"the longest call may take about {most:,} tokens ({request.agent} in round {request.round}), and the "
+            f"context window of {self.cast.model(request.role)!r} has {window:,}; a reply that does not fit is "
+            f"missing; {LARGER}"
         )
-
-
-def _tokens(reply: Reply) -> int:
-    return int(reply.tokens_in or 0) + int(reply.tokens_out or 0)
+        return (warning(text, "context window", about=str(self.cast.model(request.role))),)
 
 
 def _check_items(planned: Sequence[Planned], protocol: DebateProtocol) -> None:

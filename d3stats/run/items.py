@@ -209,17 +209,18 @@ class DebateItem:
         debate : str
             The debate's identifier.
         first : str, optional
-            The candidate that is shown first; the first name by default. Without candidates it must be None.
+            The candidate, or the option of a question without candidates, that is shown first; the first name by
+            default. Without either it must be None.
 
         Raises
         ------
         ValueError
-            When `first` is no candidate's name.
+            When `first` is no name of a candidate or an option.
         """
         if not self.candidates:
-            if first is not None:
-                raise ValueError(f"first must be None without candidates; got first={first!r}")
-            return Case(debate, self.question, self.text, self.answers)
+            if first is not None and self.answers is None:
+                raise ValueError(f"first must be None without candidates and options; got first={first!r}")
+            return Case(debate, self.question, self.text, self.answers, first=first)
         if len(self.candidates) == 1:
             if first is not None:
                 raise ValueError(f"first must be None for one response; got first={first!r}")
@@ -492,14 +493,16 @@ def placements(
     """Yield the debates of some items, in order.
 
     A debate is called as its question; with ``orders="both"`` ``"q/AB"`` and ``"q/BA"`` (the candidate shown first
-    comes first in the name); with several repeats a number is added, ``"q/AB/2"``.
+    comes first in the name); with several repeats a number is added, ``"q/AB/2"``. The options of a question without
+    candidates are shown in the item's order from one of them on. With ``orders="both"`` that is once the first and once
+    the one in the middle: ``"q/o1"`` and ``"q/o3"`` of four.
 
     Parameters
     ----------
     items : iterable of DebateItem
     orders : {"seeded", "both", "first"}
-        Which candidate is shown first: a coin of the seed and the question, each once, or always A. Repeats of a
-        question change places in turn, so that the coin decides the first one only.
+        Which candidate or option is shown first: a coin of the seed and the question, each once, or always A or the
+        first option. Repeats of a question change places in turn, so that the coin decides the first one only.
     seed : int
     repeats : int
         How often each item is debated in each order.
@@ -518,9 +521,9 @@ def placements(
     integer("seed", seed, minimum=0)
     integer("repeats", repeats, minimum=1)
     for item in items:
-        if orders == "both" and len(item.candidates) < 2:
+        if orders == "both" and item.answers is None:
             raise ValueError(
-                f"orders must be 'seeded' for questions without two candidates; got orders='both' "
+                f"orders must be 'seeded' for questions without two candidates or options; got orders='both' "
                 f"and question {item.question!r}"
             )
         for number in range(1, repeats + 1):
@@ -532,20 +535,20 @@ def placements(
 def _shown_first(
     item: DebateItem, orders: Orders, seed: int, number: int
 ) -> Iterator[tuple[str, str | None]]:
-    if not item.candidates or item.answers is None:
+    if item.answers is None:
         yield "", None
         return
-    one, other = item.answers[:2]
+    names = item.answers[:2] if item.candidates else item.answers
     if orders == "both":
-        yield f"/{one}{other}", one
-        yield f"/{other}{one}", other
+        for place in (0, len(names) // 2):
+            first = names[place]
+            yield (f"/{first}{names[1 - place]}" if item.candidates else f"/o{place + 1}"), first
     elif orders == "first":
-        yield "", one
+        yield "", names[0]
     else:
-        coin = hashlib.blake2b(f"{seed}\x1f{item.question}".encode(errors="replace"), digest_size=8).digest()[
-            0
-        ]
-        yield "", (one, other)[(coin + number - 1) % 2]
+        text = f"{seed}\x1f{item.question}".encode(errors="replace")
+        coin = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        yield "", names[(coin + number - 1) % len(names)]
 
 
 Row = Mapping[str, str | None]

@@ -20,6 +20,7 @@ import numpy as np
 from d3stats._check import integer, number
 from d3stats.agent import Agent, Refused, Reply, Request
 from d3stats.log.doctor import ADVICE
+from d3stats.note import warning
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, ask, drive, round_seen
 from d3stats.protocols.recorded import as_reply
 from d3stats.run.budget import FREE, Bank, Cost, Hold, Purse
@@ -51,7 +52,10 @@ __all__ = [
 ]
 
 DEAD = 20
-"""After so many calls in a row that brought nothing that can be read, the run stops."""
+"""After so many calls in a row that brought nothing that can be read, the run stops; of broken replies each counts."""
+
+BROKEN = ("connection", "server_error")
+"""Errors of replies that broke off or could not be decoded."""
 
 PATIENCE = 300.0
 """Seconds to wait for a server that does not answer or loads its model."""
@@ -312,7 +316,10 @@ class Calls:
             raise
         finally:
             self.report.in_flight -= 1
-        charged = attempts.settle(reply.tokens_in, reply.tokens_out, reply.tokens_cached)
+        paid = (reply.tokens_in, reply.tokens_out)
+        if self.bank.limited and reply.charged is not None:
+            paid = reply.charged
+        charged = attempts.settle(*paid, reply.tokens_cached)
         given_up = attempts.stopped and reply.error is not None
         nobody = reply.error in NOBODY
         if nobody:
@@ -332,17 +339,19 @@ class Calls:
                 "seconds": round(time.monotonic() - began, 4),
             }
             | ({"estimated": True} if reply.estimated else {})
-            | ({"error": reply.error} if reply.error else {})
+            | ({"error": "interrupted" if given_up else reply.error} if reply.error else {})
         )
         if given_up:
             # The interrupt ended it, not the budget: asked again when the run goes on.
             raise Halted
         self._note_words(agent)
+        lost = reply.error == "connection" and bool(reply.tokens_in or reply.tokens_out)
         if not nobody:
             server.since, self.report.waiting = None, None
-            self._look_at(agent, reply)
-        elif reply.error != "connection" or not (reply.tokens_in or reply.tokens_out):
+        elif not lost:
             server.since = time.monotonic() if server.since is None else server.since
+        if lost or not nobody:
+            self._look_at(agent, reply)
         return turn
 
     def _note_words(self, agent: Agent) -> None:
@@ -370,13 +379,22 @@ class Calls:
         """Stop the run when an agent's replies, one after another, hold nothing that can be read."""
         if reply.error in OWN:
             return
-        unread = self._unread[id(agent)] = 0 if reply.error is None else self._unread.get(id(agent), 0) + 1
+        if reply.error is None:
+            self._unread[id(agent)] = 0
+            return
+        broken = reply.error in BROKEN and bool(reply.tokens_in or reply.tokens_out)
+        unread = self._unread.get(id(agent), 0) + (reply.attempts if broken else 1)
+        self._unread[id(agent)] = unread
         if unread >= DEAD and self.fatal is None:
             name = getattr(agent, "model", None) or type(agent).__name__
+            advice = ADVICE.get(str(reply.error), "check the log of the server")
+            after = (
+                "the same command resumes the run" if reply.error == "connection" else "and write another log"
+            )
             self.fatal = Refused(
                 f"a reply of {name!r} must be readable; got {unread} unreadable ones in a row, the last "
-                f"{reply.error!r}{self._last_words(reply.error)}; they are recorded as missing "
-                f"({ADVICE.get(str(reply.error), 'check the log of the server')}, and write another log)"
+                f"{reply.error!r}{self._last_words(reply.error)}; "
+                f"{'' if reply.error == 'connection' else 'they are recorded as missing '}({advice}, {after})"
             )
 
     def _last_words(self, error: str | None) -> str:
@@ -539,6 +557,7 @@ class Stage:
         asked = self.asked
         self.lockstep = Lockstep(asked.rule, asked.planned, self.bank) if asked.batched else None
         self.left_out: list[str] = []
+        self.alike = _Alike(asked.voters)
         self._smallest: tuple[int, Cost] | None = None
         self._least: Cost | None = None
 
@@ -559,7 +578,9 @@ class Stage:
         self.left_out += [planned.debate for _, planned in queue]
         self.report.not_begun = tuple(self.left_out)
         self._say_what_is_left()
-        if self.calls.halted and not self.calls.overdrawn:
+        if self.report.closed == self.report.planned and not self.calls.overdrawn:
+            self.report.stopped = None
+        elif self.calls.halted and not self.calls.overdrawn:
             self.report.stopped = "interrupted"
         elif self.calls.overdrawn:
             self.report.stopped = OVERDRAWN
@@ -677,6 +698,39 @@ class Stage:
         self.calls.tell()
 
 
+@dataclass
+class _Alike:
+    """Counts the panels whose members said word for word the same."""
+
+    voters: tuple[str, ...]
+    panels: int = 0
+    same: int = 0
+
+    def see(self, since: Sequence[tuple[Request, Reply]]) -> None:
+        """Take up one round."""
+        said: dict[tuple[str, str], list[str]] = {}
+        for request, reply in since:
+            if request.role in self.voters and reply.text and not reply.text.isspace():
+                said.setdefault((request.role, request.act), []).append(reply.text)
+        for texts in said.values():
+            self.panels += len(texts) > 1
+            self.same += len(texts) > 1 and len(set(texts)) == 1
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a warning where that is so in most panels."""
+        if self.same < MANY_ALIKE or 2 * self.same < self.panels:
+            return ()
+        text = (
+            f"all replies of a panel are word for word the same in {self.same:,} of {self.panels:,} panels, so "
+            "each panel is one voter; use another --temperature or other models (--role-model)"
+        )
+        return (warning(text, "identical replies", n=self.same),)
+
+
+MANY_ALIKE = 3
+"""Fewer panels of identical replies may be chance."""
+
+
 class _Seat:
     """One debate: answers from its record or from its agents, and says when it stops."""
 
@@ -716,6 +770,7 @@ class _Seat:
         decision = await self._decision(step, since)
         if any((request.round, request.agent) not in self.recorded for request, _ in since):
             self.stage.report.rounds += 1
+            self.stage.alike.see(since)
         if step.ends is not None or self.verdict is not None:
             return decision
         earlier = self.stage.past.stops.get(self.planned.debate)
@@ -798,7 +853,7 @@ async def run_debates(
     seed : int
         Seed of the order in which the two candidates are shown.
     orders : {"seeded", "both", "first"}
-        The candidate to show first: by a coin of the seed and the question, each once, or always A. See
+        The candidate, or option, to show first: by a coin of the seed and the question, each once, or always A. See
         ``d3stats.run.items.placements``.
     repeats : int
         Debates per item, in each order.
@@ -932,7 +987,8 @@ async def _play(
     if fresh:
         # Refused before anything is left behind that a mended command would have to agree with.
         asked.check_budget()
-        asked.check_windows()
+        await _measure(asked)
+        tight = asked.check_windows()
     elif not _has(journal_path(log)):
         raise ValueError(
             f"log must be new or have its journal {journal_path(log).name}; got {log} without it"
@@ -956,9 +1012,10 @@ async def _play(
         if bank.limited and not past.report.calls:
             asked.check_budget()
         if not fresh:
-            asked.check_windows(past.closed)
+            await _measure(asked)
+            tight = asked.check_windows(past.closed)
         report, bank.overdrawn = past.report, past.report.overdrawn
-        report.notes = asked.notes
+        report.notes = (*asked.notes, *tight)
         calls = Calls(asked, bank, journal, writer, report, concurrency, halt, observer, wait)
         stage = Stage(calls, past, name)
         try:
@@ -966,10 +1023,20 @@ async def _play(
         finally:
             report.waiting = None
             report.seconds = time.monotonic() - began
+            report.notes += stage.alike.notes()
             calls.tell()
         if calls.fatal is not None:
             raise calls.fatal
     return report
+
+
+async def _measure(asked: Asked) -> None:
+    """Let agents whose context window is known count a few prompts of the longest item, where they can."""
+    longest = max(asked.planned, key=lambda planned: planned.item.size)
+    calls = sorted((request for request, _ in asked.calls(longest, "typical")), key=lambda one: len(one.seen))
+    for agent in {id(agent): agent for agent in asked.cast.all.values()}.values():
+        if getattr(agent, "window", None) and hasattr(agent, "measure"):
+            await agent.measure(request for request in calls if asked.cast(request.role) is agent)
 
 
 def _has(path: Path) -> bool:

@@ -350,10 +350,16 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
     """
     from d3stats.log.reader import seated
 
-    turns = log.turns[seated(log.turns)]
+    turns, verdicts = log.turns[seated(log.turns)], log.verdicts
     items = log.items.set_index("debate")
     if not personas:
-        _refuse(set(map(str, log.turns["vote"].dropna())) if log.coding == "answers" else {"right or wrong"})
+        options = _options(items) if log.coding == "answers" else {}
+        if options:
+            turns, verdicts = _as_pairs(turns, "vote", options), _as_pairs(verdicts, "decision", options)
+            items = _as_pairs(_as_pairs(items.reset_index(), "label", options), "first", options).set_index(
+                "debate"
+            )
+        _refuse(set(map(str, turns["vote"].dropna())) if log.coding == "answers" else {"right or wrong"})
     elif log.coding == "correctness":
         turns = turns.assign(vote=turns["correct"].map({0: WRONG, 1: RIGHT}).astype(object))
         items = items.assign(label=RIGHT)
@@ -367,8 +373,8 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
     seats["judge"] = [name for name, _ in parts]
     seats["order"] = pd.Series([order for _, order in parts], dtype=object)
     known = bool(items["first"].notna().any())
-    if decisions and known and log.verdicts["decision"].notna().any():
-        decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
+    if decisions and known and verdicts["decision"].notna().any():
+        decided = verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
         # First, because it is what the protocol stands for; a judge who decides alone stands for himself.
         own = seats[["debate", "vote"]].dropna()
         alone = not seats["debate"].duplicated().any() and set(own.itertuples(index=False, name=None)) == set(
@@ -381,6 +387,29 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
         table = _about(seats, items.reindex(seats["debate"]).assign(log=None), known)
         return table.assign(persona=last["persona"].to_numpy(dtype=object))
     return _about(seats, items.reindex(seats["debate"]), known)
+
+
+def _options(items: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Return which two options of a question are its A and B, by debate, where debates show options in several orders.
+
+    They are the two options that its debates showed first; of a question with two options, these.
+    """
+    found: dict[str, dict[str, str]] = {}
+    ordered = items[items["first"].notna() & items["answers"].notna()]
+    for _, debates in ordered.groupby("question", sort=False):
+        answers = tuple(map(str, debates["answers"].iloc[0]))
+        firsts = tuple(answer for answer in answers if answer in set(debates["first"]))
+        pair = answers if len(answers) == 2 else firsts
+        if len(pair) == 2 and not {answer.upper() for answer in answers} <= set(_ANSWERS):
+            found |= {str(debate): dict(zip(pair, "AB", strict=True)) for debate in debates.index}
+    return found
+
+
+def _as_pairs(table: pd.DataFrame, column: str, options: dict[str, dict[str, str]]) -> pd.DataFrame:
+    """Write the two options that are audited as A and B; another option is none."""
+    cells = zip(table["debate"], table[column], strict=True)
+    named = [options[debate].get(cell) if debate in options else cell for debate, cell in cells]
+    return table.assign(**{column: pd.Series(named, dtype=object, index=table.index)})
 
 
 def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:

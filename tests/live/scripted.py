@@ -149,7 +149,7 @@ class Asked:
     @property
     def fence(self) -> str:
         """The token of the delimiters."""
-        found = re.search(r"^\[begin ([0-9a-f]{8,}) ", self.user, re.M)
+        found = re.search(r"(?:^|\n\n)<([a-z]{4,}) question>$", self.user, re.M)
         return found[1] if found else ""
 
     @cached_property
@@ -157,9 +157,9 @@ class Asked:
         """The fenced texts of the prompt, (title, text); a prompt whose fences do not match is refused."""
         token, sections, title, lines = self.fence, [], None, []
         for line in self.user.split("\n"):
-            if title is None and line.startswith(f"[begin {token} ") and line.endswith("]"):
-                title, lines = line[len(f"[begin {token} ") : -1], []
-            elif title is not None and line == f"[end {token}]":
+            if title is None and line.startswith(f"<{token} ") and line.endswith(">"):
+                title, lines = line[len(f"<{token} ") : -1], []
+            elif title is not None and line == f"</{token}>":
                 sections.append((title, "\n".join(lines)))
                 title = None
             elif token in line:

@@ -136,6 +136,8 @@ class Server:
         So many requests, of any kind, are answered with 503 "Loading model" first.
     window : int or None
         Tokens of prompt and reply that fit: a longer prompt is a 400 in llama.cpp's words, a longer reply is cut off.
+    per_token : float or None
+        Characters per token of its tokeniser; None without one.
     tells_window : bool
         Whether ``GET /models`` tells it, as llama.cpp does.
     key : str or None
@@ -160,6 +162,7 @@ class Server:
     loading: int = 0
     window: int | None = None
     tells_window: bool = True
+    per_token: float | None = None
     key: str | None = None
     models: tuple[str, ...] = field(default=("scripted",), repr=False)
     listing: Any = None
@@ -306,6 +309,9 @@ class _Connection(asyncio.Protocol):
         if server.loading > 0:
             server.loading -= 1
             return self._send(503, LOADING)
+        if path == "/tokenize" and server.per_token is not None:
+            count = round(len(json.loads(body)["content"]) / server.per_token)
+            return self._send(200, {"tokens": [0] * count})
         if path == "/v1/models":
             server.listings += 1
             if server.listing is not None:

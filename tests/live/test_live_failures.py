@@ -276,11 +276,13 @@ def test_a_server_without_structured_output_is_asked_in_text_from_then_on(server
     assert ["response_format" in call.body for call in server.calls] == [True, False, False, False, False]
 
 
-def test_a_server_that_ignores_schemas_is_asked_in_text_after_three_replies_in_prose(server: Server) -> None:
+def test_a_server_that_ignores_schemas_is_asked_in_text_after_two_replies_in_prose_and_no_vote_is_lost(
+    server: Server,
+) -> None:
     server.ignores_schema = True
     replies = asked(server, VOTE, VOTE, VOTE)
-    assert [reply.error for reply in replies] == ["unreadable", None, None]
-    assert ["response_format" in call.body for call in server.calls] == [True, True, True, False, False]
+    assert [reply.error for reply in replies] == [None, None, None]
+    assert ["response_format" in call.body for call in server.calls] == [True, True, False, False, False]
 
 
 def test_one_bad_reply_does_not_change_how_a_good_server_is_asked(server: Server) -> None:
@@ -385,12 +387,12 @@ def test_a_server_that_names_json_object_in_a_500_gets_the_schema_beside_that_ty
     assert [reply.estimated for reply in replies] == [False] * 4, "a refused parameter costs nothing"
 
 
-def test_a_server_that_takes_the_type_and_ignores_the_schema_is_asked_in_text_after_three_replies(
+def test_a_server_that_takes_the_type_and_ignores_the_schema_is_asked_in_text_after_two_replies(
     server: Server,
 ) -> None:
     server.object_only = server.ignores_object = True
     replies = asked(server, VOTE, VOTE, VOTE)
-    assert [reply.error for reply in replies] == ["unreadable", None, None]
+    assert [reply.error for reply in replies] == [None, None, None]
     assert "response_format" not in server.calls[-1].body
 
 

@@ -12,7 +12,7 @@ from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.agent import Case, Request, Rubric, Slot
+from d3stats.agent import Case, Message, Request, Rubric, Slot
 from d3stats.run.live.prompt import Wire
 from d3stats.run.live.reply import Unreadable, read_reply
 
@@ -131,7 +131,6 @@ GOOD_LINE = json.dumps(GOOD["vote"][1])
 @pytest.mark.parametrize(
     "content",
     [
-        f"```\n{GOOD_LINE}\n```",
         f"```python\n{GOOD_LINE}\n```",
         f"```json\n{GOOD_LINE}",
         f"```json {GOOD_LINE} ```",
@@ -143,9 +142,7 @@ GOOD_LINE = json.dumps(GOOD["vote"][1])
         f"<think>I think.</think>So: {GOOD_LINE}",
         f"<think>I think.</think>{GOOD_LINE}{GOOD_LINE}",
         f"<think>I think.</think>{GOOD_LINE}</think>",
-        f"Well. <think>I think.</think>{GOOD_LINE}",
-        f"</think>{GOOD_LINE}",
-        f"<thinking>I think.</thinking>{GOOD_LINE}",
+        f"<thinking>I think.{GOOD_LINE}",
         f"<think>{GOOD_LINE}</think>",
         f"Sure! {GOOD_LINE}",
         f"{GOOD_LINE} Thanks.",
@@ -163,7 +160,7 @@ GOOD_LINE = json.dumps(GOOD["vote"][1])
         '{"a":' * 100_000,
         " " * 2_000_000 + GOOD_LINE,
     ],
-    ids=range(31),
+    ids=range(28),
 )
 def test_the_whole_content_is_one_object(content: str) -> None:
     with pytest.raises(Unreadable):
@@ -178,8 +175,13 @@ def test_the_whole_content_is_one_object(content: str) -> None:
         f"<think>I think.</think>{GOOD_LINE}",
         f"<think>\nI think.\n</think>\n\n{GOOD_LINE}\n",
         f"<think></think>\n```json\n{GOOD_LINE}\n```",
+        f"```\n{GOOD_LINE}\n```",
+        f"I think.\n</think>\n\n{GOOD_LINE}",
+        f"Well. <think>I think.</think>{GOOD_LINE}",
+        f"<thought>I think.</thought>\n{GOOD_LINE}",
+        f"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>{GOOD_LINE}",
     ],
-    ids=["fence", "blanks", "thoughts", "lines", "both"],
+    ids=["fence", "blanks", "thoughts", "lines", "both", "bare", "half", "late", "thought", "harmony"],
 )
 def test_what_servers_put_around_the_object_is_taken_off(content: str) -> None:
     assert read(VOTE, content) == read(VOTE, GOOD_LINE)
@@ -205,6 +207,16 @@ def test_a_candidate_that_is_quoted_in_a_thought_does_not_vote(quoted: str) -> N
     assert read(VOTE, value).vote == "B"
     with pytest.raises(Unreadable):
         read(VOTE, f"<think>I think.</think>{json.dumps(value)}")
+
+
+@pytest.mark.parametrize("tag", ["</think>", "</thought>", "<|channel|>final<|message|>"])
+def test_half_a_tag_counts_only_where_no_text_that_was_shown_has_one(tag: str) -> None:
+    content = f"It says: {tag}{OTHER_LINE}"
+    assert read(VOTE, content).vote == "A"
+    quoted = replace(VOTE, case=replace(CASE, candidates=(f"{tag}{OTHER_LINE}", "Three is.")))
+    for request in (quoted, replace(VOTE, seen=(Message("x", 1, f"as I said {tag}"),))):
+        with pytest.raises(Unreadable):
+            read(request, content)
 
 
 @given(st.text(max_size=80), st.sampled_from(["", "</think>", "<think>", "```json\n", "\n```"]))

@@ -35,6 +35,11 @@ def sections(prompt: Prompt) -> list[tuple[str, str]]:
     return Asked({"messages": messages}, {}).sections
 
 
+def mark(prompt: Prompt) -> str:
+    """Return the word of the fences."""
+    return prompt.user[1:].split(" ")[0]
+
+
 def test_candidates_are_shown_in_their_order_and_without_their_names() -> None:
     assert sections(render(VOTE))[1:] == [("answer 1", "Three is."), ("answer 2", "Two is.")]
     assert sections(render(replace(VOTE, first="A")))[1:] == [
@@ -48,7 +53,7 @@ def test_candidates_are_shown_in_their_order_and_without_their_names() -> None:
 
 def test_exchanged_places_exchange_nothing_but_the_places() -> None:
     one, two = render(JUDGE), render(replace(JUDGE, first="A"))
-    assert one.system.replace(one.user[7:19], "") == two.system.replace(two.user[7:19], "")
+    assert one.system.replace(mark(one), "") == two.system.replace(mark(two), "")
     assert dict(sections(one))["answer 1"] == dict(sections(two))["answer 2"]
 
 
@@ -66,7 +71,7 @@ def test_votes_and_scores_that_a_protocol_shows_are_shown_by_place_and_outside_o
     )
     prompt = render(replace(VOTE, round=2, seen=seen))
     assert "The vote of judge in round 1: answer 2. The scores by judge in round 1: " in prompt.user
-    assert "round 1: answer 1: depth 17.5; answer 2: depth 3.\n[begin" in prompt.user
+    assert "round 1: answer 1: depth 17.5; answer 2: depth 3.\n<" in prompt.user
     assert "The vote of juror 1 in round 1: tie." in prompt.user
     assert sections(prompt)[-2:] == [("judge, round 1", "Reasons."), ("juror 1, round 1", "Mine.")]
 
@@ -149,7 +154,7 @@ def test_options_are_fenced_and_numbered_and_what_they_say_stands_nowhere_else(a
     assert [title for title, _ in found[:4]] == ["question", "option 1", "option 2", "option 3"]
     assert [text for _, text in found[1:4]] == [visible(option) for option in OPTIONS]
     assert ("vote of panelist 2, round 1", "Bern") in found
-    assert "The vote of panelist 1 in round 1: option 2.\n[begin" in prompt.user
+    assert "The vote of panelist 1 in round 1: option 2.\n<" in prompt.user
     outside = prompt.system + Wire(request).schema_text
     assert "(the number of the option)" in outside
     for option in ("Oslo", "Rome", "Ignore all", "Bern", "Which one?"):

@@ -193,8 +193,7 @@ def play(server: Counted, log: Path, name: str, judged: bool, **given: Any) -> R
 def holds(server: Counted, log: Path, name: str, judged: bool) -> None:
     """Play a protocol, and hold its log to what was counted and to what may be missing."""
     before = server.settled()
-    # Where every byte is a token the longest debates would not fit; in fact they have some 12,000.
-    report = play(server, log, name, judged, window=0)
+    report = play(server, log, name, judged)
     after = server.settled()
     counted = (after[0] - before[0], after[1] - before[1])
     print(
@@ -232,7 +231,7 @@ def test_a_window_that_is_too_small_is_refused_before_a_call_and_recorded_with_w
     tmp_path: Path,
 ) -> None:
     with llama(tmp_path, 1024, 1) as small:
-        with pytest.raises(ValueError, match=r"the context window of 'tiny' must hold the longest call"):
+        with pytest.raises(ValueError, match=r"the context window of 'tiny' must hold every prompt"):
             play(small, tmp_path / "refused.jsonl", "samre", True)
         assert small.tokens() == (0, 0)
         report = play(small, tmp_path / "log.jsonl", "samre:max_rounds=1", True, window=0)

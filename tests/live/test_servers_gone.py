@@ -148,7 +148,7 @@ def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Pa
     assert "interrupted round" in doctor.stdout
     assert "mixed panel" not in doctor.stdout
     assert "to resume the run, give its command again" in " ".join(doctor.stdout.split())
-    replay = CliRunner().invoke(app, ["replay", str(log)])
+    replay = CliRunner().invoke(app, ["replay", str(log), "--all"])
     assert replay.exit_code == 0
     assert "interrupted round" in " ".join((replay.stdout + replay.stderr).split())
     assert run(tmp_path, server.url)[0] == 0
@@ -191,20 +191,20 @@ def test_a_window_that_cannot_hold_the_longest_call_is_one_line_and_no_call(
     tmp_path: Path, server: Server
 ) -> None:
     items_file(tmp_path)
-    server.window = 1536
+    server.window = 150
     code, out, err = run(tmp_path, server.url, "--json")
     assert code == 1
     warning, refusal = err.strip().splitlines()
     assert warning == "d3stats: WARNING: no item has a label, so accuracy cannot be measured"
     assert refusal.startswith("d3stats: the context window of")
-    assert "the context window of 'scripted' must hold the longest call" in err
-    assert "got 1,536" in err
+    assert "the context window of 'scripted' must hold every prompt" in err
+    assert "got 150 tokens" in err
     assert "--window 0" in err
     assert json.loads(out)["error"] in err
     assert server.calls == []
     assert not (tmp_path / "log.jsonl").exists()
     server.window = None
-    code, _, err = run(tmp_path, server.url, "--window", "1000")
+    code, _, err = run(tmp_path, server.url, "--window", "100")
     assert (code, server.calls) == (1, [])
     assert run(tmp_path, server.url, "--window", "100000")[0] == 0
 
@@ -216,7 +216,7 @@ def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the
     assert run(tmp_path, server.url)[0] == 0
     by_role: dict[str, list[int]] = {}
     for call in server.calls:
-        by_role.setdefault(call.key.split("/")[2].split()[0], []).append(call.tokens_in + call.tokens_out)
+        by_role.setdefault(call.key.split("/")[2].split()[0], []).append(call.tokens_in)
     (tmp_path / "log.jsonl").unlink()
     (tmp_path / "log.calls.jsonl").unlink()
     # Room for the first advocates, not for the calls that score.
@@ -263,7 +263,9 @@ def test_what_was_dropped_is_reported_and_journalled_in_this_run_and_the_next(
     server.lacks, server.json_schema = ("seed",), False
     code, out, _ = run(tmp_path, server.url)
     assert code == 0
-    assert "The server refused these parameters: json_schema, seed" in " ".join(out.split())
+    assert "Not taken by the server, so the calls were made without: json_schema, seed." in " ".join(
+        out.split()
+    )
     journal = [json.loads(line) for line in (tmp_path / "log.calls.jsonl").read_text().splitlines()]
     assert [line["dropped"] for line in journal if "dropped" in line][-1] == ["json_schema", "seed"]
     _, out, _ = run(tmp_path, server.url, "--json")

@@ -80,7 +80,7 @@ def test_an_item_that_makes_no_sense_is_refused(fields: dict[str, Any], message:
 def test_a_candidate_must_be_named_as_the_one_shown_first() -> None:
     with pytest.raises(ValueError, match="first must be one of"):
         DebateItem("q", "Why?", ("So.", "No.")).case("q", "C")
-    with pytest.raises(ValueError, match="first must be None without candidates; got first='A'"):
+    with pytest.raises(ValueError, match="first must be None without candidates and options; got first='A'"):
         DebateItem("q", "Why?").case("q", "A")
 
 

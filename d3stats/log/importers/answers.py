@@ -15,12 +15,17 @@ A text that neither can read gives None, which is missing, not wrong.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import islice
 
 from d3stats._check import choice as _choice
 
 __all__ = ["READINGS", "boxed", "canonical_number", "choice", "gold_number", "number", "yes_no"]
+
+SHARED = 200
+"""Characters before a letter in which another one may be offered with it."""
 
 READINGS = ("asked", "strict")
 """The ways to read an answer from a text: in the form that the prompt asked for, or from an explicit statement only."""
@@ -28,13 +33,13 @@ READINGS = ("asked", "strict")
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
 # A hyphen is a sign only where no operand stands before it: "50-4" holds 50 and 4.
 _NUMBER = re.compile(rf"(?:(?<![\w).-])-)?(?:{_DIGITS})")
-_FRACTION = re.compile(r"(-?)(?:([0-9]+)\s*)?\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}")
+_FRACTION = re.compile(r"(-?)(?:(?<![0-9])([0-9]+)\s*+)?\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}")
 _PLAIN_FRACTION = re.compile(r"\s*(-?)([0-9]+)\s*/\s*([0-9]+)\s*")
 # What is left in a box beside a number and its unit when the box holds a formula, a range or a time of day.
-_FORMULA = re.compile(r"[*+×÷^]|\\times|\\cdot|\\frac|[0-9]\s*:\s*[0-9]|\b[0-9.]*[xX]\b")
-_STATED = re.compile(r"(?i:answer)\s*(?:is|:)(?!.*answer\s*(?:is|:))", re.DOTALL)
+_FORMULA = re.compile(r"[*+×÷^]|\\times|\\cdot|\\frac|[0-9]\s*:\s*[0-9]|\b[0-9.]{0,40}[xX]\b")
+_STATED = re.compile(r"(answer)\s*+(?:is|:)|(?i:answer)\s*+(?:is|:)")
 _YES_NO = re.compile(
-    r"\banswer(?:\s+to\s+(?:the|this)[^.]*?)?\s+(?:is|would be)\s*:?\s+(?:still\s+)?(yes|no)\b(?!\s+or\b)"
+    r"\banswer(?:\s+to\s+(?:the|this)[^.]{0,100}?)?\s+(?:is|would be)(?:\s*+:)?\s++(?:still\s++)?(yes|no)\b(?!\s+or\b)"
     r"|(?:^|[.!?]\s+)(yes|no),",
     re.IGNORECASE,
 )
@@ -91,15 +96,14 @@ def boxed(text: str) -> list[str]:
     >>> boxed(r"so \boxed{12}, or rather \boxed{\text{13}}")
     ['12', '\\text{13}']
     """
-    found = []
-    for start in re.finditer(r"\\boxed\s*\{", text):
-        depth = 1
-        for end in range(start.end(), len(text)):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            if depth == 0:
-                found.append(text[start.end() : end])
-                break
-    return found
+    found: dict[int, str] = {}
+    open_at: list[int | None] = []
+    for mark in re.finditer(r"\\boxed\s*+\{|[{}]", text):
+        if mark[0] != "}":
+            open_at.append(None if mark[0] == "{" else mark.end())
+        elif open_at and (start := open_at.pop()) is not None:
+            found[start] = text[start : mark.start()]
+    return [found[start] for start in sorted(found)]
 
 
 def number(text: str, *, reading: str = "asked", stated: bool = False) -> str | None:
@@ -140,13 +144,10 @@ def number(text: str, *, reading: str = "asked", stated: bool = False) -> str | 
         return _in_box(boxes[-1])
     if reading == "strict" or stated:
         after = text.rpartition("####")[2] if "####" in text else _after_statement(text)
-        numbers = _numbers(after)
-        if numbers:
-            return numbers[0]
-    if reading == "strict":
-        return None
-    numbers = _numbers(text)
-    return numbers[-1] if numbers else None
+        first = next(_numbers(after), None)
+        if first is not None:
+            return first
+    return None if reading == "strict" else next(_numbers(text, last=True), None)
 
 
 def gold_number(text: str) -> str | None:
@@ -248,13 +249,17 @@ def _plain(text: str) -> str:
     return text.replace("{,}", ",").replace("\\%", "%").replace("−", "-")
 
 
-def _numbers(text: str) -> list[str]:
-    written = (canonical_number(match[0]) for match in _NUMBER.finditer(_plain(text)))
-    return [value for value in written if value is not None]
+def _numbers(text: str, *, last: bool = False) -> Iterator[str]:
+    """Yield the numbers of a text, from the first to the last or the other way round."""
+    found = _NUMBER.findall(_plain(text))
+    written = map(canonical_number, reversed(found) if last else found)
+    return (value for value in written if value is not None)
 
 
 def _after_statement(text: str) -> str:
-    match = _STATED.search(text)
+    found = list(_STATED.finditer(text))
+    # The last that is written small, else the first.
+    match = next((match for match in reversed(found) if match[1]), found[0] if found else None)
     return text[match.end() :] if match else ""
 
 
@@ -266,12 +271,12 @@ def _in_box(content: str) -> str | None:
     if fraction:
         sign, whole, top, bottom = fraction.groups(default="")
         rest = plain[: fraction.start()] + plain[fraction.end() :]
-        if _numbers(rest) or _FORMULA.search(rest):
+        if any(_numbers(rest)) or _FORMULA.search(rest):
             return None
         return _write_fraction(sign, whole or "0", top, bottom)
     if _PLAIN_FRACTION.fullmatch(plain):
         return canonical_number(plain)
-    numbers = _numbers(plain)
+    numbers = list(islice(_numbers(plain), 2))
     return numbers[0] if len(numbers) == 1 and not _FORMULA.search(plain) else None
 
 
@@ -291,14 +296,14 @@ def _write_fraction(sign: str, whole: str, top: str, bottom: str) -> str | None:
 def _choice_patterns(letters: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     some = f"[{re.escape(letters)}]"
     # "A" alone may be the article; the other letters are no English words.
-    letter = rf"(?:A(?!\s+[a-z])|(?!A){some})"
+    letter = rf"(?:A(?!\s++[a-z])|(?!A){some})"
     bracket = re.compile(rf"(?:\(X\)\s*\(?(?={some}\b)|\((?={some}\)))({some})")
-    box = re.compile(rf"\\boxed\s*\{{\s*(?:\\text(?:bf)?\s*\{{)?\s*\(?({some})\b")
-    statement = re.compile(rf"(?i:answer)\s*[):]?\s*(?:(?i:is|:))?\s*:?\s*\**\(?({letter})\b")
+    box = re.compile(rf"\\boxed\s*+\{{\s*+(?:\\text(?:bf)?\s*+\{{)?\s*+\(?({some})\b")
+    statement = re.compile(rf"(?i:answer)\s*+[):]?\s*+(?:(?i:is|:))?\s*+:?\s*+\**\(?({letter})\b")
     return bracket, box, statement
 
 
 def _unless_shared(text: str, match: re.Match[str], letters: str) -> str | None:
     other = rf"\(([{re.escape(letters)}])\)[^().\n]{{0,40}}\b(?:or|and/or)\s+\(?$"
-    before = re.search(other, text[: match.start(1)])
+    before = re.search(other, text[max(0, match.start(1) - SHARED) : match.start(1)])
     return None if before and before[1] != match[1] else match[1]

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from urllib.parse import quote
 
-from d3stats._check import choice, integer, number
-from d3stats._words import missing_extra, storable
+from d3stats._check import choice, flag, integer, number
+from d3stats._words import cut, missing_extra, storable
 from d3stats.agent import More, Refused, Reply, Request, Size, always
+from d3stats.note import Note, warning
 from d3stats.run.live.limits import Pace, backoff
-from d3stats.run.live.prompt import Bounds, Draft, Prompt, call_key
+from d3stats.run.live.prompt import LEAST_PER_TOKEN, MOST_PER_TOKEN, Bounds, Draft, Prompt, call_key
 from d3stats.run.live.reply import Read, Unreadable, read_reply
 from d3stats.run.live.server import (
     Dialect,
     Failed,
     Got,
     Key,
+    Redirected,
     Structured,
     checked_url,
     failure,
+    is_loopback,
+    listed,
     models_of,
     reply_of,
+    room_in,
+    stay,
+    tokens_of,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +65,15 @@ REFUSAL = 5.0
 LOADING = 1.0
 """Seconds between two looks at a server that loads its model."""
 
+KEPT = 32_768
+"""Bytes of a reply that the log keeps, or more where more words were asked for."""
+
+ENOUGH = 64
+"""Tokens: a reply is asked for again with what a full window leaves, if it leaves so many."""
+
+SAMPLES = 3
+"""So many prompts are counted by the server's tokeniser."""
+
 NEAR = 16
 """Tokens: a prompt and its reply that come so close to the context window have filled it."""
 
@@ -77,12 +95,37 @@ class _Call:
     attempts: int = 0
     model: str | None = None
     temperature: float | None = None
+    room: int | None = None
+    charged: tuple[int, int] = (0, 0)
 
-    def charge(self, tokens_in: int | None, tokens_out: int | None, most: tuple[int, int]) -> None:
-        """Add an attempt; what the server did not say is taken at its most."""
-        self.estimated |= tokens_in is None or tokens_out is None
-        self.tokens_in += most[0] if tokens_in is None else tokens_in
-        self.tokens_out += most[1] if tokens_out is None else tokens_out
+    def lose(self, most: tuple[int, int]) -> None:
+        """Add an attempt that may have cost all that it could."""
+        self._add(*most, most)
+        self.estimated = True
+
+    def pay(self, got: Got, prompt: Prompt, most: tuple[int, int]) -> None:
+        """Add a reply as the server counts it; what it did not count, or cannot have counted so low, at its most.
+
+        A budget is charged at least one token for every four bytes.
+        """
+        said = len((got.content or got.refusal or "").encode(errors="replace")) + got.thoughts
+        counts = []
+        for size, count, cached, bound in (
+            (prompt.size, got.tokens_in, got.tokens_cached, most[0]),
+            (said, got.tokens_out, 0, most[1]),
+        ):
+            if count is None or (count + (cached or 0)) * MOST_PER_TOKEN < size:
+                self.estimated = True
+                counts.append((bound, bound))
+            else:
+                counts.append((count, max(count, min(math.ceil(size / LEAST_PER_TOKEN), bound))))
+        (tokens_in, charged_in), (tokens_out, charged_out) = counts
+        self._add(tokens_in, tokens_out, (charged_in, charged_out))
+
+    def _add(self, tokens_in: int, tokens_out: int, charged: tuple[int, int]) -> None:
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self.charged = (self.charged[0] + charged[0], self.charged[1] + charged[1])
 
 
 class LiveAgent:
@@ -122,6 +165,10 @@ class LiveAgent:
         Tokens allowed per word that an agent was asked for; English needs 1.4, some languages 4.
     reasoning_tokens : int
         Tokens allowed on top in every call, for models that think before they speak.
+    send_seed : bool
+        Whether calls have seeds; False for a server that fails on one.
+    model_as_is : bool
+        Whether a model that the server does not list is asked for all the same.
     structured : {"auto", "schema", "text"}
         How the structured part is asked for. "auto" begins with a JSON schema and goes over to text for the rest of
         the run when the server does not support it.
@@ -138,6 +185,8 @@ class LiveAgent:
         ``"retry_after"`` the latest wait that it asked for and did not get.
     window : int or None
         The context window, where it is known.
+    measured : bool
+        Whether the server's tokeniser has counted prompts.
 
     Examples
     --------
@@ -171,6 +220,8 @@ class LiveAgent:
         window: int | None = None,
         tokens_per_word: float = 2.0,
         reasoning_tokens: int = 0,
+        send_seed: bool = True,
+        model_as_is: bool = False,
         structured: Structured = "auto",
     ) -> None:
         if not isinstance(model, str) or not model.strip():
@@ -200,8 +251,10 @@ class LiveAgent:
             _positive("tokens_per_word", tokens_per_word),
             integer("reasoning_tokens", reasoning_tokens, minimum=0),
         )
+        self.send_seed, self.model_as_is = flag("send_seed", send_seed), flag("model_as_is", model_as_is)
         self.structured = cast(Structured, choice("structured", structured, get_args(Structured)))
         self.notes: dict[str, str] = {}
+        self.measured = False
         self._dialect = Dialect(self.structured, "max_completion_tokens" if self._hosted else "max_tokens")
         self._key = Key(key_env)
         self._client: AsyncOpenAI | None = None
@@ -222,11 +275,22 @@ class LiveAgent:
             "tokens_per_word": self._bounds.per_word,
             "reasoning_tokens": self._bounds.reasoning,
             "structured": self.structured,
-        }
+        } | ({} if self.send_seed else {"send_seed": False})
+
+    @property
+    def cautions(self) -> tuple[Note, ...]:
+        """Warnings before the first call: a key that would be sent where others can read it."""
+        if self.where.startswith("https:") or is_loopback(self.where) or not os.environ.get(self.key_env):
+            return ()
+        text = (
+            f"the key in {self.key_env} is sent to {self.where} without encryption; use an address with https, or name "
+            "another variable (--key-env NAME, in Python key_env=) if the server needs no key"
+        )
+        return (warning(text, "key without encryption", about=self.where),)
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The parameters that the server did not take."""
+        """Parameters that the server did not take."""
         return self._dialect.dropped
 
     @property
@@ -273,6 +337,7 @@ class LiveAgent:
             base_url=self.where,
             max_retries=0,
             timeout=openai.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None),
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [stay]}),
         )
         self._gate = asyncio.Semaphore(self.concurrency)
         self._first = asyncio.Lock()
@@ -326,21 +391,52 @@ class LiveAgent:
                     f"base_url must be the address of a server that answers; got {got} from {self.where}"
                 )
             await asyncio.sleep(backoff(failures, self.backoff, self.longest_wait, random.Random(self.seed)))
-        named = next((name for name in (self.model, f"{self.model}:latest") if name in found), None)
-        if found and named is None:
+        named = listed(self.model, found)
+        if found and named is None and not self.model_as_is:
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            anyway = "(--model-as-is, in Python model_as_is=True, asks for it all the same)"
             raise Refused(
                 f"model must be one that {self.where} has; got model={self.model!r}, not one of "
-                f"{', '.join(list(found)[:8])}{more}"
+                f"{', '.join(list(found)[:8])}{more} {anyway}"
             )
         self._told_window = None if named is None else found[named]
+
+    async def measure(self, requests: Iterable[Request]) -> bool:
+        """Count prompts with the server's own tokeniser, if it has one; return whether it does.
+
+        The path ``/tokenize`` beside the API is asked, as llama.cpp and vLLM have it; it costs no tokens. The least
+        number of characters per token is kept for :meth:`imagine`.
+
+        Parameters
+        ----------
+        requests : iterable of Request
+            What will be asked; a few of them are counted.
+
+        Returns
+        -------
+        bool
+        """
+        client, root = self._entered(), self.where.removesuffix("/v1")
+        found = []
+        for request in list(requests)[:SAMPLES]:
+            prompt = Draft(request).prompt(seed=self.seed, as_text=self._dialect.as_text)
+            text = f"{prompt.system}\n{prompt.user}"
+            body = {"model": self.model, "content": text, "prompt": text}
+            count = tokens_of(await self._content(partial(_post, client, f"{root}/tokenize", body, {})))
+            if not count:
+                return False
+            found.append(len(text) / count)
+        if found:
+            self._bounds = replace(self._bounds, characters=min(found))
+        self.measured = bool(found)
+        return self.measured
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
         """Return a reply of the expected or the longest length, with its tokens, without a call.
 
         The longest counts every byte of the prompt as a token, `max_tokens` for the reply, and allowances for the
-        server's template and the schema. The expected one counts four characters of the prompt and three quarters
-        of a word of the reply as a token.
+        server's template and the schema. The expected one takes 3.5 characters of the prompt, or what :meth:`measure`
+        found, and three quarters of a word of the reply as a token.
         """
         return self._bounds.imagine(Draft(request), size, seed=self.seed, as_text=self._dialect.mode)
 
@@ -361,7 +457,7 @@ class LiveAgent:
         if isinstance(found, Reply):
             return found
         if found.error == "refused":
-            raise Refused(self._refusal(found), tokens=(call.tokens_in, call.tokens_out))
+            raise Refused(self._refusal(found), tokens=call.charged)
         return self._reply(call, found.error)
 
     def _repeats(self, jitter: random.Random) -> AsyncRetrying:
@@ -414,7 +510,7 @@ class LiveAgent:
                 )
                 prompt = prompt if call.problem is None else prompt.mended(call.problem)
                 most = self._bounds.most_in(prompt, call.draft.wire), self._bounds.most_out(call.draft.wire)
-                if call.attempts and not call.more(sum(most), call.tokens_in + call.tokens_out):
+                if call.attempts and not call.more(sum(most), sum(call.charged)):
                     return self._reply(call, "budget")
                 body = self._body(call, prompt)
                 call.temperature = body.get("temperature")
@@ -422,33 +518,36 @@ class LiveAgent:
                 if isinstance(found, Failed):
                     if found.message:
                         self.notes[found.error] = found.message
-                    if found.error != "context_full" and self._dialect.learn(
-                        found.status, found.message, body, proposed=self.temperature is None
-                    ):
+                    if self._mended(found, body, call):
                         continue
                 self._known |= isinstance(found, Got) or not found.again
             if isinstance(found, Failed):
                 if found.cost == "unknown":
-                    call.charge(None, None, most)
+                    call.lose(most)
                 call.reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
                 return found
             call.model = found.model or call.model
             said = self._bounds.out_of(found.content or found.refusal, call.draft.wire)
-            call.charge(found.tokens_in, found.tokens_out, (most[0], said))
+            call.pay(found, prompt, (most[0], said))
             if found.tokens_cached is not None:
                 call.tokens_cached = (call.tokens_cached or 0) + found.tokens_cached
             if found.refusal is not None or found.finish == "content_filter":
                 call.said = found.refusal or found.content
                 return self._reply(call, "refused_content")
             if not found.content and found.finish != "length":
-                self.notes[EMPTY.error] = EMPTY.message
+                thought = " (its thoughts came apart from it; --reasoning-tokens allows longer ones)"
+                self.notes[EMPTY.error] = EMPTY.message + (thought if found.thoughts else "")
                 call.reseeded += 1
                 return EMPTY
             call.said = found.content or call.said
             try:
                 read = read_reply(found.content or "", call.draft.wire, prompt.nonce)
             except Unreadable as fault:
-                error = self._unread(found, str(fault), body, most[1])
+                if self._dialect.unreadable(found.content or "", body):
+                    # It is asked in another form from now on, this call too.
+                    call.problem = None
+                    continue
+                error = self._unread(found, str(fault), most[1])
                 # A note would only make a prompt longer that fills the window already.
                 if call.problem is not None or error == "context_full":
                     return self._reply(call, error)
@@ -476,9 +575,20 @@ class LiveAgent:
             if held:
                 self._first.release()
 
-    def _unread(self, found: Got, fault: str, body: dict[str, Any], most_out: int) -> str:
+    def _mended(self, found: Failed, body: dict[str, Any], call: _Call) -> bool:
+        """Whether the call is made again without what the server refused, or with the room that its window leaves."""
+        if found.error == "context_full":
+            room = room_in(found.message)
+            if room is None or room < ENOUGH or call.room is not None:
+                return False
+            call.room = room
+            return True
+        learned = self._dialect.learn(found.status, found.message, body, proposed=self.temperature is None)
+        self._bounds = replace(self._bounds, most=self._dialect.most)
+        return learned
+
+    def _unread(self, found: Got, fault: str, most_out: int) -> str:
         """Return why a reply could not be read, and note it."""
-        self._dialect.unreadable(found.content or "", body)
         if found.finish == "length":
             return self._cut_off(found, most_out)
         self.notes["unreadable"] = fault
@@ -507,16 +617,13 @@ class LiveAgent:
     def _body(self, call: _Call, prompt: Prompt) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
-            self._dialect.limit: self._bounds.most_out(call.draft.wire),
+            "messages": self._dialect.messages(prompt.system, prompt.user),
+            self._dialect.limit: min(self._bounds.most_out(call.draft.wire), call.room or 10**9),
         }
         temperature = self.temperature_of(call.request)
         if temperature is not None:
             body["temperature"] = temperature
-        if self._dialect.seeds:
+        if self.send_seed and self._dialect.seeds:
             body["seed"] = self._seed_of(call.request, call.reseeded)
         if prompt.nonce is None:
             body["response_format"] = self._dialect.response_format(call.draft.wire.schema)
@@ -528,8 +635,7 @@ class LiveAgent:
             await self._pace.turn()
             call.attempts += 1
             headers = {"X-Client-Request-Id": _trace(call.request, call.attempts)}
-            chat = client.chat.completions.with_raw_response
-            found = await self._content(lambda: chat.create(**body, extra_headers=headers))
+            found = await self._content(lambda: _post(client, "/chat/completions", body, headers))
         return found if isinstance(found, Failed) else reply_of(found, self._key)
 
     async def _models(self) -> dict[str, int | None] | Failed:
@@ -552,13 +658,18 @@ class LiveAgent:
             async with asyncio.timeout(self.timeout):
                 response = await send()
             return cast(bytes, response.content)
-        except (openai.OpenAIError, TimeoutError) as caught:
+        except (openai.OpenAIError, TimeoutError, Redirected) as caught:
             error = caught
         # Outside of the handler: nothing that is raised later carries the client's error along.
         return failure(error, self._key, self.timeout)
 
     def _refusal(self, found: Failed) -> str:
         """Say what every further call would be refused for."""
+        if found.status == 307:
+            return (
+                f"base_url must be the address of a server that answers itself; got {self.where}, which redirects to "
+                f"{found.message} (nothing was sent there; give that address as base_url if it is yours)"
+            )
         if found.status in (401, 403):
             none = "" if self._key.sent is not None else " (there is no key in it)"
             return f"the key in {self.key_env} must be one that {self.where} takes; got {found.status}{none}"
@@ -575,9 +686,12 @@ class LiveAgent:
 
     def _reply(self, call: _Call, error: str | None, read: Read | None = None) -> Reply:
         text = call.said if read is None else read.text
+        if text is not None:
+            longest = max(KEPT, call.request.slot.longest)
+            text = cut(self._safe(text)[: longest + 1], longest)
         vote = None if read is None or read.vote is None else self._safe(read.vote)
         return Reply(
-            None if text is None else self._safe(text),
+            text,
             vote,
             None if read is None else read.scores,
             call.tokens_in,
@@ -588,11 +702,19 @@ class LiveAgent:
             call.attempts,
             call.temperature,
             call.tokens_cached,
+            None if call.charged == (call.tokens_in, call.tokens_out) else call.charged,
         )
 
     def _safe(self, words: str) -> str:
         """Return what a server said as it may be kept: without the key, in whole characters."""
         return storable(self._key.hide(words))
+
+
+async def _post(client: AsyncOpenAI, path: str, body: dict[str, Any], headers: dict[str, str]) -> Any:
+    """Post a body as it is; the client's own method for chats checks and copies every part of it first."""
+    import httpx2
+
+    return await client.post(path, body=body, cast_to=httpx2.Response, options={"headers": headers})
 
 
 def _trace(request: Request, attempt: int) -> str:

@@ -17,6 +17,9 @@ __all__ = ["Read", "Unreadable", "read_reply"]
 
 BLANKS = " \t\r\n"
 FENCE = "```"
+THOUGHT = ("<think>", "<thinking>", "<thought>")
+THOUGHT_OVER = ("</think>", "</thinking>", "</thought>", "<|channel|>final<|message|>")
+"""Marks before and after the thoughts of a model."""
 
 LONGEST = 1_000_000
 """The most characters of a reply that is looked at."""
@@ -41,8 +44,8 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     Parameters
     ----------
     content : str
-        The reply as it came. Around the object there may be what servers put there of themselves: a block
-        ``<think>...</think>`` before it, a fence of three backticks (``json``) about it.
+        The reply as it came. Around the object there may be what servers put there of themselves: thoughts before it
+        (``<think>...</think>``, of which a server may have kept the opening), a fence of three backticks about it.
     wire : Wire
     nonce : str or None
         What the last line begins with; None when the whole content is the object.
@@ -65,7 +68,7 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     """
     if len(content) > LONGEST:
         raise Unreadable(f"it is longer than {LONGEST} characters")
-    value = _object(_unwrapped(content) if nonce is None else _last_line(content, nonce))
+    value = _object(_unwrapped(content, wire) if nonce is None else _last_line(content, nonce))
     _exactly(value, wire.fields, "the object")
     text = _text(value, wire)
     vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
@@ -73,18 +76,22 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     return Read(storable(text), vote, scores)
 
 
-def _unwrapped(content: str) -> str:
-    """Return what follows a leading block of thoughts, and stands inside of a fence about all of it."""
+def _unwrapped(content: str, wire: Wire) -> str:
+    """Return what follows thoughts, and stands inside of a fence about all of it."""
     text = content.strip(BLANKS)
-    if text.startswith("<think>"):
-        # A thought may quote anything, a closing tag and an object too: nothing before the last tag counts.
-        _, tag, text = text.rpartition("</think>")
-        if not tag:
+    if not text.startswith("{"):
+        opened = text.startswith(THOUGHT)
+        # A thought may quote anything, a closing tag and an object too: nothing before the last tag counts. A tag
+        # that nothing opened is one of the server's only where no text that was shown has it.
+        ends = [text.rfind(tag) + len(tag) for tag in THOUGHT_OVER if tag in text]
+        if ends and (opened or not any(tag in shown for tag in THOUGHT_OVER for shown in wire.texts)):
+            text = text[max(ends) :].strip(BLANKS)
+        elif opened:
             raise Unreadable("its thoughts do not end")
-        text = text.strip(BLANKS)
     first, _, rest = text.partition("\n")
     inside, _, last = rest.rpartition("\n")
-    return inside if first.rstrip(BLANKS) == "```json" and last == FENCE else text
+    fenced = first.rstrip(BLANKS).lower() in (FENCE, f"{FENCE}json")
+    return inside if fenced and last == FENCE else text
 
 
 def _last_line(content: str, nonce: str) -> str:

@@ -12,9 +12,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -22,19 +25,25 @@ from d3stats._words import visible
 from d3stats.agent import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
     "Dialect",
     "Failed",
     "Got",
     "Key",
+    "Redirected",
     "Structured",
     "checked_url",
     "failure",
+    "is_loopback",
+    "listed",
     "models_of",
     "reply_of",
+    "room_in",
     "seconds_asked",
+    "stay",
+    "tokens_of",
     "without_secrets",
 ]
 
@@ -125,7 +134,8 @@ class Key:
 
     def clean(self, words: str) -> str:
         """Return a server's words on one line, without the key, to be shown."""
-        return " ".join(visible(self.hide(words)).split())[:300]
+        # Hidden before it is cut: half a key is none that could be found.
+        return " ".join(visible(self.hide(words)[:WORDS]).split())[:300]
 
 
 Structured = Literal["auto", "schema", "text"]
@@ -139,17 +149,25 @@ FORMS: tuple[Form, ...] = get_args(Form)
 REFUSALS = (400, 422, 500)
 """Statuses under which servers refuse a parameter; llama-cpp-python says 500."""
 
-MISSES = 3
+MISSES = 2
 """So many replies in a row that are no object, and none that was, and a server is taken to ignore schemas."""
 
-FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
-"""Words of a refusal that is about structured output."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""The names that a limit on the reply has."""
 
-ONE_FORM = ("json", "schema", "type", "grammar")
+NAMED = re.compile(r"max_?(?:completion_|output_|new_)?tokens")
+TOO_LARGE = re.compile(r"too (?:large|high|big)|at most|exceed|maximum|less than|range|must be|<=")
+NOT_TAKEN = re.compile(r"support|unknown|unrecognized|extra|unexpected|not permitted|not allowed")
+FORMAT_WORDS = re.compile(r"response_format|json_schema|structured output|guided|grammar")
+ONE_FORM = re.compile(r"json|schema|type|grammar")
 """Words of a refusal of one form; without them the parameter itself is refused."""
+NO_SYSTEM = re.compile(
+    r"system (?:role|message|prompt|instruction)|role\W{1,3}system|developer instruction|roles must alternate|"
+    r"does not support \W?system\b"
+)
 
-OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-NOT_TAKEN = ("support", "unknown", "unrecognized", "extra", "unexpected", "not permitted")
+WORDS = 4000
+"""The most characters of a server's words that are looked at."""
 
 
 @dataclass
@@ -167,8 +185,11 @@ class Dialect:
     ----------
     form : str
         The present form of structured output.
-    seeds, temperatures : bool
-        Whether seeds, and the temperatures that a protocol proposes, are sent.
+    seeds, temperatures, lengths, system : bool
+        Whether seeds, the temperatures that a protocol proposes, the length of texts in schemas and the role
+        ``system`` are sent.
+    most : int or None
+        The largest limit on a reply that the server takes, as far as it said.
     worked : bool
         Whether a reply in the present form was read.
 
@@ -189,10 +210,13 @@ class Dialect:
     form: Form = "json_schema"
     seeds: bool = True
     temperatures: bool = True
+    lengths: bool = True
+    system: bool = True
+    most: int | None = None
     worked: bool = False
     _misses: int = 0
     _renamed: bool = False
-    _refused: set[str] = field(default_factory=set)
+    _refused: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.structured == "text":
@@ -215,12 +239,19 @@ class Dialect:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The parameters that the server did not take."""
-        names = ("json_schema", "json_object", "seed", "temperature")
-        return tuple(name for name in names if name in self._refused)
+        """Parameters that the server did not take, in words."""
+        order = ("json_schema", "json_object", "seed", "temperature", "maxLength", "limit", "system")
+        return tuple(self._refused[name] for name in order if name in self._refused)
+
+    def messages(self, system: str, user: str) -> list[dict[str, str]]:
+        """Return the messages of a call; one where the role ``system`` is refused."""
+        if not self.system:
+            return [{"role": "user", "content": f"{system}\n\n{user}"}]
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
     def response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return how structured output is asked for."""
+        schema = schema if self.lengths else _without_lengths(schema)
         if self.form == "json_schema":
             return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
         return {"type": "json_object"} | ({} if self.form == "json_object" else {"schema": schema})
@@ -228,66 +259,124 @@ class Dialect:
     def learn(
         self, status: int | None, message: str, body: dict[str, Any], *, proposed: bool = False
     ) -> bool:
-        """Leave out what a refusal names; return whether the call is worth making again.
+        """Do without what a refusal names; return whether the call is worth making again.
 
         A temperature is left out only where it was `proposed` by the protocol and not given by the user. A call
         that was under way while something was learned comes back with the same refusal and is made again.
         """
-        words = message.lower()
+        words = message.lower()[:WORDS]
         if status not in REFUSALS or not words:
             return False
-        form = _form_of(body)
-        if self.structured == "auto" and form != "text" and any(word in words for word in FORMAT_WORDS):
-            if form == self.form:
-                self._fall_back("text" if not any(word in words for word in ONE_FORM) else None)
-            return True
-        if not any(word in words for word in NOT_TAKEN):
-            return False
-        for name in OTHER_LIMIT:
-            if name in body and name in words:
-                return self._rename(name)
-        if "seed" in body and "seed" in words:
-            self.seeds = False
-            self._refused.add("seed")
-            return True
-        if proposed and "temperature" in body and "temperature" in words:
-            self.temperatures = False
-            self._refused.add("temperature")
-            return True
+        taken = {"temperature": proposed}
+        for name, said, lesson in LESSONS:
+            if (name not in body and name != "limit") or not taken.get(name, True) or not said.search(words):
+                continue
+            found = lesson(self, words, body)
+            if found is not None:
+                return found
         return False
 
     def readable(self, body: dict[str, Any]) -> None:
         """Note that a slot was read."""
         self.worked |= _form_of(body) == self.form
 
-    def unreadable(self, content: str, body: dict[str, Any]) -> None:
+    def unreadable(self, content: str, body: dict[str, Any]) -> bool:
         """Note that a slot was not read; after some replies in prose, and none as asked, slots are asked for in text.
 
         A server that takes the type ``json_object`` may ignore the schema, so every unreadable object counts there.
+        Return whether the form has changed since the call was made.
         """
         form = _form_of(body)
-        if self.structured != "auto" or form == "text" or form != self.form or self.worked:
-            return
-        if form != "json_schema" or not content.lstrip().startswith("{"):
+        if self.structured != "auto" or form == "text" or self.worked:
+            return False
+        if form == self.form and (form != "json_schema" or not content.lstrip().startswith("{")):
             self._misses += 1
             if self._misses >= MISSES:
-                self._fall_back("text")
+                self._fall_back("text", " (taken, but replies did not follow it)")
+        return form != self.form
 
-    def _fall_back(self, form: Form | None) -> None:
-        self._refused.add(self.form.split()[0])
+    def _fall_back(self, form: Form | None, why: str = "") -> None:
+        name = self.form.split()[0]
+        self._refused[name] = name + why
         self.form = form or FORMS[FORMS.index(self.form) + 1]
         self._misses = 0
         if self.form == "json_object":
             # Only the schema beside it was refused.
-            self._refused.discard("json_object")
+            self._refused.pop("json_object", None)
 
-    def _rename(self, name: str) -> bool:
-        if name != self.limit:
+    def _next_form(self, words: str, body: dict[str, Any]) -> bool | None:
+        form = _form_of(body)
+        if self.structured != "auto" or form == "text":
+            return None
+        if form == self.form:
+            self._fall_back(None if ONE_FORM.search(words) else "text")
+        return True
+
+    def _no_lengths(self, words: str, body: dict[str, Any]) -> bool | None:
+        if "maxLength" not in json.dumps(body["response_format"]):
+            return None
+        self.lengths = False
+        self._refused["maxLength"] = "maxLength"
+        return True
+
+    def _fold(self, words: str, body: dict[str, Any]) -> bool | None:
+        if body["messages"][0]["role"] != "system":
+            return None
+        self.system = False
+        self._refused["system"] = "the role system (its text begins the user's message)"
+        return True
+
+    def _cap(self, words: str, body: dict[str, Any]) -> bool | None:
+        """Take the limit that the server states: the largest number of its words that is below the one sent."""
+        sent = next((body[name] for name in LIMITS if name in body), 0)
+        if self.most is not None and self.most < sent:
             return True
+        stated = [number for number in map(int, re.findall(r"\d{2,9}", words)) if number < sent]
+        if not stated or not NAMED.search(words):
+            return None
+        self.most = max(stated)
+        self._refused["limit"] = f"a limit on the reply above {self.most} tokens"
+        return True
+
+    def _rename(self, words: str, body: dict[str, Any]) -> bool | None:
+        name = next((name for name in LIMITS if name in body and name in words), None)
+        if name is None or name != self.limit:
+            return None if name is None else True
         if self._renamed:
             return False
-        self.limit, self._renamed = OTHER_LIMIT[name], True
+        self.limit, self._renamed = LIMITS[1 - LIMITS.index(name)], True
         return True
+
+    def _no_seed(self, words: str, body: dict[str, Any]) -> bool | None:
+        return self._drop("seed", words)
+
+    def _no_temperature(self, words: str, body: dict[str, Any]) -> bool | None:
+        return self._drop("temperature", words)
+
+    def _drop(self, name: str, words: str) -> bool | None:
+        if name not in words:
+            return None
+        setattr(self, f"{name}s", False)
+        self._refused[name] = name
+        return True
+
+
+LESSONS: tuple[tuple[str, re.Pattern[str], Callable[[Dialect, str, dict[str, Any]], bool | None]], ...] = (
+    ("response_format", re.compile(r"max_?length"), Dialect._no_lengths),
+    ("response_format", FORMAT_WORDS, Dialect._next_form),
+    ("messages", NO_SYSTEM, Dialect._fold),
+    ("limit", TOO_LARGE, Dialect._cap),
+    ("limit", NOT_TAKEN, Dialect._rename),
+    ("seed", NOT_TAKEN, Dialect._no_seed),
+    ("temperature", NOT_TAKEN, Dialect._no_temperature),
+)
+"""The lessons of refusals: a parameter, words, and a function that says whether to ask again (None: not for it)."""
+
+
+def _without_lengths(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {name: _without_lengths(part) for name, part in schema.items() if name != "maxLength"}
+    return [_without_lengths(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _form_of(body: dict[str, Any]) -> Form:
@@ -303,7 +392,7 @@ BEHIND = (502, 504, 520, 524)
 """The status of a gateway that passed a call on and got no answer; the model may have made one."""
 
 WINDOW_FULL = re.compile(
-    r"context[ _]?(size|window|length)|exceed\w*[ _]context|maximum context|prompt is too long|too many tokens",
+    r"context[ _]?(size|window|length)|exceed\w{0,9}[ _]context|maximum context|prompt is too long|too many tokens",
     re.I,
 )
 """The words of servers for a prompt and reply that do not fit into the model's context window."""
@@ -318,6 +407,9 @@ WINDOWS = (
 )
 """Names of the context window in the lists of models of llama.cpp, vLLM, LM Studio, Groq, OpenRouter and Mistral."""
 
+LONGEST_REFUSAL = 1_000_000
+"""Bytes of a refusal that are looked at."""
+
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
 
@@ -326,7 +418,8 @@ Cost = Literal["none", "unknown"]
 class Got:
     """A reply of the server, of the right form; `content` None where there was none.
 
-    Tokens are None where the server did not say. Cached ones are part of the prompt's.
+    Tokens are None where the server did not say. Cached ones are part of the prompt's. `thoughts` are bytes of thought
+    that the server shows apart.
     """
 
     content: str | None
@@ -336,6 +429,7 @@ class Got:
     tokens_out: int | None
     model: str | None
     tokens_cached: int | None = None
+    thoughts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,8 +467,10 @@ def reply_of(content: bytes, key: Key) -> Got | Failed:
     Examples
     --------
     >>> from d3stats.run.live.server import Key
-    >>> reply_of(b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}', Key("SOME_KEY"))
-    Got(content='Yes.', refusal=None, finish=None, tokens_in=5, tokens_out=None, model=None, tokens_cached=None)
+    >>> body = b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}'
+    >>> got = reply_of(body, Key("SOME_KEY"))
+    >>> got.content, got.tokens_in, got.tokens_out
+    ('Yes.', 5, None)
     >>> reply_of(b"oops", Key("SOME_KEY")).message
     'the body is not JSON'
     """
@@ -387,6 +483,66 @@ def reply_of(content: bytes, key: Key) -> Got | Failed:
         # It says itself that nothing was made.
         return Failed("server_error", "none", True, key.clean(words), None, 200)
     return _got(value, key.hide)
+
+
+class Redirected(Exception):
+    """A server sends a call on to another host; prompts do not follow it. The message is that host's address."""
+
+
+async def stay(response: Any) -> None:
+    """Refuse a redirect to another host, or from https to http; as an event of the HTTP client."""
+    to = response.headers.get("location")
+    if to is None or not 300 <= response.status_code < 400:
+        return
+    here, there = response.request.url, response.request.url.join(to)
+    if there.host != here.host or (here.scheme, there.scheme) == ("https", "http"):
+        raise Redirected(without_secrets(str(there)))
+
+
+def listed(model: str, names: Iterable[str]) -> str | None:
+    """Return the name under which a server lists a model: its own, without a route or tag, or a wildcard.
+
+    Examples
+    --------
+    >>> listed("org/m:together", ["org/m"]), listed("openai/x", ["openai/*"]), listed("m", ["models/m"])
+    ('org/m', 'openai/*', 'models/m')
+    >>> print(listed("m", ["other"]))
+    None
+    """
+    known = list(names)
+    forms = (model, f"{model}:latest", f"models/{model}", model.rpartition(":")[0])
+    found = next((name for name in forms if name and name in known), None)
+    return found or next((name for name in known if "*" in name and fnmatchcase(model, name)), None)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine.
+
+    Examples
+    --------
+    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("http://[::1]/v1"), is_loopback("http://host/v1")
+    (True, True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def room_in(words: str) -> int | None:
+    """Return the tokens that a full context window leaves for the reply, where the server's words say it.
+
+    Examples
+    --------
+    >>> room_in("This model's maximum context length is 4096 tokens and your request has 3000 input tokens")
+    1096
+    >>> print(room_in("the request exceeds the available context size"))
+    None
+    """
+    window = re.search(r"context length is (?:only )?(\d{1,9})", words)
+    used = re.search(r"(\d{1,9}) (?:input tokens|in the messages|tokens? in the (?:messages|input))", words)
+    return None if window is None or used is None else int(window[1]) - int(used[1])
 
 
 def models_of(content: bytes, key: Key) -> dict[str, int | None] | Failed:
@@ -409,6 +565,18 @@ def models_of(content: bytes, key: Key) -> dict[str, int | None] | Failed:
     return {key.clean(str(entry["id"])): _window(entry) for entry in entries}
 
 
+def tokens_of(content: bytes | Failed) -> int | None:
+    """Return the tokens that a server's tokeniser counts, as vLLM (``count``) or llama.cpp (``tokens``) says it."""
+    try:
+        given = None if isinstance(content, Failed) else json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(given, dict):
+        return None
+    listed = given.get("tokens")
+    return _count(given.get("count")) or (len(listed) if isinstance(listed, list) else None)
+
+
 def failure(error: Exception, key: Key, timeout: float) -> Failed:
     """Return what an error of the openai client means."""
     import openai
@@ -416,6 +584,10 @@ def failure(error: Exception, key: Key, timeout: float) -> Failed:
     if isinstance(error, openai.APIStatusError):
         return _refusal(error.response, key)
     cause = type(error.__cause__).__name__
+    if isinstance(error, Redirected):
+        return Failed("refused", "none", False, str(error), None, 307)
+    if cause == "DecodingError":
+        return Failed("server_error", "unknown", True, "the body cannot be decoded")
     if cause in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol"):
         return Failed("unreachable", "none", True, cause)
     if isinstance(error, (openai.APITimeoutError, TimeoutError)):
@@ -424,27 +596,45 @@ def failure(error: Exception, key: Key, timeout: float) -> Failed:
     return Failed("connection", "unknown", True, type(error).__name__ if cause == "NoneType" else cause)
 
 
+STATUSES: tuple[tuple[Callable[[int, str, str], bool], str, Cost, bool], ...] = (
+    (lambda status, code, words: status == 429 and code == "insufficient_quota", "refused", "none", False),
+    (lambda status, code, words: status == 503 and "loading" in words, "loading", "none", True),
+    (
+        lambda status, code, words: (
+            status in (400, 413, 422, 500) and bool(WINDOW_FULL.search(words) or WINDOW_FULL.search(code))
+        ),
+        "context_full",
+        "none",
+        False,
+    ),
+    (lambda status, code, words: status == 408, "timeout", "none", True),
+    (lambda status, code, words: status == 429, "rate_limited", "none", True),
+    # Some servers generate a reply, fail to read it themselves, and say 500: it may have been charged.
+    (lambda status, code, words: status == 500 or status in BEHIND, "server_error", "unknown", True),
+    (lambda status, code, words: status == 409 or status >= 500, "server_error", "none", True),
+    (lambda status, code, words: status in (401, 402, 403, 404), "refused", "none", False),
+    (
+        lambda status, code, words: code in ("content_filter", "content_policy_violation"),
+        "refused_content",
+        "none",
+        False,
+    ),
+    (lambda status, code, words: True, "bad_request", "none", False),
+)
+"""Refusals (status, code, words) with their error, their cost, and whether to ask again; the first that fits counts."""
+
+
 def _refusal(response: Any, key: Key) -> Failed:
     """Return what a response with the status of a failure means."""
     status: int = response.status_code
-    code, words = _told(response.content, key.hide)
+    code, words = _told(response.content[:LONGEST_REFUSAL], key.hide)
     words = key.clean(words)
     wait = seconds_asked({name.lower(): value for name, value in response.headers.items()})
-    if status == 429 and code == "insufficient_quota":
-        return Failed("refused", "none", False, words, None, 402)
-    if status == 503 and "loading" in words.lower():
-        return Failed("loading", "none", True, words, wait, status)
-    if status in (400, 413, 422, 500) and (WINDOW_FULL.search(words) or WINDOW_FULL.search(code or "")):
-        return Failed("context_full", "none", False, words, None, status)
-    if status in (408, 409, 429) or status >= 500:
-        kind = {408: "timeout", 429: "rate_limited"}.get(status, "server_error")
-        # Some servers generate a reply, fail to read it themselves, and say 500: it may have been charged.
-        cost: Cost = "unknown" if status == 500 or status in BEHIND else "none"
-        return Failed(kind, cost, True, words, wait, status)
-    if status in (401, 402, 403, 404):
-        return Failed("refused", "none", False, words, None, status)
-    kind = "refused_content" if code in ("content_filter", "content_policy_violation") else "bad_request"
-    return Failed(kind, "none", False, words, None, status)
+    known = (status, (code or "")[:WORDS], words.lower())
+    error, cost, again = next(row[1:] for row in STATUSES if row[0](*known))
+    if error == "refused" and status == 429:
+        return Failed(error, cost, again, words, None, 402)
+    return Failed(error, cost, again, words, wait if again else None, status)
 
 
 def seconds_asked(headers: Mapping[str, str]) -> float | None:
@@ -512,25 +702,49 @@ def _got(value: dict[str, Any], hide: Callable[[str], str]) -> Got:
         choice = value["choices"][0]
         message = choice["message"]
         content, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+        thought = _text(message.get("reasoning_content") or message.get("reasoning"))
     except (KeyError, IndexError, TypeError, AttributeError):
-        content = refusal = finish = None
+        content = refusal = finish = thought = None
     words = [
         hide(said) if isinstance(said, str) else None
-        for said in (content, refusal, finish, value.get("model"))
+        for said in (_text(content), refusal, finish, value.get("model"))
     ]
     cached = _cached(value.get("usage"), tokens_in)
-    return Got(words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None, cached)
+    thoughts = len((thought or "").encode(errors="replace"))
+    return Got(
+        words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None, cached, thoughts
+    )
+
+
+def _text(content: Any) -> str | None:
+    """Return the text of a message: a string, or the parts of it that are text and not thoughts."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    kinds = (None, "text", "output_text")
+    parts = [part for part in content if isinstance(part, dict) and part.get("type") in kinds]
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "".join(texts) if texts else None
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
-    """Return prompt and completion tokens; what a total has beyond them was thought, and is paid like what is said."""
+    """Return prompt and completion tokens.
+
+    What a total has beyond them, and thoughts that are more than the completion, was thought and is paid like what is
+    said.
+    """
     if not isinstance(usage, dict):
         return None, None
     prompt, completion, total = (
         _count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
-    if prompt is not None and completion is not None and total is not None:
-        completion = max(completion, total - prompt)
+    details = usage.get("completion_tokens_details")
+    thought = _count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
+    if prompt is not None and total is not None:
+        completion = (
+            max(completion or 0, total - prompt) if completion is not None or total > prompt else None
+        )
+    elif completion is not None and (thought or 0) > completion:
+        completion += thought or 0
     return prompt, completion
 
 

@@ -102,7 +102,7 @@ def test_shares_of_votes_are_as_they_were(path: Path) -> None:
 def test_a_comparison_has_the_accuracy_that_the_debates_had(path: Path) -> None:
     found = compare(path, path, names=("a", "b"), missing="wrong", rng=1)
     assert found.runs[0].value == pytest.approx(2 / 5)
-    assert any(note.startswith("a: verdicts are the recorded decisions") for note in found.notes)
+    assert any(note.startswith("both runs: verdicts are the recorded decisions") for note in found.notes)
     by_votes = compare(path, path, names=("a", "b"), value="plurality", rng=1)
     assert by_votes.runs[0].value == pytest.approx(3 / 5)
 
