@@ -87,8 +87,8 @@ def show_forecast(
     print_notes(notes)
 
 
-def show_report(report: RunReport) -> None:
-    """Print the report of a run, and the next commands."""
+def show_report(report: RunReport, max_rounds: int | None = None) -> None:
+    """Print the report of a run, and the next commands; a protocol of one round has nothing to replay."""
 
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
@@ -128,7 +128,8 @@ def show_report(report: RunReport) -> None:
             "tokens by bytes."
         )
     log = shlex.quote(str(report.log))
-    notes.append(f"Next: d3stats doctor {log}; d3stats show {log}; d3stats replay {log}")
+    replay = "" if max_rounds == 1 else f"; d3stats replay {log}"
+    notes.append(f"Next: d3stats doctor {log}; d3stats show {log}{replay}")
     print_notes(notes)
 
 
@@ -302,11 +303,13 @@ def debate(
                 f"interrupted after {report.closed} of {report.planned} debates; the same command "
                 f"resumes {log}"
             )
+            if not as_json:
+                show_report(report, played.max_rounds)
             typer.echo(f"d3stats: {line}", err=True)
             said.show(line)
             raise typer.Exit(130)
         if not as_json:
-            show_report(report)
+            show_report(report, played.max_rounds)
         if report.stopped == "overdrawn":
             raise ValueError(
                 f"every call must cost at most its bound, or a budget cannot hold; got {report.overdrawn} "
@@ -491,7 +494,8 @@ class Progress:
 
     def __init__(self) -> None:
         self._status: Any = None
-        self._last = 0.0
+        self._last = self._began = 0.0
+        self._calls = 0
         self._report: RunReport | None = None
         self._halting = self._waited = False
 
@@ -502,7 +506,7 @@ class Progress:
         if console.is_terminal:
             self._status = console.status("starting", spinner="dots")
             self._status.start()
-        self._last = time.monotonic()
+        self._last = self._began = time.monotonic()
         return self
 
     def __exit__(
@@ -513,8 +517,11 @@ class Progress:
 
     def __call__(self, report: RunReport) -> None:
         """Show the progress of the run, unless it was just shown."""
-        self._report = report
         now = time.monotonic()
+        if self._report is None:
+            # The calls of earlier runs say nothing of the pace of this one.
+            self._began, self._calls = now, max(report.calls - 1, 0)
+        self._report = report
         if now - self._last < (EVERY_SECONDS if self._status is None else REDRAW_SECONDS):
             return
         self._last = now
@@ -544,7 +551,9 @@ class Progress:
         calls = 0 if self._report is None else self._report.in_flight
         if self._halting:
             return f"waiting for {calls} calls in flight; interrupt again to stop at once"
-        return "" if self._report is None else line(self._report)
+        if self._report is None:
+            return ""
+        return line(self._report, time.monotonic() - self._began, self._report.calls - self._calls)
 
     def _say(self, text: str) -> None:
         if self._status is not None:
@@ -556,8 +565,21 @@ class Progress:
             sys.stderr.flush()
 
 
-def line(report: RunReport) -> str:
-    """Return a report as one line.
+def duration(seconds: float) -> str:
+    """Return a time in its largest unit.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(95), duration(3600 * 2.6)
+    ('1 s', '2 min', '2.6 h')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):z.0f} s"
+    return f"{seconds / 60:z.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:z.1f} h"
+
+
+def line(report: RunReport, seconds: float = 0.0, calls: int = 0) -> str:
+    """Return a report as one line, with the pace of so many calls of this run and the time that is left.
 
     Examples
     --------
@@ -565,13 +587,24 @@ def line(report: RunReport) -> str:
     >>> from pathlib import Path
     >>> from d3stats.run.report import RunReport
     >>> line(RunReport(Path("a.jsonl"), planned=9, closed=2, rounds=7, charged=12345, stops=Counter(unanimity=2)))
-    'debates 2/9, 7 rounds, 12,345 tokens, stops: 2 unanimity'
+    'debates 2/9, 7 rounds, 0 calls, 12,345 tokens, stops: 2 unanimity'
+    >>> line(RunReport(Path("a.jsonl"), planned=9, closed=3, new=3, rounds=7, calls=40), seconds=60.0, calls=40)
+    'debates 3/9, 7 rounds, 40 calls, 0 tokens, 40 calls a minute, 2 min left'
     """
     parts = [
         f"debates {report.closed}/{report.planned}",
         f"{report.rounds} rounds",
+        f"{report.calls:,} calls",
         f"{report.charged:,} tokens",
     ]
+    if seconds >= 1.0 and calls:
+        parts.append(f"{60 * calls / seconds:z,.0f} calls a minute")
+        if report.new and report.closed < report.planned:
+            # Half of what is being played is over, as a rule.
+            played = report.new + report.playing / 2
+            parts.append(
+                f"{duration((report.planned - report.closed - report.playing / 2) * seconds / played)} left"
+            )
     if report.dollars is not None:
         parts.append(f"{report.dollars:z,.4f} dollars")
     if report.stops:

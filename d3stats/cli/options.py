@@ -261,12 +261,15 @@ def left_out(problems: Iterable[Problem]) -> list[Note]:
 
     An absent agent omits no data.
     """
-    told = ("interrupted round",)
     return [
         Note(str(problem), kind=problem.kind, about=problem.place)
         for problem in problems
-        if problem.left_out != "nothing" or problem.kind in told
+        if problem.left_out != "nothing" or problem.kind in COUNTED
     ]
+
+
+COUNTED = ("interrupted round",)
+"""Problems that are told though nothing is left out for them."""
 
 
 def omitted_notes(lines: Sequence[Note]) -> list[str]:
@@ -277,10 +280,15 @@ def omitted_notes(lines: Sequence[Note]) -> list[str]:
     >>> omitted_notes([Note("a.csv, line 3: no round", kind="no round", about="a.csv, line 3")])
     ['WARNING: left out: no round (1), the first at a.csv, line 3', 'left out: a.csv, line 3: no round']
     """
-    if not lines:
-        return []
-    kinds = Counter(line.kind for line in lines)
-    said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
-    text = f"left out: {said}, the first at {lines[0].about}"
-    first = Note(text, kind="left out", severity="warning", n=len(lines), examples=kinds)
-    return [first, *[f"left out: {line}" for line in lines]]
+    notes: list[str] = []
+    for what, some in (
+        ("left out", [line for line in lines if line.kind not in COUNTED]),
+        ("counted as it is", [line for line in lines if line.kind in COUNTED]),
+    ):
+        if some:
+            kinds = Counter(line.kind for line in some)
+            said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
+            text = f"{what}: {said}, the first at {some[0].about}"
+            notes.append(Note(text, kind=what, severity="warning", n=len(some), examples=kinds))
+            notes += [f"{what}: {line}" for line in some]
+    return notes

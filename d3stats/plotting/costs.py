@@ -61,7 +61,7 @@ def plot_debate_paths(
         One row per group and round: ``round``, ``tokens`` (of a debate, up to that round), ``accuracy`` and, with
         several lines, ``group``. The name of a group is written at the end of its line.
     stops : DataFrame, optional
-        One row per rule with ``rule, tokens, accuracy``, as of :meth:`Replay.to_frame`.
+        One row per rule with ``rule, tokens, accuracy``, as of :meth:`~d3stats.planning.Replay.to_frame`.
     ax : Axes, optional
         Where to draw; by default a new figure.
 

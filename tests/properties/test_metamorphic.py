@@ -651,6 +651,11 @@ def _cluster_estimate(table: pd.DataFrame) -> Numbers:
     )
 
 
+def _item_ratio(table: pd.DataFrame) -> Numbers:
+    parts = (_floats(table["first"]), np.ones(len(table)), _codes(table))
+    return estimates(resampling.item_ratio("mean", *parts)) | {"error": resampling.item_ratio_error(*parts)}
+
+
 def _clustered_share(table: pd.DataFrame) -> Numbers:
     first = _floats(table["first"])
     ones = np.ones(len(first))
@@ -804,6 +809,8 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
         "runs",
         lambda t: {"df": resampling.degrees_of_freedom(_sizes(t))},
     ),
+    "d3stats.resampling.item_ratio": ("runs", _item_ratio),
+    "d3stats.resampling.item_ratio_error": ("runs", _item_ratio),
     "d3stats.resampling.left_out_error": ("runs", _two_errors),
     "d3stats.resampling.item_error": ("runs", _two_errors),
     "d3stats.resampling.contrast_of_shares": (
@@ -829,6 +836,7 @@ NO_CASE = {
     "d3stats.log.causes_of": "problems, which the tables do not have; tried in tests/log/test_causes.py",
     "d3stats.log.iter_records": "records as they stand in the file",
     "d3stats.datasets.load_round_counts": "a bundled table",
+    "d3stats.datasets.load_gemma": "a bundled table",
     "d3stats.datasets.load_slm7": "a bundled table",
     "d3stats.as_trajectories": "one door to the others; each form is tried in tests/test_one_door.py",
     "d3stats.open": "one door to the others; each form is tried in tests/test_one_door.py",

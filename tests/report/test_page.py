@@ -276,7 +276,7 @@ def test_personas_of_a_run_are_shown_whatever_is_voted_for(answers: tuple[str, s
     log.write_text("".join(json.dumps(x) + "\n" for x in told))
     html = d3stats.report(log, n_boot=30).to_html()
     assert "Persona: Main effects: accuracy minus that of the other personas" in html
-    assert ("Position:" in html) == (answers == ("A", "B"))
+    assert "Position:" in html
 
 
 def test_logs_in_memory_and_of_correctness_have_a_page() -> None:

@@ -435,7 +435,7 @@ class LiveAgent:
         """Return a reply of the expected or the longest length, with its tokens, without a call.
 
         The longest counts every byte of the prompt as a token, `max_tokens` for the reply, and allowances for the
-        server's template and the schema. The expected one takes 3.5 characters of the prompt, or what :meth:`measure`
+        server's template and the schema. The expected one takes 3.8 characters of the prompt, or what :meth:`measure`
         found, and three quarters of a word of the reply as a token.
         """
         return self._bounds.imagine(Draft(request), size, seed=self.seed, as_text=self._dialect.mode)

@@ -455,7 +455,7 @@ PER_MESSAGE = 8
 NOTE = 400
 """Bytes of the note that asks for a repair."""
 
-CHARACTERS_PER_TOKEN = 3.5
+CHARACTERS_PER_TOKEN = 3.8
 """Characters of a prompt per token, for forecasts, where the server was not asked."""
 
 WORDS_PER_TOKEN = 0.75
