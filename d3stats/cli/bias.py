@@ -191,7 +191,7 @@ def _show(result: Audit, doubts: Collection[str], everything: bool) -> None:
         print_table(*table)
     notes = [*without_warnings(result.notes, doubts), *strata_notes(result.strata)]
     test = getattr(result, "heterogeneity", None)
-    if test is not None:
+    if test is not None and str(test) not in result.headline:
         notes.insert(0, str(test))
     alone = [*result.estimates, *getattr(result, "main_effects", ())]
     notes += [f"{e.name}: {e.note}" for e in alone if e.note and e.low is None]

@@ -165,6 +165,15 @@ class PersonaEffect(Audit):
         return (self.effect,) if self.effect.name == SET else self.main_effects
 
     @property
+    def headline(self) -> str:
+        """The effect of the set of personas, or else the largest effects of single ones and whether personas differ."""
+        if self.effect.name == SET or not self.main_effects:
+            return super().headline
+        least, most = (pick(self.main_effects, key=lambda e: e.value) for pick in (min, max))
+        ends = f"{least.value:+z.3f} ({least.of}) to {most.value:+z.3f} ({most.of})"
+        return f"{self.judge}: accuracy minus that of the others is {ends}; {self.heterogeneity}"
+
+    @property
     def personas(self) -> pd.DataFrame:
         """The effects of each persona, one row per measure: "main effect", "leave one out", "majority changes".
 
