@@ -59,12 +59,12 @@ def test_compare_reports_the_accuracy_that_was_recorded(logs: dict[str, str]) ->
 
 
 def test_compare_says_which_verdict_was_read(logs: dict[str, str]) -> None:
-    words = ("compare", logs["samre"], logs["multi_persona"])
+    words = ("compare", logs["samre"], logs["multi_persona"], "--all")
     assert (
-        'multi_persona: verdicts are the recorded decisions; the plurality of the votes, value="plurality" (--value'
+        'both runs: verdicts are the recorded decisions; the plurality of the votes, value="plurality" (--value'
         in (said(*words))
     )
-    assert "multi_persona: verdicts are pluralities of the votes; the recorded decision differs in" in (
+    assert "both runs: verdicts are pluralities of the votes; the recorded decision differs in" in (
         said(*words, "--value", "plurality")
     )
 
@@ -188,7 +188,7 @@ def test_debates_in_one_order_are_audited_against_the_label(tmp_path: Path) -> N
     world, log = tmp_path / "world.toml", str(tmp_path / "seeded.jsonl")
     world.write_text('name = "assembly"\n')
     run("debate", "--synthetic", str(world), "--protocol", "single_judge", "--limit", "40", "-o", log)
-    shown = said("bias", log, "--judge", "decision")
+    shown = said("bias", log)
     assert "first-slot excess against the label" in shown
     assert "each item was shown in one order only" in shown
 
