@@ -325,13 +325,17 @@ def test_a_crafted_megabyte_is_read_in_half_a_second(name: str) -> None:
         content = text.encode()
         headers: ClassVar[dict[str, str]] = {}
 
-    began = time.process_time()
-    for nonce in (None, "abc"):
-        with pytest.raises(Unreadable):
-            read_reply(text, Wire(VOTE), nonce)
-    _refusal(Response(), key)
-    WINDOW_FULL.search(text)
-    assert time.process_time() - began < 0.5
+    def taken() -> float:
+        began = time.process_time()
+        for nonce in (None, "abc"):
+            with pytest.raises(Unreadable):
+                read_reply(text, Wire(VOTE), nonce)
+        _refusal(Response(), key)
+        WINDOW_FULL.search(text)
+        return time.process_time() - began
+
+    # What else the process does meanwhile counts too, so the best of three.
+    assert min(taken() for _ in range(3)) < 0.5
 
 
 def test_a_huge_code_of_a_refusal_is_read_in_no_time(server: Server) -> None:
