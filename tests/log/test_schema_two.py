@@ -116,7 +116,7 @@ def test_a_whole_temperature_is_read_on_the_fast_path_as_a_number(
     assert found.groupby("round")["temperature"].unique().map(list).tolist() == [[1.0], [0.7]]
 
 
-@pytest.mark.parametrize("cells", [["low", "high"], ["0.7", "-3"], ["21 C", ""], ["0,7", "1"], ["1e9", "1"]])
+@pytest.mark.parametrize("cells", [["low", "high"], ["0.7", "-3"], ["21 C", ""], ["1e9", "1"]])
 def test_a_column_of_other_temperatures_is_left_unread_as_before_and_said(
     tmp_path: Path, cells: list[str]
 ) -> None:
