@@ -1236,6 +1236,25 @@ def _tokens_all_zero(t: VoteTable) -> str:
     )
 
 
+def _tokens_of_debates(t: VoteTable) -> str:
+    """Totals of a debate that stand in each of its rows: alike within every debate, and different between them."""
+    if t.tokens is None or t.tokens.ndim != 2:
+        return ""
+    by_turn = len(t.tokens) == len(t.debate)
+    tokens = t.tokens.sum(axis=1, keepdims=True) if by_turn else t.tokens
+    debate = np.repeat(t.debate if by_turn else np.arange(len(t)), tokens.shape[1])
+    known = ~np.isnan(tokens.ravel())
+    frame = pd.DataFrame({"debate": debate[known], "tokens": tokens.ravel()[known]})
+    found = frame.groupby("debate")["tokens"].agg(["min", "max", "size"])
+    found = found[found["size"] > 1]
+    if len(found) < _SOME or (found["min"] != found["max"]).any() or 2 * found["min"].nunique() < len(found):
+        return ""
+    return (
+        f"the tokens of each of {len(found):,} debates are the same in all its {'turns' if by_turn else 'rounds'}; "
+        "if they are totals, write each debate's tokens in one turn only, because costs add up the turns"
+    )
+
+
 def _scores_in_part(t: VoteTable) -> str:
     part, scored = t.scores_in_part
     if not part:
@@ -1368,6 +1387,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "identical repeats": _repeats_identical,
     "repeated questions": _questions_not_clustered,
     "tokens all zero": _tokens_all_zero,
+    "tokens of debates": _tokens_of_debates,
     "scores in part": _scores_in_part,
     "scores off the scale": _off_scale,
 }

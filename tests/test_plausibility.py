@@ -196,6 +196,8 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
                                            cluster=lambda t: t["debate"], label="A"),
                                    "repeated questions", "20 questions lie in several clusters"),
     "tokens all zero": (changed(tokens_in=0, tokens_out=0), "tokens all zero", "every token count is 0"),
+    "tokens of a debate in each turn": (changed(tokens=lambda t: 1000 + 7 * t["debate"].str[1:].astype(int)),
+                                        "tokens of debates", "are the same in all its (turns|rounds)"),
     "total tokens all zero": (changed(tokens=0), "tokens all zero", "every token count is 0"),
     "labels as numbers from 1": (lambda t: _numbers(t).assign(label=lambda s: s["label"] + 1), "no vote is a label",
                                  "not its position"),
