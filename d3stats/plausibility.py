@@ -1238,8 +1238,8 @@ def _tokens_all_zero(t: VoteTable) -> str:
 
 def _tokens_of_debates(t: VoteTable) -> str:
     """Totals of a debate that stand in each of its rows: alike within every debate, and different between them."""
-    if t.tokens is None or t.tokens.ndim != 2:
-        return ""
+    if t.tokens is None or t.tokens.ndim != 2 or len(t.tokens) not in (len(t.debate), len(t)):
+        return ""  # turns without a seat have tokens too
     by_turn = len(t.tokens) == len(t.debate)
     tokens = t.tokens.sum(axis=1, keepdims=True) if by_turn else t.tokens
     debate = np.repeat(t.debate if by_turn else np.arange(len(t)), tokens.shape[1])

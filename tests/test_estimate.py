@@ -22,4 +22,4 @@ def test_latex_says_why_there_is_no_interval_and_not_the_level_of_none() -> None
 def test_a_note_of_many_results_is_said_once_with_their_names() -> None:
     noted = [(name, ["few"] if name != "e" else []) for name in "abcde"]
     assert named_notes(noted, "pairs") == ["a; b; c and 1 more: few"]
-    assert named_notes([("a", ["few"]), ("b", ["few", "few"])], "pairs") == ["a; b: few"]
+    assert named_notes([("a", ["few"]), ("b", ["few", "few"])], "pairs") == ["both pairs: few"]
