@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 import msgspec
 
 from d3stats._words import storable
+from d3stats.log.appended import Appended
 from d3stats.log.schema import AnyRecord, Header, Item, Turn, Verdict, first_defect
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ class LogWriter:
             _refuse_foreign(self.path)
             _mend(self.path, repair=repair)
             new = self.path.stat().st_size == 0
-        self._handle: IO[bytes] | None = self.path.open("ab")
+        self._handle: IO[bytes] | Appended | None = (
+            Appended(self.path, sync=True) if self.fsync == "record" else self.path.open("ab")
+        )
         if new:
             self.write(Header(source=source))
             if self.fsync != "never":
@@ -102,17 +105,23 @@ class LogWriter:
         if self._handle is None:
             raise ValueError(f"a writer must be open; got a closed one ({self.path})")
         self._handle.write(line_of(record))
-        if self.fsync == "record":
-            self._handle.flush()
-            os.fsync(self._handle.fileno())
+
+    @property
+    def changed(self) -> str | None:
+        """The change that another program made to the file; known only when each record is synced."""
+        if not isinstance(self._handle, Appended):
+            return None
+        self._handle.look()
+        return self._handle.changed
 
     def close(self) -> None:
         """Hand everything to the disk and close; closing twice is harmless."""
         if self._handle is None:
             return
-        self._handle.flush()
-        if self.fsync != "never":
-            os.fsync(self._handle.fileno())
+        if not isinstance(self._handle, Appended):
+            self._handle.flush()
+            if self.fsync != "never":
+                os.fsync(self._handle.fileno())
         self._handle.close()
         self._handle = None
 
