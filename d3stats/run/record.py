@@ -206,11 +206,7 @@ class Journal:
                 except (KeyError, TypeError, ValueError, IndexError):
                     damaged += 1
         if damaged:
-            text = (
-                f"{damaged:,} lines of {self.path.name} cannot be read and were passed over; what calls without a "
-                "turn cost may be missing from the tokens charged"
-            )
-            self.notes.append(warning(text, "damaged journal", n=damaged))
+            self._say(f"{damaged:,} line{'s' * (damaged > 1)} of {self.path.name} cannot be read", damaged)
         for record in begun.values():
             # Settled once: a later run must not judge them anew.
             end = {"ended": record["begun"], "role": record["role"], **settle(record)}
@@ -243,11 +239,20 @@ class Journal:
         self.write({"journal": FORMAT, **self.settings})
         # The first line alone may be lost, or all before a line that is whole.
         self._file.write(text[len(first) :] if header is None else text)
-        lost = (
-            f"{self.path.name} was {'damaged' if text else 'missing'} and is made again from {self.log.name}; what "
-            "calls without a turn cost may be missing from the tokens charged"
+        self._say(
+            f"{self.path.name} was {'damaged' if text else 'missing'} and is made again from {self.log.name}"
         )
-        self.notes.append(warning(lost, "damaged journal"))
+
+    def lacks(self, calls: int) -> None:
+        """Say that the log has calls that the journal has lost."""
+        self._say(
+            f"{self.path.name} was damaged: it lacked {calls:,} call{'s' * (calls > 1)} of {self.log.name}",
+            calls,
+        )
+
+    def _say(self, damage: str, n: int | None = None) -> None:
+        text = f"{damage}; what calls without a turn cost may be missing from the tokens charged"
+        self.notes.append(warning(text, "damaged journal", n=n))
 
     def _compare(self, header: Mapping[str, Any]) -> None:
         for name in FIXED:
@@ -511,11 +516,17 @@ class Past:
                 told.read(record)
 
         journal.read(call, stop, settle, other)
-        for place, (role, error, charged) in logged.items():
-            if place not in known and error != "budget":
-                end = {"ended": place, "role": role, "charged": charged}
-                journal.write(end)
-                call({"role": role, "bound": charged}, end)
+        unknown = {
+            place: (role, charged)
+            for place, (role, error, charged) in logged.items()
+            if place not in known and error != "budget"
+        }
+        for place, (role, charged) in unknown.items():
+            end = {"ended": place, "role": role, "charged": charged}
+            journal.write(end)
+            call({"role": role, "bound": charged}, end)
+        if unknown and not journal.notes:
+            journal.lacks(len(unknown))
         report.words, report.dropped, report.charged = told.words, tuple(told.dropped), self.spent.tokens
 
     def _mend(self, journal: Journal, asked: Asked, name: str) -> None:
@@ -605,12 +616,16 @@ def resume(journal: Journal, asked: Asked, name: str, *, retry_missing: bool = F
             journal.write({"again": place, "tokens": tokens})
         past.void |= past.missing.keys()
     if past.void or past.kept or past.defects:
+        there = journal.log.exists() and journal.log.stat().st_size > 0
         past._mend(journal, asked, name)
         if past.kept or past.defects:
-            text = (
-                f"{journal.log.name} was damaged: {past.defects:,} lines could not be used, {len(past.kept):,} "
-                f"turns were put back from {journal.path.name}; what was there is {journal.log.name}.before"
-            )
+            parts = [
+                f"{past.defects:,} of its lines or records could not be used" if past.defects else "",
+                f"turns put back from {journal.path.name}: {len(past.kept):,}" if past.kept else "",
+                f"what was there is {journal.log.name}.before" if there else "",
+            ]
+            damage = "damaged" if there else "missing"
+            text = f"{journal.log.name} was {damage}: {'; '.join(filter(None, parts))}"
             journal.notes.append(warning(text, "damaged log", n=len(past.kept)))
         past = Past.read(journal, asked)
     past.report.stops = Counter(
