@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from d3stats._words import counted
 from d3stats.agent import Reply, Request
 from d3stats.log.appended import Appended
 from d3stats.log.doctor import JournalWords
@@ -206,7 +207,7 @@ class Journal:
                 except (KeyError, TypeError, ValueError, IndexError):
                     damaged += 1
         if damaged:
-            self._say(f"{damaged:,} line{'s' * (damaged > 1)} of {self.path.name} cannot be read", damaged)
+            self._say(f"{counted(damaged, 'line')} of {self.path.name} cannot be read", damaged)
         for record in begun.values():
             # Settled once: a later run must not judge them anew.
             end = {"ended": record["begun"], "role": record["role"], **settle(record)}
@@ -245,10 +246,8 @@ class Journal:
 
     def lacks(self, calls: int) -> None:
         """Say that the log has calls that the journal has lost."""
-        self._say(
-            f"{self.path.name} was damaged: it lacked {calls:,} call{'s' * (calls > 1)} of {self.log.name}",
-            calls,
-        )
+        what = counted(calls, "call")
+        self._say(f"{self.path.name} was damaged and lacks {what} of {self.log.name}", calls)
 
     def _say(self, damage: str, n: int | None = None) -> None:
         text = f"{damage}; what calls without a turn cost may be missing from the tokens charged"
