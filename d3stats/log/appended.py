@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,8 +21,8 @@ class Appended:
     Parameters
     ----------
     path : path
-    sync : bool
-        Whether to wait for the disk after each line.
+    sync : float, optional
+        Seconds: a line that is written so long after the last wait for the disk waits for it too. 0: each line does.
     lock : bool
         Whether to hold the only lock on the file; without it BlockingIOError.
 
@@ -30,8 +32,9 @@ class Appended:
         The change that another program made to the file.
     """
 
-    def __init__(self, path: Path, *, sync: bool, lock: bool = False) -> None:
-        self.path, self._sync, self._lock = path, sync, lock
+    def __init__(self, path: Path, *, sync: float | None, lock: bool = False) -> None:
+        self.path, self._every, self._lock = path, sync, lock
+        self._synced = -math.inf
         self.changed: str | None = None
         self._fd = self._open(path)
         self._size = os.fstat(self._fd).st_size
@@ -53,8 +56,8 @@ class Appended:
             rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
-            if self._sync:
-                os.fsync(self._fd)
+            if self._every is not None and time.monotonic() - self._synced >= self._every:
+                self.sync()
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -116,6 +119,7 @@ class Appended:
     def sync(self) -> None:
         """Wait for the disk."""
         os.fsync(self._fd)
+        self._synced = time.monotonic()
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""

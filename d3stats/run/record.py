@@ -116,7 +116,7 @@ class Journal:
     def __enter__(self) -> Self:
         fresh = is_unused(self.log)
         try:
-            self._file = file = Appended(self.path, sync=False, lock=True)
+            self._file = file = Appended(self.path, sync=1.0, lock=True)
         except BlockingIOError:
             raise ValueError(
                 f"{self.path} must be written by one run at a time; another process has it open"

@@ -1,8 +1,8 @@
 """Run many debates: bounded concurrency, a budget that holds, and a log that a killed run resumes from.
 
 A debate is a generator (see :mod:`d3stats.protocols.play`), so it is continued by playing it again from its recorded
-turns: what was recorded is answered from the record, what was not is asked. Every turn is on disk before it
-is used.
+turns: what was recorded is answered from the record, what was not is asked. Every turn is in its file before it is
+used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -988,6 +988,8 @@ def debate(
 ) -> RunReport:
     """Run debates in the foreground: :func:`run_debates` for callers without an event loop.
 
+    Live agents are connected before the first call and closed after the last.
+
     Parameters
     ----------
     protocol : DebateProtocol
@@ -995,7 +997,7 @@ def debate(
     items : iterable of DebateItem
         What is debated.
     agents : Agent or mapping of str to Agent
-        Who plays.
+        Who plays; live agents not yet entered.
     log : path
         Ends in ``.jsonl``.
     **settings
@@ -1018,7 +1020,16 @@ def debate(
     >>> report.planned, report.closed, sum(report.stops.values())
     (4, 4, 4)
     """
-    return asyncio.run(run_debates(protocol, items, agents, log, **settings))
+
+    async def connected() -> RunReport:
+        async with AsyncExitStack() as stack:
+            players = list(agents.values()) if isinstance(agents, Mapping) else [agents]
+            for agent in {id(one): one for one in players}.values():
+                if isinstance(agent, AbstractAsyncContextManager):
+                    await stack.enter_async_context(agent)
+            return await run_debates(protocol, items, agents, log, **settings)
+
+    return asyncio.run(connected())
 
 
 async def _play(
@@ -1045,7 +1056,9 @@ async def _play(
         try:
             journal = stack.enter_context(Journal(log, asked.settings | {"concurrency": concurrency}))
             past = resume(journal, asked, name, retry_missing=retry_missing)
-            writer = stack.enter_context(LogWriter(log, source=source(journal.settings), repair=True))
+            writer = stack.enter_context(
+                LogWriter(log, source=source(journal.settings), fsync="second", repair=True)
+            )
         except OSError as error:
             raise _unwritable(log, error) from None
         bank = asked.bank(past.spent)

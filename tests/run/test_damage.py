@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,26 @@ def test_only_votes_that_no_model_gave_are_asked_for_again(tmp_path: Path) -> No
     assert defects(log) == []
     again = debate(MAJORITY, ITEMS, agent, log, name="n", retry_missing=True)
     assert (agent.calls, again.charged) == (2, report.charged)
+
+
+def test_the_disk_is_waited_for_once_a_second_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, fsync, now, synced = tmp_path / "log.jsonl", os.fsync, 0.0, list[float]()
+
+    def counted(fd: int) -> None:
+        synced.append(now)
+        fsync(fd)
+
+    def tick() -> float:
+        nonlocal now
+        now += 0.01
+        return now
+
+    monkeypatch.setattr(appended.os, "fsync", counted)
+    monkeypatch.setattr(appended.time, "monotonic", tick)
+    debate(MAJORITY, pairs(300), Chancy(), log, name="n")
+    between = [b - a for a, b in pairwise(synced)]
+    assert 0.3 * now < len(synced) < 3 * now
+    assert max(between) < 2
+    assert synced[-1] > now - 0.2
