@@ -478,7 +478,7 @@ class Simulation(Result):
                 if self.study.runs(of, rule) and total.totals[_AT["labelled"]]
             }
             if any(shares.values()):
-                listed = ", ".join(f"{name} {gone:z.1%}" for name, gone in shares.items())
+                listed = ", ".join(f"{name} {percent(gone, digits=1)}" for name, gone in shares.items())
                 notes.append(
                     f"{world} has debates without a decision, which accuracy leaves out and the loss counts as not "
                     f"right: {listed}"
