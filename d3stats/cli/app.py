@@ -190,8 +190,8 @@ def _outlive_readers() -> None:
     if isinstance(getattr(out.buffer, "raw", out.buffer), io.FileIO):
         out.flush()
         buffer = io.BufferedWriter(_WhileRead(out.fileno(), "w", closefd=False))
-        how = {"line_buffering": out.line_buffering, "write_through": out.write_through}
-        sys.stdout = io.TextIOWrapper(buffer, out.encoding, out.errors, **how)
+        flush, at_once = out.line_buffering, out.write_through
+        sys.stdout = io.TextIOWrapper(buffer, out.encoding, out.errors, None, flush, at_once)
 
 
 def _first_sentence(command: Any) -> str:

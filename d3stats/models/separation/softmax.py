@@ -316,9 +316,9 @@ class SelectedScore(Result):
         """The answer, how often the judge's best argument was presented, and what was lost."""
         lost = np.ravel(self.best - self.score)
         return (
-            f"The judge's best argument was presented on {percent(np.mean(self.is_best), digits=1)} of "
+            f"The judge's best argument was presented on {percent(float(np.mean(self.is_best)), digits=1)} of "
             f"{counted(lost.size, 'side')}; "
-            f"{lost.mean():.4g} points lost on average; ties on {percent(np.mean(self.tied > 1), digits=1)}."
+            f"{lost.mean():.4g} points lost on average; ties on {percent(float(np.mean(self.tied > 1)), digits=1)}."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
