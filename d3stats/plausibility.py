@@ -646,7 +646,7 @@ def _votes_no_label(t: VoteTable) -> str:
     codes = _different(t.label[labelled])
     named = t.question if t.question is not None and any(t.question) else t.cluster.tolist()
     asked = len({named[k] for k in labelled.tolist()})
-    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(codes) <= _CLOSED or asked < 5 * len(codes):
+    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(codes) <= _CLOSED:
         return ""
     known = t.cast & (t.right >= 0)
     cast, right = t.vote[known], int((t.vote == t.right)[known].sum())
@@ -655,6 +655,8 @@ def _votes_no_label(t: VoteTable) -> str:
     votes, n = np.unique(cast[~np.isin(cast, codes)], return_counts=True)
     spelled, numbers = {_folded(label) for label in labels}, all(map(_is_number, labels))
     letters = all(len(label) == 1 and label.isalpha() for label in labels)
+    if asked < (2 if letters else 5) * len(codes):
+        return ""
     found = [
         (t.answers[k], int(many))
         for k, many in zip(votes, n, strict=True)
@@ -744,7 +746,7 @@ def _copy_of_the_label(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> 
     for k in perfect:
         hint = bool(words[k] & {"human", "reference", "target", "key", "expert", *_COLLECTIVE})
         chance = (1 - (1 - best) / 4) ** int(n[k])
-        if called[k] or (hint and best ** int(n[k]) < 0.05) or (len(perfect) == 1 and chance < _RARE):
+        if called[k] or (hint and best ** int(cast[k]) < 0.05) or (len(perfect) == 1 and chance < _RARE):
             return (
                 k,
                 f"votes as the label in all {int(n[k]):,} {t.unit}s, and the others in {best:.0%} at most",
@@ -770,10 +772,10 @@ def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) ->
         alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
         told = alone & (top >= 2) & (votes[:, k] >= 0)
         split = told & (top < (rest >= 0).sum(axis=1))
-        n = len(_different(debate[split]))
-        enough = n >= 3 if named & _COLLECTIVE else n >= _CONTESTED and width >= 3
+        n, n_told = len(_different(debate[split])), len(_different(debate[told]))
+        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and width >= 3
         if enough and (votes[:, k] == winner)[told].all():
-            found.append((k, f"votes as the majority of the others wherever they differ, {n:,} times"))
+            found.append((k, f"votes as the majority of the others all {n_told:,} times that they have one"))
     return found[0] if len(found) == 1 else None
 
 
@@ -1425,7 +1427,7 @@ def _tokens_of_debates(t: VoteTable) -> str:
 def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.float64]) -> str:
     """Say that tokens are running totals within a debate, or of an agent in it, which sums count again; else "".
 
-    Prompts that hold all that was said grow as well. But a round then adds less than the first turn cost, or all
+    Prompts that hold all that was said grow as well. But a turn then adds less than the first one cost, or all
     agents of a round share what was added: who spent more than the others before does not remain ahead.
 
     Parameters
@@ -1457,12 +1459,9 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
         each = each[each["size"] > 1]
         several = len(each.index.get_level_values("debate").unique())
         orders = float((each["size"] + 1).map(math.lgamma).sum())  # of as many turns
-        grown = float((each["last"] - each["first"]).sum())
-        if (
-            several < _SOME
-            or orders < _ORDERS
-            or grown < 0.9 * float(((each["size"] - 1) * each["first"]).sum())
-        ):
+        grown, base = each["last"] - each["first"], (each["size"] - 1) * each["first"]
+        short = float((base - grown).sum()) - 3 * float((base - grown).std()) * math.sqrt(len(each))
+        if several < 12 or orders < _ORDERS or short > 0 or grown.sum() < 0.7 * base.sum():
             continue
         if len(keys) == 1 or not _shared(rows):
             return (

@@ -219,7 +219,7 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
         "votes of no agent", "agent 'gold' votes as the label in all 40 debates"),
     "a column of majorities among the agents": (
         lambda t: pd.concat([t, _majorities(t, "consensus")]), "votes of no agent",
-        r"agent 'consensus' votes as the majority of the others .* \d+ times"),
+        r"agent 'consensus' votes as the majority of the others all \d+ times"),
     "scores of one side alone": (lambda t: t.assign(scores=[
         '{"A": {"c": 5}, "B": {}}' if i % 5 == 0 else '{"A": {"c": 5}, "B": {"c": 6}}' for i in range(len(t))]),
                                  "scores in part", "72 of 360 turns with scores have only a part of them"),
