@@ -1460,10 +1460,11 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
         several = len(each.index.get_level_values("debate").unique())
         orders = float((each["size"] + 1).map(math.lgamma).sum())  # of as many turns
         grown, base = each["last"] - each["first"], (each["size"] - 1) * each["first"]
-        short = float((base - grown).sum()) - 3 * float((base - grown).std()) * math.sqrt(len(each))
-        if several < 12 or orders < _ORDERS or short > 0 or grown.sum() < 0.7 * base.sum():
+        ratio = float(grown.sum() / base.sum()) if base.any() else 0.0
+        # A prompt of half the reply's length, which holds all that was said, has a ratio of 2/3.
+        if several < _SOME or orders < _ORDERS or ratio < 0.8:
             continue
-        if len(keys) == 1 or not _shared(rows):
+        if _even(rows) if len(keys) == 1 else not _shared(rows):
             return (
                 f"the tokens of {several:,} debates never fall from round to round, as running totals do; if they are "
                 "such totals, write what each turn cost, because costs add up the turns"
@@ -1482,8 +1483,18 @@ _ORDERS = 14.0
 """Logarithm of the number of orders of turns from which on an order by tokens is no chance."""
 
 
+def _even(rows: pd.DataFrame) -> bool:
+    """Whether tokens rise within a round about as much as from a round to the next; what a round adds comes at once."""
+    rows = rows.sort_values(["debate", "round", "tokens"])
+    step, within = rows.groupby("debate")["tokens"].diff(), rows.duplicated(["debate", "round"])
+    return not within.any() or float(step[within].mean()) > 0.6 * float(step[~within].mean())
+
+
 def _shared(rows: pd.DataFrame) -> bool:
-    """Whether agents of a round share what was added: then who is ahead of the others falls back in the next round."""
+    """Whether agents of a round may share what was added: then who is ahead of the others falls back in the next one.
+
+    Of totals the regression of what a round adds on the lead has the slope 0, of what is shared -1.
+    """
     rows = rows.sort_values(["debate", "agent", "round"], kind="stable")
     before = rows.groupby(["debate", "agent"])["tokens"].shift()
     step, level = ((rows["tokens"] - before)[before.notna()], before.dropna())
@@ -1491,8 +1502,12 @@ def _shared(rows: pd.DataFrame) -> bool:
     for by in (["debate", "round"], ["agent", "round"]):
         groups = [keys[name] for name in by]
         step, level = (x - x.groupby(groups).transform("mean") for x in (step, level))
-    size = float((level**2).sum())
-    return size > 0 and float((step * level).sum()) / size < -0.5
+    size, free = float((level**2).sum()), len(level) - len(keys.drop_duplicates(["debate", "round"]))
+    if size == 0 or free < 1:
+        return keys["agent"].nunique() > 1
+    slope = float((step * level).sum()) / size
+    error = math.sqrt(float(((step - slope * level) ** 2).sum()) / (free * size))
+    return slope - 2.33 * error < -0.5
 
 
 def _scores_in_part(t: VoteTable) -> str:
