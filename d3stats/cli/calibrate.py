@@ -38,7 +38,7 @@ WorldName = Annotated[
 
 Pilot = Annotated[
     list[str],
-    typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or 'slm7'."),
+    typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or a bundled log."),
 ]
 
 
