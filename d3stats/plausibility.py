@@ -786,6 +786,15 @@ _CONTESTED = 40
 def like_missing(text: str) -> bool:
     """Whether a vote is rather a word for a missing value or an error.
 
+    Parameters
+    ----------
+    text : str
+        A vote.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> like_missing("[invalid]"), like_missing("B")
@@ -1504,7 +1513,7 @@ def _shared(rows: pd.DataFrame) -> bool:
         step, level = (x - x.groupby(groups).transform("mean") for x in (step, level))
     size, free = float((level**2).sum()), len(level) - len(keys.drop_duplicates(["debate", "round"]))
     if size == 0 or free < 1:
-        return keys["agent"].nunique() > 1
+        return bool((keys["agent"] != keys["agent"].iloc[0]).any())
     slope = float((step * level).sum()) / size
     error = math.sqrt(float(((step - slope * level) ** 2).sum()) / (free * size))
     return slope - 2.33 * error < -0.5

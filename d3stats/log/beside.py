@@ -1,4 +1,4 @@
-"""What columns that are not read say of the votes beside them: that they are right or wrong, or that a call failed."""
+"""Marks of right and wrong, and of calls that failed, in columns beside the votes that are not read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.log.column_names import other_names, plain, to_type
 from d3stats.log.columns import Coded, unified
-from d3stats.note import Note, warning
+from d3stats.note import Note, Severity, warning
 from d3stats.plausibility import like_missing
 from d3stats.values import canonical_text, is_missing_word
 
@@ -161,5 +161,5 @@ def _failures(name: str, column: Coded, cast: Mask) -> list[Note]:
         f"{n:,} of {counted(votes, 'vote')} {verb(n, 'stands', 'stand')} in {where}; they count as answers, so empty "
         "these cells if the calls failed"
     )
-    severity = "warning" if n >= _FEW * votes else "note"
+    severity: Severity = "warning" if n >= _FEW * votes else "note"
     return [Note(text, kind="failed calls", severity=severity, about=name, n=n, examples=sorted(failed)[:3])]

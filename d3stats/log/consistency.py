@@ -112,9 +112,8 @@ def _running_totals(items: Part, turns: Part, totals: bool) -> list[Note]:
     name = "tokens" if totals else "tokens_out"
     if name not in turns.columns or not len(turns) or (items.coded("protocol").codes >= 0).all():
         return []
-    said = running_totals(
-        turns.coded("debate").codes, turns.numbers("round"), turns.coded("agent").codes, turns.numbers(name)
-    )
+    debate, agent = (turns.coded(who).codes.astype(np.int64) for who in ("debate", "agent"))
+    said = running_totals(debate, turns.numbers("round"), agent, turns.numbers(name))
     return [warning(said, "running totals", about=name)] if said else []
 
 

@@ -285,8 +285,8 @@ def _canonical(
         answers = tuple(dict.fromkeys(x for column in read.columns for x in column if x is not None))
         if read.merged:
             notes += [note for note in read.notes("votes", "labels") if kind_of(note) == SPELLINGS]
-    said = (*notes, *beside_items(table, _COLUMNS), *unread_note(table, _COLUMNS))
-    return table.assign(**forms), said, answers
+    notes += [*beside_items(table, _COLUMNS), *unread_note(table, _COLUMNS)]
+    return table.assign(**forms), tuple(notes), answers
 
 
 def _of_pairs(forms: Mapping[str, Any]) -> bool:
