@@ -531,6 +531,7 @@ def _report(
     depth = np.zeros(n, dtype=np.int64)
     np.maximum.at(depth, debate, turns.numbers("round").astype(np.int64))
     width = len(agent.values) + 1
+    found = _findings(checked, depth, has_seat, scored, scales)
     named = has_seat & (agent.codes >= 0)
     seats = np.unique(debate[named] * np.int64(width) + agent.codes[named]) // width
     panel = np.bincount(seats, minlength=n)
@@ -557,8 +558,9 @@ def _report(
             *_few_questions(log),
             *scored.role_notes,
             *_stopped_together(checked, depth[depth > 0]),
+            *(each.note for each in found if each.severity != "warning"),
         ),
-        findings=_findings(checked, depth, has_seat, scored, scales),
+        findings=tuple(each for each in found if each.severity == "warning"),
     )
 
 

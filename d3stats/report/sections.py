@@ -249,6 +249,7 @@ def _read(source: Source, settings: Settings) -> Part:
     signs = {
         each.kind: warning(f"{each.message}.", each.kind)
         for each in (*t.findings(), *(() if doctor is None else doctor.findings))
+        if each.severity == "warning"
     }
     many_missing = doctor is not None and doctor.missing.said_first
     if many_missing:  # said in other words
