@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.note import Note, Severity, severity_of
-from d3stats.values import stated_answer
+from d3stats.values import stated_answer, statement_in
 
 __all__ = [
     "FINDINGS",
@@ -480,7 +480,7 @@ def _votes_state_answers(t: VoteTable) -> str:
     text, answer, _ = found[0]
     return (
         f"{total:,} of {counted(cast, 'vote')} {verb(total, 'equals', 'equal')} no answer but "
-        f"{verb(total, 'states', 'state')} one ({text[:24]!r} says {answer!r}); they are other answers "
+        f"{verb(total, 'states', 'state')} one ({statement_in(text, 60)!r} says {answer!r}); they are other answers "
         "without read='answer' (--read answer)"
     )
 

@@ -521,10 +521,55 @@ _LOOK_ALIKE = str.maketrans(
     "ABESIJKMHOPCTYXaceopsijxyABEZHIKMNOPTYXoa",
 )
 """Cyrillic and Greek letters in the place of the Latin ones that they look like."""
-_STATED = re.compile(
-    r"\b(?:answer|choice|option|verdict|vote|winner)\b[^\w]*(?:is|was|:|=|would be)?[^\w]*", re.IGNORECASE
+_NEXT = r"(?=[^\w]*(?P<said>\w[\w.,/%-]*))"
+_NOUN = r"(?:answer|choice|option|verdict|vote|winner|pick)"
+_STATED = re.compile(rf"\b{_NOUN}\b(?P<strong>[^\w]*(?:is|was|:|=|would be)|){_NEXT}", re.IGNORECASE)
+_OWN = re.compile(
+    r"\b(?:(?:I|we)(?:\s*['’]\s*(?:d|ll|m)|\s+(?:would|will|am|must|shall|do|still|now|therefore|also|thus|finally|instead))*\s+"
+    r"(?:choose|pick|select|vote|go|going|answer|say|think|believe|prefer|keep|stick|stay|stand|maintain|settle|conclude)\b"
+    rf"(?:\s+(?:for|with|to|by|on|that|it|it's|is|the|my|should|be|{_NOUN})\b)*"
+    r"|(?:I|we)\b[^.!?;\n]{0,20}\b(?:change|switch|revise|update)\b[^.!?;\n]{0,30}?\bto"
+    rf"(?:\s+(?:the|{_NOUN})\b)*"
+    rf"|(?:my|our)\s+(?:(?:own|final|new|current|revised)\s+)*{_NOUN}\b\s*"
+    rf"(?:is|stays|remains|goes to|would be|:|=)){_NEXT}",
+    re.IGNORECASE,
 )
-_DENIAL = re.compile(r"\b(?:not|neither|nor|isn|aren|wasn)\b|n't", re.IGNORECASE)
+"""What the writer says of the own answer: "I choose", "I'd go with", "my answer is"."""
+_FINAL = re.compile(rf"\bfinal\s+{_NOUN}\b[^\w]*(?:is|:|=|would be|){_NEXT}", re.IGNORECASE)
+_FORMAL = re.compile(r"\[\[[ \t]?(?P<said>\w{1,40})[ \t]?\]\]|\\boxed\{[ \t]?(?P<box>\w{1,40})[ \t]?\}")
+"""The forms that prompts ask for, which nobody uses by chance: ``[[A]]`` and a box."""
+_OTHERS = re.compile(
+    r"\b(?:agent|judge|debater|advocate|panelist|player|expert|participant|juror|reviewer|rater)s?[ _#-]*[0-9]+"
+    r"|\b[a-z]{1,8}[_-]?[0-9]+\b"
+    r"|\b(?:others?|another|peers?|colleagues?|opponents?|everyone|somebody|someone|majority|they|their|he|she|his|her|you|your"
+    r"|whose|according to)\b"
+    rf"|\w['’]s?\s+(?:\w+\s+)?{_NOUN}\b"
+    r"|(?<!\bI )\b(?:says|said|saying|claims|claimed|argues|argued|thinks|thought|believes|believed|suggests|suggested"
+    r"|states|stated|writes|wrote|answers|answered|insists|votes|voted|chose|chooses|picks|picked)\b",
+    re.IGNORECASE,
+)
+"""Words after which an answer is that of another agent, up to the end of the part of the sentence."""
+_AGREEMENT = re.compile(
+    r"\bI\s+(?:\w+\s+){0,2}(?:agree|concur)\b|\b(?:is|are)\s+(?:right|correct)\b|\b(?:convinced|persuaded)\b",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(
+    r"[.!?;](?=\s|$)|\n|\b(?:but|however|therefore|hence|thus|nevertheless|so|although|though|while|whereas|because|since)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“][^\"“”]*\s[^\"“”]*[\"”]|(?<!\w)['‘][^'‘’]*\s[^'‘’]*['’](?!\w)")
+_SPEAKER = re.compile(
+    r"^\W*(?:agent|judge|debater|panelist|player|juror)[ _#-]*\w{1,12}\s*:\s*", re.IGNORECASE
+)
+_DENIAL = re.compile(
+    r"\b(?:not|neither|nor|isn|aren|wasn|disagree\w*|wrong|incorrect|reject\w*|rather than|instead of"
+    r"|if|whether|unless)\b|n['’]t",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(
+    r"\W{0,3}\s*(?:is|are|was|looks|seems)(?:n['’]t|\s+(?:\w+\s+)?(?:not|wrong|incorrect|false))\b",
+    re.IGNORECASE,
+)
 _WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -545,6 +590,7 @@ _WORDS = {
         )
     )
 }
+_NEGATIVE = re.compile(r"\s*[-−]\s*[0-9.,]+\s*")
 _LONGEST_STATEMENT = 200
 """Longer texts are reasons, out of which no answer is taken."""
 
@@ -553,7 +599,9 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
     """Return the one of `answers` that a text states in other words; None where it states none, or several.
 
     A text may write the answer in full-width, Cyrillic or Greek letters, in lower case, in brackets, or as a number in
-    words. It may also be a sentence. The answer then follows "the answer is", or it is the only one among the words.
+    words. It may also be a sentence. The answer then follows "I choose", "my answer is" or "the answer is", or it is
+    the only one among the words. An answer that another agent is said to give is never taken, and two different
+    answers are none, unless one is called final.
 
     Parameters
     ----------
@@ -562,7 +610,7 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
     answers : collection of str
         The answers that there are.
     anywhere : bool
-        Whether an answer may be anywhere in a sentence; without, only after "the answer is" or alone.
+        Whether an answer may be anywhere in a sentence; without, only in a statement or alone.
 
     Returns
     -------
@@ -572,40 +620,121 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
     --------
     >>> [stated_answer(text, ("A", "B", "C")) for text in ("c", "(C)", "The answer is B.", "Ａ", "either A or B")]
     ['C', 'C', 'B', 'A', None]
+    >>> stated_answer("I'd go with A, although agent 2 says the answer is B.", ("A", "B"))
+    'A'
     >>> stated_answer("forty", ("4", "7")), stated_answer("four", ("4", "7"))
     (None, '4')
     """
+    return answer_said(text, answers, anywhere=anywhere)[0]
+
+
+def answer_said(
+    text: str, answers: Collection[str], *, anywhere: bool = True
+) -> tuple[str | None, frozenset[str]]:
+    """Return the answer that a text states, see :func:`stated_answer`, and all answers that it names."""
     if text in answers:
-        return text
-    if len(text) > _LONGEST_STATEMENT:
-        return None
+        return text, frozenset({text})
     known: dict[str, str | None] = {}
     for answer in answers:
         form = _form_of(answer)
         known[form] = None if form in known else answer  # two answers of one form are told apart by nothing
+    formal = {known.get(_form_of(found["said"] or found["box"])) for found in _FORMAL.finditer(text)} - {None}
+    if len(formal) == 1:
+        return formal.copy().pop(), frozenset(filter(None, formal))
+    if len(text) > _LONGEST_STATEMENT or _NEGATIVE.fullmatch(text):
+        return None, frozenset()
     plain_text = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
     whole = _form_of(plain_text)
+    whole = whole if whole in known else _WORDS.get(whole, whole)
     if whole in known:
-        return known[whole]
-    if whole in _WORDS and _WORDS[whole] in known:
-        return known[_WORDS[whole]]
-    for tail in (plain_text[found.end() :] for found in reversed(list(_STATED.finditer(plain_text)))):
-        # Only what directly follows the statement, so that "the answer is not B" says nothing.
-        first = re.match(r"[^\w]*(\w[\w.,/%-]*)", tail)
-        form = _form_of(first[1]) if first else ""
-        if form in known and known[form] is not None:
-            return known[form]
-    if not anywhere:
-        return None
-    said = {form for form in map(_form_of, re.findall(r"\w[\w./%-]*", plain_text)) if form in known}
+        return known[whole], frozenset(filter(None, [known[whole]]))
+    plain_text = _QUOTED.sub(" ", _SPEAKER.sub("", plain_text.strip("\"'“”‘’ ")))
+    said = _Statements.of(plain_text, known)
+    named = said.named | said.others | _among_words(plain_text, known)
+    for several in (said.final, said.firm, said.loose):
+        if several:
+            return (next(iter(several)) if len(several) == 1 else None), frozenset(named)
+    if not anywhere or len(named) != 1 or said.others or _DENIAL.search(plain_text):
+        return None, frozenset(named)
+    return next(iter(named)), frozenset(named)
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """The answers in the statements of a text, by how firmly they are the writer's, and those of others."""
+
+    final: set[str]
+    firm: set[str]
+    loose: set[str]
+    others: set[str]
+
+    @property
+    def named(self) -> set[str]:
+        return self.final | self.firm | self.loose
+
+    @classmethod
+    def of(cls, text: str, known: Mapping[str, str | None]) -> _Statements:
+        """Read a text of at most :data:`_LONGEST_STATEMENT` characters, part of a sentence by part."""
+        read = cls(set(), set(), set(), set())
+        begin = 0
+        for end in (*(found.start() for found in _PARTS.finditer(text) if found.start()), len(text)):
+            read._part(text[begin:end], known)
+            begin = end
+        return read
+
+    def _part(self, part: str, known: Mapping[str, str | None]) -> None:
+        agrees = _AGREEMENT.search(part) and not _DENIAL.search(part)
+        other = None if agrees else _OTHERS.search(part)
+        first = other.start() if other else len(part)
+        if other:
+            self.others.update(_among_words(part[first:], known, capitals=False))
+        for pattern in (_FINAL, _OWN, _STATED):
+            for found in pattern.finditer(part):
+                answer = _answer_after(found, known)
+                if answer is None:
+                    continue
+                own = pattern is _OWN and not part[first : found.start()].rstrip().endswith(":")
+                denied = _DENIAL.search(part[: found.start()].rpartition(",")[2])
+                denied = denied or _DENIED_AFTER.match(part, found.end("said"))
+                if denied or (found.start() > first and not own):
+                    self.others.add(answer)
+                elif pattern is _FINAL:
+                    self.final.add(answer)
+                elif own or found["strong"]:
+                    self.firm.add(answer)
+                else:
+                    self.loose.add(answer)
+        self.others.difference_update(self.named)
+
+
+def _answer_after(found: re.Match[str], known: Mapping[str, str | None]) -> str | None:
+    """Return the answer that directly follows a statement, so that "the answer is not B" says nothing."""
+    word = found["said"]
+    if word == "a" and re.match(r"\s+[a-z]", found.string[found.end("said") :]):
+        return None  # an article
+    return known.get(_form_of(word))
+
+
+def _among_words(text: str, known: Mapping[str, str | None], *, capitals: bool = True) -> set[str]:
+    """Return the answers among the words of a text."""
+    said = {form for form in map(_form_of, re.findall(r"\w[\w./%-]*", text)) if form in known}
     # A letter is an answer in capitals or brackets. "I", and "A" where a sentence begins, may be a word or an answer.
-    letters = set(map(_form_of, re.findall(r"\b[B-HJ-Z]\b|\(\w\)|\[\w\]|\*\*\w\*\*", plain_text)))
-    maybe = set(map(_form_of, re.findall(r"\b[AI]\b", plain_text)))
-    begins = set(map(_form_of, re.findall(r"(?:^|[.!?]\s+)(A|I)\b", plain_text)))
+    letters = set(map(_form_of, re.findall(r"\b[B-HJ-Z]\b|\(\w\)|\[\w\]|\*\*\w\*\*", text)))
+    maybe = set(map(_form_of, re.findall(r"\b[AI]\b", text)))
+    begins = set(map(_form_of, re.findall(r"(?:^|[.!?]\s+)(A|I)\b", text))) if capitals else set()
     said = {form for form in said if len(form) > 1 or form.isdigit() or form in letters | maybe}
-    if len(said) != 1 or said <= begins or said <= {"i"} or _DENIAL.search(plain_text):
-        return None
-    return known[next(iter(said))]
+    if said <= begins or said <= {"i"}:
+        return set()
+    return {answer for form in said if (answer := known[form]) is not None}
+
+
+def statement_in(text: str, width: int = 90) -> str:
+    """Return the part of a text that tells its answer, for an example: all of a short text."""
+    if len(text) <= width:
+        return text
+    found = next((m for p in (_FORMAL, _FINAL, _OWN, _STATED) if (m := p.search(text))), None)
+    begin = 0 if found is None else max(0, min(found.start() - width // 3, len(text) - width))
+    return text[begin : begin + width].strip()
 
 
 def _form_of(text: str) -> str:

@@ -14,7 +14,7 @@ from d3stats.estimate import named_notes
 from d3stats.inputs.items import Shared, mostly_left_out, shared
 from d3stats.inputs.labels import ItemStrata
 from d3stats.inputs.questions import Contradiction, Questions, contradictions, refuse, renamed, warned
-from d3stats.note import warning
+from d3stats.note import Note, warning
 
 __all__ = ["PairedRuns", "Run", "pair"]
 
@@ -243,24 +243,44 @@ def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
     return found
 
 
+_MANY_UNSCORED = 0.1
+"""From this share of items on, those that are not scored may change the difference."""
+
+
 def _losses(both: Shared, unscored: dict[str, tuple[str, ...]], n_kept: int) -> list[str]:
     notes = both.notes("item", "run") if both.left_out else []
     if n_kept < (n_common := len(both.common)):
         counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
-        notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
+        many = n_common - n_kept
+        notes.append(
+            Note(
+                f"{many} of {n_common} items left out as not scored: {counts}",
+                kind="not scored",
+                severity="warning" if many >= _MANY_UNSCORED * n_common else "note",
+                n=many,
+            )
+        )
     return [*notes, *mostly_left_out(n_kept, both.total, "item")]
 
 
+_ENOUGH_FOR_A_SCALE = 20
+"""Of so many items, values between 0 and 1 beside values that are mostly above 1 have another scale."""
+
+
 def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
-    """Say that one run is right or wrong, and another has numbers that are no share of being right."""
+    """Say that one run is right or wrong, or has shares, and another has numbers that are mostly no shares."""
     binary = np.isin(values, (0.0, 1.0)).all(axis=1)
     beyond = ((values < 0) | (values > 1)).any(axis=1)
     if not (binary.any() and beyond.any()):
-        return []
-    at = int(beyond.argmax())
-    one, other, low, high = names[int(binary.argmax())], names[at], values[at].min(), values[at].max()
+        binary = ((values >= 0) & (values <= 1)).all(axis=1)
+        beyond = (values >= 0).all(axis=1) & ((values > 1).mean(axis=1) > 0.5)
+        if not (binary.any() and beyond.any()) or values.shape[1] < _ENOUGH_FOR_A_SCALE:
+            return []
+    at, first = int(beyond.argmax()), int(binary.argmax())
+    one, other, low, high = names[first], names[at], values[at].min(), values[at].max()
+    own = "0 or 1" if np.isin(values[first], (0.0, 1.0)).all() else "between 0 and 1"
     text = (
-        f"values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}; their difference means nothing "
+        f"values of {one} are {own}, those of {other} go from {low:g} to {high:g}; their difference means nothing "
         "unless both have the same scale; value (--value) names a column that all runs have"
     )
     return [warning(text, "two scales", about=other)]

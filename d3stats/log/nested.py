@@ -30,6 +30,12 @@ _VOTES = frozenset(
         "jurors",
     )
 )
+_FIRST = frozenset(
+    plain(f"{when}{what}")
+    for when in ("initial", "first", "independent", "start", "opening", "before")
+    for what in ("", "_votes", "_answers", "_round", "_responses", "_opinions")
+)
+"""Keys of what agents voted before the first round."""
 _LISTS = frozenset(
     ("debates", "data", "results", "records", "items", "questions", "samples", "examples", "logs")
 )
@@ -97,6 +103,7 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     >>> list(rows_of({"qid": "q1", "round_2": [{"x": "A"}]}))
     [{'qid': 'q1', 'round': 2, 'agent': 'x', 'vote': 'A'}]
     """
+    row = _with_first_votes(row)
     inside = {key: value for key, value in row.items() if opens(key, value)}
     own = {key: value for key, value in row.items() if key not in inside}
     if not inside:
@@ -118,6 +125,30 @@ def rows_of(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             known = names & (_AGENTS | {"votes"} if name == "agent" else {"round"})
             called = f"agent {number}" if name == "agent" and isinstance(number, int) else number
             yield from rows_of({**own, **inside, **({} if known else {name: called}), **part})
+
+
+def _with_first_votes(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the votes before the first round, by the same agents and beside the rounds, into the rounds as round 0."""
+    rounds = next(
+        (key for key, value in row.items() if _plain(key) in _ROUND_KEYS and opens(key, value)), None
+    )
+    first = next((key for key in row if _plain(key) in _FIRST), None)
+    if rounds is None or first is None or not isinstance(row[rounds], list) or not row[rounds]:
+        return row
+    agents, told = _by_agent(row[rounds][0]), _by_agent(row[first])
+    if len(told) < 2 or agents != told:
+        return row
+    left = {key: value for key, value in row.items() if key != first}
+    return {**left, rounds: dict(enumerate([row[first], *row[rounds]]))}
+
+
+def _by_agent(held: Any) -> frozenset[str]:
+    """Return the names by which a round holds single votes, directly or under a key of votes."""
+    if not isinstance(held, Mapping):
+        return frozenset()
+    inner = [value for key, value in held.items() if isinstance(value, Mapping) and opens(key, value)]
+    votes = inner[0] if len(inner) == 1 else held
+    return frozenset(votes) if all(map(_single, votes.values())) and not _said(votes) else frozenset()
 
 
 def _held(value: Any) -> Iterator[tuple[Any, Any]]:

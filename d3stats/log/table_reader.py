@@ -48,7 +48,7 @@ from d3stats.log.sheets import (
     unreadable_parquet,
     without_headers,
 )
-from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded
+from d3stats.log.wide import alike_columns, is_row_each, two_ways, unfolded, without_outcome
 from d3stats.note import FIRST_SHEET, UNREAD_LABEL, UNREAD_SCORES, Note, kind_of, unread, warning
 from d3stats.values import is_missing_word
 
@@ -399,6 +399,7 @@ class TableReader:
                 raise ColumnError("debate", "a table must have a line of column names; got none")
             sheet = _filled_rows(_without_errors(without_headers(sheet)))
             found = _log_columns(sheet, columns, texts)
+            sheet, found = without_outcome(sheet, found, columns)
             whole, taken = len(sheet.line), found.taken_note()
             sheet, found = _with_scores(sheet, found)
             sheet, found = cls(sheet, found, columns, advise)._unfolded()
@@ -612,7 +613,7 @@ class TableReader:
             if field in found.chosen or len(own) != 1 or own[0] not in sheet.names:
                 continue
             names = other_names(field)
-            for name in (c for c in found.unread if c and plain(c) in names):
+            for name in (c for c in found.unread if c in sheet.names and plain(c) in names):
                 columns = {c for c in read if c in sheet.names}
                 other, taken = _texts(sheet, name), _texts(sheet, own[0])
                 if _of_one_kind(other, taken) and not any((other == _texts(sheet, c)).all() for c in columns):

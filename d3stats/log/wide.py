@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,6 +39,22 @@ _DERIVED = frozenset(
     )
     for word in line.split()
 )
+_BESIDE = NO_VOTES | frozenset(
+    (
+        "reason",
+        "reasons",
+        "probability",
+        "prob",
+        "logprob",
+        "certainty",
+        "tokens",
+        "thinking",
+        "elapsed",
+        "seconds",
+        "ms",
+    )
+)
+"""Words that beside the name of a column of votes say what a column tells of these votes."""
 _NO_VOTE_ENDS = (
     *("tokens", "score", "text", "confidence", "time", "cost", "prob", "logprob", "count", "length"),
 )
@@ -57,7 +74,6 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
     if said:
         key, chosen = said[0]
         names = [chosen] if isinstance(chosen, str) else list(chosen)
-        found = found.without("vote", "correct")
         if (
             key == "votes"
             and "agent" in found.columns
@@ -74,10 +90,45 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
     return _melted(sheet, found, votes, _agent_places(votes, found)) if votes else (sheet, found)
 
 
+def without_outcome(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Resolved]:
+    """Leave out a vote of no agent, such as a final answer, where other columns hold the votes."""
+    if {"votes", "rounds"} & set(choice_of(columns)):
+        return sheet, found.without("vote", "correct")
+    own = {"vote", "correct"} & set(found.columns)
+    if not own or "agent" in found.columns or "debate" not in found.columns or own & found.chosen:
+        return sheet, found
+    outcome = [name for field in sorted(own) for name in found.columns[field]]
+    bare = replace(found.without(*own), unread=found.unread)
+    try:
+        votes = _vote_columns(sheet, bare)
+    except ColumnError:
+        return sheet, found
+    if not votes:
+        return sheet, found
+    note = f"not read, because the votes are in columns of their own: {', '.join(outcome)}"
+    return replace(sheet, notes=[*sheet.notes, note]), bare
+
+
 def without_derived(names: Sequence[str]) -> list[str]:
-    """Return the names without those of what is computed from votes, such as a mean, where two others are left."""
-    left = [name for name in names if plain(name) not in _DERIVED]
-    return left if len(left) > 1 else list(names)
+    """Return the names without those of what is computed from votes or tells of them, such as a mean and a confidence.
+
+    What tells of the votes in column ``x`` is named ``x_confidence`` or ``confidence_x``. At least two names are left.
+    """
+    voted = [name for name in names if plain(name) not in _DERIVED]
+    voted = voted if len(voted) > 1 else list(names)
+    left = [name for name in voted if not _tells_of_another(name, voted)]
+    return left if len(left) > 1 else voted
+
+
+def _tells_of_another(name: str, names: Sequence[str]) -> bool:
+    parts = re.split(r"[\W_]+", name)
+    for k in range(1, len(parts)):
+        for who, what in ((parts[:k], parts[k:]), (parts[k:], parts[:k])):
+            if plain("".join(what)) in _BESIDE and any(
+                plain(other) == plain("".join(who)) for other in names if other != name
+            ):
+                return True
+    return False
 
 
 def is_wide_log(names: Collection[object], columns: Columns = None) -> bool:

@@ -18,7 +18,7 @@ from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
-from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
+from d3stats.models.mixtures.rounds import SAME_DEBATES, Drift, RoundsFit, fit_rounds, rounds_drift
 from d3stats.note import INSPECT, MISSING_VALUES, UNREAD_LABEL, Note, kind_of, sentence_of
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import RatioColumns, absent_note, with_turns
@@ -81,7 +81,13 @@ class RoundsReport(Result):
             f"{percent(row['mean'], row['mean_low'], row['mean_high'])} in round {row['round']}"
             for row in (table if len(table) == 1 else (table[0], table[-1]))
         ]
-        return f"Votes are right {' and '.join(said)}."
+        reached = [row["debates"] for row in (table[0], table[-1])]
+        if reached[1] >= SAME_DEBATES * reached[0]:
+            return f"Votes are right {' and '.join(said)}."
+        return (
+            f"Votes are right {said[0]}, and {said[1]}, in which only {reached[1]:g} of {reached[0]:g} debates have "
+            "votes: the two do not compare the same debates."
+        )
 
     def _answer(self) -> Sequence[str]:
         lines = [self.headline]

@@ -21,7 +21,7 @@ import pandas as pd
 from d3stats._words import Advised
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, choice_of, other_names, plain
-from d3stats.log.columns import Records
+from d3stats.log.columns import Coded, Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
 from d3stats.log.problems import Problem, omissions
@@ -42,7 +42,7 @@ from d3stats.sources.item_tables import (
 )
 from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
-from d3stats.values import canonical_text, is_missing_word, missing_words, stated_answer
+from d3stats.values import answer_said, canonical_text, is_missing_word, missing_words, statement_in
 
 __all__ = [
     "LogSource",
@@ -85,7 +85,8 @@ class Reading(TypedDict, total=False):
         Leave out defective records and list them; by default the first is an error.
     read : "answer"
         Read a vote as the answer that it states: "The answer is B." as "B". The answers are the labels and the declared
-        answers; see :func:`d3stats.values.stated_answer`.
+        answers; see :func:`d3stats.values.stated_answer`. A vote that names answers and states none of them as its own
+        is missing.
 
     Examples
     --------
@@ -571,14 +572,13 @@ def _with_stated_answers(records: Records) -> Records:
         )
     vote, decision = turns.coded("vote"), verdicts.coded("decision")
     forms = _stated({*vote.occurring(), *decision.occurring()}, answers)
-    many = int(np.isin(vote.codes, [k for k, text in enumerate(vote.values) if text in forms]).sum())
     return replace(
         records,
         turns=turns.replaced(vote=vote.mapped(forms)) if "vote" in turns.columns else turns,
         verdicts=verdicts.replaced(decision=decision.mapped(forms))
         if "decision" in verdicts.columns
         else verdicts,
-        notes=[*records.notes, *_stated_note(forms, many, len(vote))],
+        notes=[*records.notes, *_stated_notes(forms, vote)],
     )
 
 
@@ -587,37 +587,54 @@ def _items_with_stated_answers(table: TableFile) -> TableFile:
     if "vote" not in frame.columns or "label" not in frame.columns:
         got = ", ".join(map(str, frame.columns[:12]))
         raise ValueError(f"read='answer' needs the columns vote and label, which tell the answers; got {got}")
-    said, answers = (
-        [text for text in map(canonical_text, frame[name]) if text] for name in ("vote", "label")
+    vote = Coded.of(map(canonical_text, frame["vote"]))
+    forms = _stated(
+        filter(None, vote.occurring()), {text for text in map(canonical_text, frame["label"]) if text}
     )
-    forms = _stated(said, set(answers))
-    texts = pd.Series([canonical_text(cell) for cell in frame["vote"]], index=frame.index, dtype=object)
-    changed = texts.isin(list(forms))
-    read = frame.assign(vote=texts.map(forms).where(changed, frame["vote"]))
+    texts = pd.Series(vote.to_array(), index=frame.index, dtype=object)
+    read = frame.assign(vote=texts.map(forms).where(texts.isin(list(forms)), frame["vote"]))
     read.attrs = frame.attrs
-    return replace(
-        table, frame=read, notes=[*table.notes, *_stated_note(forms, int(changed.sum()), len(frame))]
-    )
+    return replace(table, frame=read, notes=[*table.notes, *_stated_notes(forms, vote)])
 
 
-def _stated(said: Iterable[str], answers: set[str]) -> dict[str, str]:
-    """Return the answer of each text that is none and states one."""
-    found = {text: stated_answer(text, answers) for text in set(said) - answers}
-    return {text: answer for text, answer in found.items() if answer is not None}
+def _stated(said: Iterable[str], answers: set[str]) -> dict[str, str | None]:
+    """Return the answer of each text that is none and states one, and None for a text that names some unclearly."""
+    found = {text: answer_said(text, answers) for text in set(said) - answers}
+    return {text: answer for text, (answer, named) in found.items() if named}
 
 
-def _stated_note(forms: Mapping[str, str], many: int, n: int) -> list[str]:
-    if not forms:
-        return []
-    shown = ", ".join(f"{text[:40]!r} as {answer!r}" for text, answer in sorted(forms.items())[:3])
-    return [
-        Note(
-            f"{many:,} of {n:,} votes were read as the answer that they state, for example {shown}",
-            kind="stated answers",
-            n=many,
-            examples=sorted(forms)[:3],
+def _stated_notes(forms: Mapping[str, str | None], vote: Coded) -> list[Note]:
+    read = {text: answer for text, answer in forms.items() if answer is not None}
+    unclear = sorted(text for text, answer in forms.items() if answer is None)
+
+    def cast(texts: Collection[str]) -> int:
+        return int(np.isin(vote.codes, [k for k, text in enumerate(vote.values) if text in texts]).sum())
+
+    notes = []
+    if read:
+        # Sentences first: how a plain letter is read is no question.
+        examples = sorted(read, key=lambda text: (-len(text) // 20, text))[:2]
+        shown = " and ".join(f"{statement_in(text)!r} as {read[text]!r}" for text in examples)
+        notes.append(
+            Note(
+                f"{cast(read):,} of {len(vote):,} votes were read as the answer that they state, for example {shown}",
+                kind="stated answers",
+                n=cast(read),
+                examples=examples,
+            )
         )
-    ]
+    if unclear:
+        notes.append(
+            Note(
+                f"{cast(unclear):,} of {len(vote):,} votes are missing, because they name answers but state none "
+                f"clearly as their own, for example {statement_in(unclear[0])!r}",
+                kind="unclear answers",
+                severity="warning",
+                n=cast(unclear),
+                examples=unclear[:3],
+            )
+        )
+    return notes
 
 
 def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:

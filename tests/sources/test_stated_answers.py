@@ -181,3 +181,69 @@ def test_a_sentence_that_states_an_answer_which_is_never_right_is_warned_of() ->
         row["vote"] = "The answer is B."
     notes = d3stats.fit(pd.DataFrame(rows), n_boot=0).notes
     assert any("'The answer is B.' says 'B'" in note for note in notes)
+
+
+OWN = ["I choose {a}", "I'd go with {a}", "My answer is {a}", "I still vote for {a}", "I stick with ({a})"]
+PEER = [
+    "agent 2 says the answer is {b}",
+    "agent 2, whose answer is {b}",
+    "the answer of my peer is {b}",
+    "Alice thinks {b}",
+    "j2's answer is {b}",
+    'agent 3 said "my answer is {b}"',
+]
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("peer", PEER)
+@pytest.mark.parametrize(
+    "form", ["{own}, although {peer}.", "{Peer}. {own}.", "I disagree with {peer}. {own}."]
+)
+def test_the_own_answer_is_read_and_never_that_of_another_agent(own: str, peer: str, form: str) -> None:
+    for a in LETTERS:
+        for b in LETTERS:
+            said, told = own.format(a=a), peer.format(b=b)
+            text = form.format(own=said, peer=told, Peer=told[:1].upper() + told[1:])
+            assert stated_answer(text, LETTERS) in ({a} if "of my peer" not in peer else {a, None}), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agent 2 says the answer is B.",
+        "According to agent 2, the answer is B",
+        "I am not convinced by agent 2, whose answer is B",
+        "I don't think the answer is B",
+        "I think A is wrong",
+        "My answer is A. The answer is B.",
+        "Alice's answer is B, mine is C",
+        "-1",
+    ],
+)
+def test_answers_that_are_not_clearly_the_own_are_not_read(text: str) -> None:
+    assert stated_answer(text, LETTERS) is None
+    assert stated_answer(text, ("1", "2")) is None
+
+
+def test_what_a_prompt_asks_for_is_read_at_any_length() -> None:
+    assert stated_answer("Both are long. " * 60 + "[[B]]", ("A", "B")) == "B"
+    assert stated_answer("[[A]] or [[B]]", ("A", "B")) is None
+    assert stated_answer("Agent 2 is right: the answer is B.", LETTERS) == "B"
+    assert stated_answer("The answer is A. My final answer is B.", LETTERS) == "B"
+
+
+def test_votes_that_quote_others_give_the_numbers_of_plain_votes_and_unclear_ones_are_missing() -> None:
+    table = debates()
+    other = dict(zip(LETTERS, "BCDA", strict=True))
+    quoting = mutated(
+        table, lambda v: f"I'd go with {v}, although agent 2 says the answer is {other[v]}.", 0.3, 1
+    )
+    read = d3stats.as_trajectories(quoting, read="answer")
+    assert (read.votes == d3stats.as_trajectories(table).votes).all()
+    unclear = mutated(table, lambda v: f"Agent 2 says the answer is {v}.", 0.3, 1)
+    many = int((unclear["vote"] != table["vote"]).sum())
+    t = d3stats.as_trajectories(unclear, read="answer")
+    assert int((t.votes < 0).sum()) == many
+    (warning,) = [note for note in t.notes if getattr(note, "kind", "") == "unclear answers"]
+    assert (warning.severity, warning.n) == ("warning", many)
+    assert "says the answer is" in warning

@@ -47,8 +47,8 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 OF_LABELS: tuple[Measure, ...] = ("cohen", "share")
 """Measures of a rater beside the right answers: kappa, and the share of agreement, which is the accuracy."""
 
-_FEWEST_OF_A_SCALE = 5
-"""So many different whole numbers may be the steps of a scale."""
+_FEWEST_OF_A_SCALE, _STEPS = 4, 5
+"""So many different whole numbers may be the steps of a scale: where raters who differ are close, and in any case."""
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
@@ -561,13 +561,32 @@ def _of_a_scale(read: Ratings) -> Note | None:
         return None
     numbers = read.values()
     whole = bool((numbers % 1 == 0).all()) and float(np.ptp(numbers)) <= 2 * n
-    if n <= _MOST_CATEGORIES and not whole:
+    near = whole and _close_by(read)
+    if (n <= _MOST_CATEGORIES and not whole) or (n < _STEPS and not near):
         return None
     text = (
-        f"the votes are {n} different numbers, and any two of them count as no agreement; for numbers of a scale use "
+        f"the votes are {n} different numbers, and any two of them count as no agreement"
+        f"{', although raters who differ are close to each other' if near else ''}; for numbers of a scale use "
         f"metric='ordinal' or 'interval' (--metric) for alpha and {setting('weights', 'quadratic')} for the others"
     )
-    return Note(text, kind="numbers of a scale", n=n)
+    return Note(text, kind="numbers of a scale", severity="warning" if near else "note", n=n)
+
+
+_STRONG = 4.0
+"""So many standard errors below chance are raters who differ closer to each other on a scale."""
+
+
+def _close_by(read: Ratings) -> bool:
+    """Whether raters who differ are nearer to each other than votes drawn from the same shares that differ."""
+    numbers, codes = read.values(), read.codes
+    shares = np.bincount(codes[codes >= 0], minlength=len(numbers)) / max(int((codes >= 0).sum()), 1)
+    apart = np.abs(numbers[:, None] - numbers[None, :])
+    chance = float(shares @ apart @ shares) / max(float(1 - (shares**2).sum()), 1e-12)
+    counts = np.stack([(codes == k).sum(axis=1) for k in range(len(numbers))], axis=1).astype(np.float64)
+    differ = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
+    excess = ((counts @ apart) * counts).sum(axis=1) - chance * differ
+    error = float(np.sqrt((excess**2).sum()))
+    return error > 0 and float(excess.sum()) / error < -_STRONG
 
 
 def _pair_title(pair: tuple[str, str]) -> str:

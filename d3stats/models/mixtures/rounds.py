@@ -156,6 +156,10 @@ def _latent_grid(*laws: BetaBinomialMixture) -> Floats:
     return np.unique(np.clip(np.concatenate(points), 0.0, 1.0))
 
 
+SAME_DEBATES = 0.9
+"""Where fewer of the first round's debates are in the last, the two rounds are not compared without saying so."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundsFit(Result):
     """A Beta-Binomial mixture fitted in each round.
@@ -226,6 +230,12 @@ class RoundsFit(Result):
         means = [percent(fit.mean) for fit in self.fits]
         if len(means) == 1:
             return f"Votes are right {means[0]} in round {self.rounds[0]}."
+        first, last = self.fits[0].n_obs, self.fits[-1].n_obs
+        if last < SAME_DEBATES * first:
+            return (
+                f"Votes are right {means[0]} in round {self.rounds[0]}, and {means[-1]} in round {self.rounds[-1]}, in "
+                f"which only {last:g} of {first:g} debates have votes: the two do not compare the same debates."
+            )
         return f"Votes are right {means[0]} in round {self.rounds[0]} and {means[-1]} in round {self.rounds[-1]}."
 
     def _title(self) -> str:
