@@ -176,8 +176,10 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     wanted = [name for name in known if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
-        model = resolve(found.unread, ["model"], what=sheet.name)
-        found = replace(found, columns={**found.columns, **model.columns}, unread=model.unread)
+        keys = [name for several in found.columns.values() if len(several) > 1 for name in several]
+        model = resolve([*found.unread, *keys], ["model"], what=sheet.name).columns
+        left = tuple(name for name in found.unread if (name,) != model.get("model"))
+        found = replace(found, columns={**found.columns, **model}, unread=left)
     if "debate" not in found.columns:
         found = found.renamed("question", "debate")
     found = found.without(*_excluded(found, sheet))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._words import counted, setting
+from d3stats._words import counted, percent, setting
 from d3stats.inference.comparison.pair_data import changes_of
 from d3stats.note import Note
 from d3stats.plausibility import MUCH_MISSING
@@ -870,8 +870,8 @@ def _missing_votes(trajectories: Trajectories) -> list[str]:
     if not gone or not cast.any():
         return []
     return [
-        f"{gone:,} of {n:,} votes are missing ({gone / n:z.1%}). Unanimity and pluralities take the votes cast; "
-        "a share of the panel takes all seats."
+        f"{gone:,} of {n:,} votes are missing ({percent(gone / n, digits=1)}). Unanimity and pluralities take the "
+        "votes cast; a share of the panel takes all seats."
     ]
 
 
@@ -887,7 +887,7 @@ def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) ->
         bound = (
             "no limit can be given"
             if np.isnan(high)
-            else f"the {level:z.0%} interval reaches {high:z.1%} flips"
+            else f"the {100 * level:g} % interval reaches {percent(high, digits=1)} flips"
         )
         notes.append(
             f"No verdict flipped under {'; '.join(names)}, in {counted(debates, 'compared debate')} of "

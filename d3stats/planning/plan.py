@@ -801,7 +801,8 @@ class Plan(Result):
         if counted.empty:
             return plot_plan_fan(self.fan(), ax=ax)
         unit = str(counted["total_unit"].iloc[0])
-        return plot_savings(counted, max_loss=self.max_loss, unit=unit, kept=self.target, ax=ax)
+        named = counted.assign(rule=counted["rule"].map(short_name))
+        return plot_savings(named, max_loss=self.max_loss, unit=unit, kept=self.target, ax=ax)
 
     def fan(self, points: int = 40) -> pd.DataFrame:
         """Return how cost grows with the number of debates: ``rule, debates, level, unit, cost, low, high``.
