@@ -1,0 +1,426 @@
+"""Which protocol is right more often on a small language model, what does it cost, and what is said in it?
+
+Run: python analysis/live_llm/run.py [-o FOLDER]
+
+Reads what `play.py` collected: `items.csv`, `debates.csv`, `replies.csv.gz` and the logs in `votes/`. Writes a CSV per
+table and refreshes the findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from d3stats import Trajectories, compare
+from d3stats.estimate import Estimate
+from d3stats.inference import cohen_kappa, share
+from d3stats.inference.bias import position_bias
+from d3stats.log import DebateLog, read_log
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "simulations"))
+
+from findings_tables import write  # noqa: E402  # studies are no package
+
+CONFIG = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
+PLAYED = tuple(CONFIG["arms"])
+ARMS = ("one vote", "single, summed", *PLAYED)
+"""The arms that were played, after two that follow from their votes: the first judge of the majority alone, and the
+points of both orders of the single judge added up."""
+
+
+@lru_cache(maxsize=16)
+def log(arm: str) -> DebateLog:
+    """Return the log of an arm, as it was collected."""
+    return read_log(HERE / "votes" / f"{arm}.jsonl.gz")
+
+
+@lru_cache(maxsize=1)
+def items() -> pd.DataFrame:
+    """Return the items with their kind, their cluster (the review of a sentence) and the side that is right."""
+    return pd.read_csv(HERE / "items.csv").set_index("item")
+
+
+def points(arm: str) -> pd.DataFrame:
+    """Return the points of either side in each turn with scores: columns debate, A and B."""
+    turns = log(arm).turns
+    scored = turns[turns["scores"].notna()]
+    return pd.DataFrame(
+        [
+            {"debate": debate} | {side: sum(of.values()) for side, of in scores.items()}
+            for debate, scores in zip(scored["debate"], scored["scores"], strict=True)
+        ]
+    )
+
+
+def side_of(difference: float) -> str | None:
+    """Return the side that a difference of points favours."""
+    return None if difference == 0 else "A" if difference > 0 else "B"
+
+
+@lru_cache(maxsize=16)
+def decisions(arm: str) -> pd.DataFrame:
+    """Return a row per debate: item, side that was decided for (None: none), its label and cluster, what was first."""
+    if arm == "single, summed":
+        summed = points("single").assign(item=lambda t: t["debate"].str.rsplit("/", n=1).str[0])
+        totals = summed.groupby("item")[["A", "B"]].agg(["sum", "count"])
+        both = totals["A", "count"] == 2
+        gap = (totals["A", "sum"] - totals["B", "sum"]).where(both, 0)
+        found = pd.DataFrame({"item": totals.index, "decision": [side_of(g) for g in gap], "first": None})
+    elif arm == "one vote":
+        turns = log("majority").turns
+        first = turns[turns["agent"] == "panelist 1"]
+        order = log("majority").items.set_index("debate")["first"]
+        found = pd.DataFrame(
+            {"item": first["debate"], "decision": first["vote"], "first": first["debate"].map(order)}
+        )
+    else:
+        whole = log(arm)
+        found = whole.items[["debate", "question", "first"]].merge(
+            whole.verdicts[["debate", "decision"]], on="debate"
+        )
+        found = found.rename(columns={"question": "item"})[["item", "decision", "first"]]
+    found = found.merge(items()[["side", "cluster"]], left_on="item", right_index=True)
+    found["decision"] = found["decision"].where(found["decision"].isin(["A", "B"]), None)
+    # What decides for neither is right half the time.
+    found["right"] = np.where(
+        found["decision"].isna(), 0.5, (found["decision"] == found["side"]).astype(float)
+    )
+    return found.reset_index(drop=True)
+
+
+def cells(prefix: str, found: Estimate | None) -> dict[str, Any]:
+    """Return an estimate with its limits as three cells."""
+    if found is None:
+        return {prefix + end: None for end in ("", "_low", "_high")}
+    return {prefix: found.value, f"{prefix}_low": found.low, f"{prefix}_high": found.high}
+
+
+def arms(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row per arm: decisions, how many are right, kappa with the label, how many say "positive"."""
+    rows = []
+    for arm in ARMS:
+        found = decisions(arm)
+        decided = found[found["decision"].notna()]
+        right = (decided["decision"] == decided["side"]).to_numpy(float)
+        one = np.ones(len(decided))
+        kappa = None
+        if decided["decision"].nunique() == 2:
+            kappa = cohen_kappa(
+                decided["side"].tolist(),
+                decided["decision"].tolist(),
+                cluster=decided["cluster"].tolist(),
+                level=config["level"],
+            ).estimate
+        rows.append(
+            {
+                "arm": arm,
+                "debates": len(found),
+                "decided": len(decided),
+                **cells("right", share(right, one, cluster=decided["cluster"], level=config["level"])),
+                **cells("kappa", kappa),
+                "positive": (decided["decision"] == "A").mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def scored(arm: str) -> pd.DataFrame:
+    """Return the value of each item: right 1, wrong 0, undecided a half, the mean of several debates."""
+    by_item = decisions(arm).groupby("item", sort=False)["right"].mean()
+    return pd.DataFrame(
+        {
+            "item": by_item.index,
+            "score": by_item.to_numpy(),
+            "cluster": items()["cluster"][by_item.index].to_numpy(),
+        }
+    )
+
+
+def comparisons(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return each arm minus one vote, and each minus the majority, paired by item; Holm over each family."""
+    tables = {arm: scored(arm) for arm in ARMS}
+    rows = []
+    for baseline in ("one vote", "majority"):
+        found = compare(
+            *tables.values(), names=list(tables), value="score", baseline=baseline, level=config["level"]
+        )
+        for row in (
+            found.to_dict("records")
+            if isinstance(found, pd.DataFrame)
+            else found.to_frame().to_dict("records")
+        ):
+            first, second = row["first"], row["second"]
+            sign = 1 if first == baseline else -1
+            rows.append(
+                {
+                    "baseline": baseline,
+                    "arm": second if sign > 0 else first,
+                    "items": row["n"],
+                    "clusters": row["n_clusters"],
+                    "difference": sign * row["value"],
+                    "difference_low": min(sign * row["low"], sign * row["high"]),
+                    "difference_high": max(sign * row["low"], sign * row["high"]),
+                    "p_value": row["p_value"],
+                    "p_holm": row["p_adjusted"],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def position(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how much more often than half the answer shown first wins: verdicts, and votes of those who judge."""
+    rows = []
+    for arm in ("one vote", *PLAYED):
+        found = decisions(arm)
+        found = found[found["decision"].notna()]
+        first = (found["decision"] == found["first"]).to_numpy(float)
+        rows.append(
+            {
+                "arm": arm,
+                "verdicts": len(found),
+                **cells(
+                    "first",
+                    share(first, np.ones(len(first)), cluster=found["cluster"], level=config["level"]),
+                ),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def swapped(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the audit of the single judge, who saw every item in both orders."""
+    found = position_bias(HERE / "votes" / "single.jsonl.gz", judge="judge", level=config["level"])
+    return pd.DataFrame(
+        [{"what": e.name, "n": e.n, **cells("value", e), "p_value": e.p_value} for e in found.estimates]
+    )
+
+
+def rounds(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how the votes of the arms with several polls change: by round, of the debates that reach it."""
+    rows = []
+    for arm in PLAYED:
+        t = Trajectories.from_log(HERE / "votes" / f"{arm}.jsonl.gz")
+        if t.n_rounds == 1:
+            continue
+        for r in range(t.n_rounds):
+            votes = t.votes[:, r]
+            there = votes >= 0
+            reached = there.any(axis=1)
+            if not reached.any():
+                continue
+            right = (votes == t.label[:, None]) & there
+            moved = there & (t.votes[:, r - 1] >= 0) if r else np.zeros_like(there)
+            changed = moved & (votes != t.votes[:, r - 1])
+            rows.append(
+                {
+                    "arm": arm,
+                    "round": r + 1,
+                    "debates": int(reached.sum()),
+                    **cells(
+                        "votes_right",
+                        share(
+                            right.sum(axis=1)[reached],
+                            there.sum(axis=1)[reached],
+                            cluster=t.cluster[reached],
+                            level=config["level"],
+                        ),
+                    ),
+                    "unanimous": t.unanimous()[reached, r].mean(),
+                    "changed": changed.sum() / moved.sum() if moved.any() else None,
+                    "ended": int((t.depth[reached] == r + 1).sum()) if hasattr(t, "depth") else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def cost(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return tokens, calls, seconds and rounds of a debate, the forecast beside the tokens, and what is missing."""
+    debates = pd.read_csv(HERE / "debates.csv")
+    debates["tokens"] = debates["tokens_in"] + debates["tokens_out"]
+    debates["forecast"] = debates["forecast_in"] + debates["forecast_out"]
+    rows = []
+    for arm in PLAYED:
+        mine, turns = debates[debates["arm"] == arm], log(arm).turns
+        errors = turns["error"].value_counts()
+        lacks = turns["error"].notna() & turns["vote"].isna()
+        asked = turns["vote"].notna() | (
+            lacks & turns["role"].isin(turns.loc[turns["vote"].notna(), "role"].unique())
+        )
+        rows.append(
+            {
+                "arm": arm,
+                "debates": len(mine),
+                "rounds": mine["rounds"].mean(),
+                "calls": mine["calls"].mean(),
+                "tokens": mine["tokens"].mean(),
+                "tokens_out": mine["tokens_out"].mean(),
+                "forecast": mine["forecast"].mean(),
+                "ratio": mine["tokens"].sum() / mine["forecast"].sum(),
+                "ratio_in": mine["tokens_in"].sum() / mine["forecast_in"].sum(),
+                "ratio_out": mine["tokens_out"].sum() / mine["forecast_out"].sum(),
+                "seconds": mine["seconds"].mean(),
+                "replies": len(turns),
+                "votes": int(asked.sum()),
+                "votes_missing": int((asked & turns["vote"].isna()).sum()),
+                "cut": int(errors.get("length", 0)),
+                "unreadable": int(errors.get("unreadable", 0)),
+                "other": int(errors.drop(["length", "unreadable"], errors="ignore").sum()),
+                "over_budget": int((mine["stop"] == "budget").sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def replies(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what the reasons of each arm look like: their words, how many repeat others, how much is the item's."""
+    found = pd.read_csv(HERE / "replies.csv.gz")
+    rows = []
+    for arm in PLAYED:
+        mine = found[(found["arm"] == arm) & (found["words"] > 0)]
+        rows.append(
+            {
+                "arm": arm,
+                "replies": int((found["arm"] == arm).sum()),
+                "empty": int(((found["arm"] == arm) & (found["words"] == 0)).sum()),
+                "words": mine["words"].mean(),
+                "repeated": mine["repeated"].mean(),
+                "from_item": mine["from_item"].mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+TABLES = {
+    "arms": arms,
+    "comparisons": comparisons,
+    "position": position,
+    "swapped": swapped,
+    "rounds": rounds,
+    "cost": cost,
+    "reasons": replies,
+}
+
+
+def study(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return every table, by the name of its file."""
+    return {name: make(config) for name, make in TABLES.items()}
+
+
+def said(row: Mapping[Any, Any], name: str, form: str = ".3f") -> str:
+    """Return an estimate with its interval, without one where there is none."""
+    value, low, high = (row[name + end] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return "-"
+    form = form.replace(".", "z.", 1)
+    return f"{value:{form}}" + ("" if pd.isna(low) else f" [{low:{form}}, {high:{form}}]")
+
+
+def p_of(value: float) -> str:
+    """Return a p-value as it is written."""
+    return "-" if pd.isna(value) else "< .0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the findings, with the digits that they show."""
+    each = {name: table.to_dict("records") for name, table in tables.items()}
+    spent = tables["cost"].set_index("arm")
+    of = {"one vote": ("majority", 1 / 5), "single, summed": ("single", 2.0)}
+
+    def tokens(arm: str) -> str:
+        played, times = of.get(arm, (arm, 1.0))
+        return f"{spent.loc[played, 'tokens'] * times:,.0f}"
+
+    pairs = tables["comparisons"].assign(
+        cell=[f"{said(r, 'difference', '+.3f')}, p {p_of(r['p_holm'])}" for r in each["comparisons"]]
+    )
+    pairs = pairs.pivot_table(index="arm", columns="baseline", values="cell", aggfunc="first", sort=False)
+    return {
+        "arms": pd.DataFrame(
+            {
+                "arm": [r["arm"] for r in each["arms"]],
+                "decided": [f"{r['decided']} of {r['debates']}" for r in each["arms"]],
+                "right, of the decided": [said(r, "right") for r in each["arms"]],
+                "kappa with the label": [said(r, "kappa", "+.3f") for r in each["arms"]],
+                "says positive": [f"{r['positive']:.3f}" for r in each["arms"]],
+                "tokens of a debate": [tokens(r["arm"]) for r in each["arms"]],
+            }
+        ),
+        "comparisons": pd.DataFrame(
+            {
+                "arm": ARMS,
+                "minus one vote": pairs["one vote"].reindex(ARMS).fillna("-").tolist(),
+                "minus the majority": pairs["majority"].reindex(ARMS).fillna("-").tolist(),
+            }
+        ),
+        "position": pd.DataFrame(
+            {
+                "arm": [r["arm"] for r in each["position"]],
+                "verdicts": [r["verdicts"] for r in each["position"]],
+                "for the answer shown first": [said(r, "first") for r in each["position"]],
+            }
+        ),
+        "swapped": pd.DataFrame(
+            {
+                "measure": [r["what"] for r in each["swapped"]],
+                "n": [r["n"] for r in each["swapped"]],
+                "estimate": [said(r, "value", "+.3f") for r in each["swapped"]],
+            }
+        ),
+        "rounds": pd.DataFrame(
+            {
+                "arm": [r["arm"] for r in each["rounds"]],
+                "round": [r["round"] for r in each["rounds"]],
+                "debates": [r["debates"] for r in each["rounds"]],
+                "votes right": [said(r, "votes_right") for r in each["rounds"]],
+                "votes changed": [
+                    "-" if pd.isna(r["changed"]) else f"{r['changed']:.3f}" for r in each["rounds"]
+                ],
+                "unanimous": [f"{r['unanimous']:.3f}" for r in each["rounds"]],
+            }
+        ),
+        "cost": pd.DataFrame(
+            {
+                "arm": [r["arm"] for r in each["cost"]],
+                "rounds": [f"{r['rounds']:.2f}" for r in each["cost"]],
+                "calls": [f"{r['calls']:.1f}" for r in each["cost"]],
+                "tokens (of replies)": [f"{r['tokens']:,.0f} ({r['tokens_out']:,.0f})" for r in each["cost"]],
+                "forecast": [f"{r['forecast']:,.0f}" for r in each["cost"]],
+                "tokens / forecast": [f"{r['ratio']:.2f}" for r in each["cost"]],
+                "votes missing": [f"{r['votes_missing']} of {r['votes']}" for r in each["cost"]],
+                "replies cut": [f"{r['cut']} of {r['replies']}" for r in each["cost"]],
+            }
+        ),
+        "reasons": pd.DataFrame(
+            {
+                "arm": [r["arm"] for r in each["reasons"]],
+                "replies": [r["replies"] for r in each["reasons"]],
+                "without words": [r["empty"] for r in each["reasons"]],
+                "words": [f"{r['words']:.1f}" for r in each["reasons"]],
+                "repeat an earlier one": [f"{r['repeated']:.3f}" for r in each["reasons"]],
+                "words that the item has": [f"{r['from_item']:.3f}" for r in each["reasons"]],
+            }
+        ),
+    }
+
+
+def main() -> None:
+    """Write the tables and refresh the findings."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-o", "--out", type=Path, default=HERE, help="folder for the CSV files")
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    for name, table in write(HERE, out.resolve(), study(CONFIG), shown).items():
+        print(f"\n== {name}\n{table.to_string(index=False)}")
+
+
+if __name__ == "__main__":
+    main()

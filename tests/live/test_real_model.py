@@ -1,0 +1,52 @@
+"""Every protocol on a small language model, served on this machine: `make test-live` installs it and runs this."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.real_model
+
+STUDY = runpy.run_path(str(Path(__file__).resolve().parents[2] / "analysis" / "live_llm" / "protocols.py"))
+ITEMS = 2
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("model")
+    with STUDY["serving"](os.environ["D3STATS_SMALL_MODEL"], folder) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def rows(served: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    found = STUDY["rows"](served, ITEMS, tmp_path_factory.mktemp("logs"))
+    return {row["protocol"].partition(":")[0]: row for row in found}
+
+
+@pytest.mark.parametrize("name", sorted(STUDY["SMALL"]))
+def test_a_protocol_ends_with_verdicts_and_counts_what_the_server_counts(
+    rows: dict[str, dict[str, Any]], name: str
+) -> None:
+    row = rows[name]
+    print(row)
+    assert row["verdicts"] == row["debates"] >= ITEMS
+    assert row["tokens_log"] == row["tokens_server"] > 0
+    assert 1 / 1.5 <= row["ratio"] <= 1.5
+    # Each missing vote has a reason.
+    assert sum(int(part.split()[0]) for part in row["reasons"].split(", ") if part) == row["votes_missing"]
+    assert row["votes_missing"] <= 0.25 * row["votes"]
+
+
+def test_hardly_a_reply_is_cut_at_a_limit(rows: dict[str, dict[str, Any]]) -> None:
+    cut, replies = (sum(row[name] for row in rows.values()) for name in ("cut", "replies"))
+    assert cut <= 0.02 * replies
+
+
+def test_every_protocol_of_the_catalogue_is_asked() -> None:
+    assert sorted(STUDY["SMALL"]) == sorted(STUDY["protocols"]())
