@@ -253,6 +253,14 @@ def test_head_room_to_reason_is_part_of_the_limit(server: Server) -> None:
     assert wide == plain + 2 * VOTE.slot.words
 
 
+def test_prompts_of_one_role_begin_alike_unless_a_text_holds_the_word_of_the_fences() -> None:
+    other = replace(CASE, text="Which is smaller?", candidates=("Seven is.", "Eight is."))
+    plain = render(VOTE)
+    assert render(replace(VOTE, case=other)).system == plain.system
+    knows = replace(CASE, text=f"Which is {mark(plain).upper()}?")
+    assert mark(render(replace(VOTE, case=knows))) != mark(plain)
+
+
 @pytest.mark.parametrize("name", ["stability", "single_judge", "samre", "peer_discussion", "agentverse"])
 def test_most_words_holds_for_every_call_of_a_protocol_and_for_its_forecast(
     server: Server, name: str
