@@ -97,22 +97,25 @@ def log_of(raw: Path, arm: str, item: DebateItem) -> Path:
 
 
 async def play(raw: Path, base_url: str, limit: float, most: int) -> None:
-    """Play item by item, all arms of one at a time, until the time is over."""
-    began = time.monotonic()
+    """Play a few items at a time, all arms of each, until the time is over."""
+    began, left = (
+        time.monotonic(),
+        iter([item for item, _ in items()[:most] if not (raw / "done" / item.question).exists()]),
+    )
+    (raw / "done").mkdir(parents=True, exist_ok=True)
     async with agent(base_url) as model:
         await model.check(60)
-        for number, (item, _) in enumerate(items()[:most], start=1):
-            if (raw / "done" / item.question).exists():
-                continue
-            if time.monotonic() - began > limit:
-                print(f"time is over before item {number}")
-                return
-            before = time.monotonic()
-            reports = await asyncio.gather(*(one(raw, arm, item, model) for arm in ARMS))
-            if all(reports):
-                (raw / "done").mkdir(exist_ok=True)
-                (raw / "done" / item.question).write_text(f"{time.monotonic() - before:.1f}\n")
-            print(f"item {number}: {time.monotonic() - before:.1f} s", flush=True)
+
+        async def next_items() -> None:
+            for item in left:
+                if time.monotonic() - began > limit:
+                    return
+                before = time.monotonic()
+                if all(await asyncio.gather(*(one(raw, arm, item, model) for arm in ARMS))):
+                    (raw / "done" / item.question).touch()
+                print(f"{item.question}: {time.monotonic() - before:.1f} s", flush=True)
+
+        await asyncio.gather(*(next_items() for _ in range(PLAY["items_at_once"])))
 
 
 async def one(raw: Path, arm: str, item: DebateItem, model: LiveAgent) -> bool:
