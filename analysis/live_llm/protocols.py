@@ -33,11 +33,11 @@ sys.path.insert(0, str(HERE))
 
 from serve import Served, serving  # noqa: E402  # studies are no package
 
-MOST_WORDS = 12
+MOST_WORDS = 8
 SMALL = {
     "agentverse": "agentverse:max_rounds=1,critics=2",
     "chateval": "chateval:max_rounds=1",
-    "chateval_open": "chateval_open:max_rounds=1",
+    "chateval_open": "chateval_open:max_rounds=2",
     "d3": "d3:max_rounds=2,advocates=1,jurors=1",
     "eot": "eot:max_rounds=2",
     "eot_network": "eot_network:max_rounds=2",
