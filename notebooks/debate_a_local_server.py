@@ -77,7 +77,7 @@ def show(frame, digits=3):
     return HTML(frame.map(written).to_html(index=False, border=0))
 
 
-capitals = {"France": "Paris", "Italy": "Rome", "Japan": "Tokyo", "Egypt": "Cairo", "Spain": "Madrid", "Peru": "Lima"}
+capitals = {"France": "Paris", "Italy": "Rome", "Japan": "Tokyo", "Egypt": "Cairo"}
 rows = []
 for i, (country, city) in enumerate(capitals.items()):
     wrong = list(capitals.values())[i - 1]
@@ -182,7 +182,7 @@ with use_style():
     played.plot()
 
 # %% [markdown]
-# Six debates show nothing about a rule, as the width of the intervals says. [Protocols on a small language
+# Four debates show nothing about a rule, as the width of the intervals says. [Protocols on a small language
 # model](../analysis/live_llm/findings.md) has the same model on more items, with seven protocols.
 #
 # ## Stop the server

@@ -5,8 +5,8 @@ Run: python analysis/live_llm/play.py --base-url http://127.0.0.1:8099/v1 --raw 
 
 Needs the texts (items.jsonl.gz of the folder of real data) and a server (`serve.py`). The whole logs, with texts, stay
 in FOLDER. `--collect` writes what is committed: `items.csv`, a log of each arm without texts in `votes/`,
-`debates.csv` (tokens beside their forecast, calls, seconds) and `replies.csv.gz` (measures of the replies). Only items
-of which every arm is done are collected, so any part is balanced.
+`debates.csv` (tokens beside their forecast, and calls) and `replies.csv.gz` (measures of the replies). Items are
+collected up to the first that is not done, as many of either label, so that any part is balanced.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +134,6 @@ async def one(raw: Path, arm: str, item: DebateItem, model: LiveAgent) -> bool:
         budget_tokens=PLAY["budget_tokens"],
         name=arm,
     )
-    seconds = path.with_suffix(".seconds")
-    earlier = float(seconds.read_text()) if seconds.exists() else 0.0
-    seconds.write_text(f"{earlier + report.seconds:.2f}\n")
     return report.closed == report.planned
 
 
@@ -170,7 +168,8 @@ def said(turns: list[dict[str, Any]], item: DebateItem) -> Iterator[dict[str, An
 
 def collect(raw: Path, out: Path) -> None:
     """Write what is committed, of the items that are done."""
-    done = [(item, kind) for item, kind in items() if (raw / "done" / item.question).exists()]
+    played = list(takewhile(lambda pair: (raw / "done" / pair[0].question).exists(), items()))
+    done = played[: len(played) // 2 * 2]
     pd.DataFrame(
         [
             {
@@ -193,7 +192,6 @@ def collect(raw: Path, out: Path) -> None:
             lines += found[1:] if lines else found
             turns = [record for record in found if record["type"] == "turn"]
             verdicts = {record["debate"]: record for record in found if record["type"] == "verdict"}
-            shares = 1 / len(verdicts)
             for debate, verdict in verdicts.items():
                 mine = [turn for turn in turns if turn["debate"] == debate]
                 ahead = forecast(with_rounds(protocol, verdict["round"]), [item], unasked)
@@ -209,7 +207,6 @@ def collect(raw: Path, out: Path) -> None:
                         "tokens_out": sum(turn["tokens_out"] for turn in mine),
                         "forecast_in": ahead.full.tokens_in,
                         "forecast_out": ahead.full.tokens_out,
-                        "seconds": float(path.with_suffix(".seconds").read_text()) * shares,
                     }
                 )
                 replies += [

@@ -21,7 +21,7 @@ import pandas as pd
 
 from d3stats import Trajectories, compare
 from d3stats.estimate import Estimate
-from d3stats.inference import cohen_kappa, share
+from d3stats.inference import Comparison, cohen_kappa, share
 from d3stats.inference.bias import position_bias
 from d3stats.log import DebateLog, read_log
 
@@ -104,8 +104,24 @@ def cells(prefix: str, found: Estimate | None) -> dict[str, Any]:
     return {prefix: found.value, f"{prefix}_low": found.low, f"{prefix}_high": found.high}
 
 
+def rate(prefix: str, hits: Any, trials: Any, cluster: Any, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a share over clusters as three cells, empty where there are no trials."""
+    some = np.sum(trials) > 0
+    return cells(prefix, share(hits, trials, cluster=cluster, level=config["level"]) if some else None)
+
+
+def tokens(arm: str) -> float:
+    """Return the mean tokens of a judgment of an item: of a debate, of both orders, or of the first judge alone."""
+    turns = log("majority" if arm == "one vote" else "single" if arm == "single, summed" else arm).turns
+    if arm == "one vote":
+        turns = turns[turns["agent"] == "panelist 1"]
+    spent = (turns["tokens_in"] + turns["tokens_out"]).sum() / turns["debate"].nunique()
+    return float(2 * spent if arm == "single, summed" else spent)
+
+
 def arms(config: Mapping[str, Any]) -> pd.DataFrame:
     """Return a row per arm: decisions, how many are right, kappa with the label, how many say "positive"."""
+    value = {e.name: e for e in compared("chance", config).runs}
     rows = []
     for arm in ARMS:
         found = decisions(arm)
@@ -123,9 +139,11 @@ def arms(config: Mapping[str, Any]) -> pd.DataFrame:
         rows.append(
             {
                 "arm": arm,
+                "tokens": tokens(arm),
                 "debates": len(found),
                 "decided": len(decided),
-                **cells("right", share(right, one, cluster=decided["cluster"], level=config["level"])),
+                **cells("value", value[arm]),
+                **rate("right", right, one, decided["cluster"], config),
                 **cells("kappa", kappa),
                 "positive": (decided["decision"] == "A").mean(),
             }
@@ -145,30 +163,32 @@ def scored(arm: str) -> pd.DataFrame:
     )
 
 
-def comparisons(config: Mapping[str, Any]) -> pd.DataFrame:
-    """Return each arm minus one vote, and each minus the majority, paired by item; Holm over each family."""
+def compared(baseline: str, config: Mapping[str, Any]) -> Comparison:
+    """Return every arm minus one of them, or minus chance: a half for each item. Paired by item, Holm over all."""
     tables = {arm: scored(arm) for arm in ARMS}
+    if baseline == "chance":
+        tables = {"chance": tables["one vote"].assign(score=0.5)} | tables
+    return compare(
+        *tables.values(), names=list(tables), value="score", baseline=baseline, level=config["level"]
+    )
+
+
+def comparisons(config: Mapping[str, Any]) -> pd.DataFrame:
+    """Return each arm minus chance, minus one vote and minus the majority, paired by item; Holm over each family."""
     rows = []
-    for baseline in ("one vote", "majority"):
-        found = compare(
-            *tables.values(), names=list(tables), value="score", baseline=baseline, level=config["level"]
-        )
-        for row in (
-            found.to_dict("records")
-            if isinstance(found, pd.DataFrame)
-            else found.to_frame().to_dict("records")
-        ):
-            first, second = row["first"], row["second"]
-            sign = 1 if first == baseline else -1
+    for baseline in ("chance", "one vote", "majority"):
+        for row in compared(baseline, config).to_frame().to_dict("records"):
+            sign = 1 if row["first"] == baseline else -1
+            limits = sorted((sign * row["low"], sign * row["high"]))
             rows.append(
                 {
                     "baseline": baseline,
-                    "arm": second if sign > 0 else first,
+                    "arm": row["second"] if sign > 0 else row["first"],
                     "items": row["n"],
                     "clusters": row["n_clusters"],
                     "difference": sign * row["value"],
-                    "difference_low": min(sign * row["low"], sign * row["high"]),
-                    "difference_high": max(sign * row["low"], sign * row["high"]),
+                    "difference_low": limits[0],
+                    "difference_high": limits[1],
                     "p_value": row["p_value"],
                     "p_holm": row["p_adjusted"],
                 }
@@ -187,10 +207,7 @@ def position(config: Mapping[str, Any]) -> pd.DataFrame:
             {
                 "arm": arm,
                 "verdicts": len(found),
-                **cells(
-                    "first",
-                    share(first, np.ones(len(first)), cluster=found["cluster"], level=config["level"]),
-                ),
+                **rate("first", first, np.ones(len(first)), found["cluster"], config),
             }
         )
     return pd.DataFrame(rows)
@@ -225,25 +242,23 @@ def rounds(config: Mapping[str, Any]) -> pd.DataFrame:
                     "arm": arm,
                     "round": r + 1,
                     "debates": int(reached.sum()),
-                    **cells(
+                    **rate(
                         "votes_right",
-                        share(
-                            right.sum(axis=1)[reached],
-                            there.sum(axis=1)[reached],
-                            cluster=t.cluster[reached],
-                            level=config["level"],
-                        ),
+                        right.sum(axis=1)[reached],
+                        there.sum(axis=1)[reached],
+                        t.cluster[reached],
+                        config,
                     ),
                     "unanimous": t.unanimous()[reached, r].mean(),
                     "changed": changed.sum() / moved.sum() if moved.any() else None,
-                    "ended": int((t.depth[reached] == r + 1).sum()) if hasattr(t, "depth") else None,
+                    "ended": int((t.depth[reached] == r + 1).sum()),
                 }
             )
     return pd.DataFrame(rows)
 
 
 def cost(config: Mapping[str, Any]) -> pd.DataFrame:
-    """Return tokens, calls, seconds and rounds of a debate, the forecast beside the tokens, and what is missing."""
+    """Return tokens, calls and rounds of a debate, the forecast beside the tokens, and what is missing."""
     debates = pd.read_csv(HERE / "debates.csv")
     debates["tokens"] = debates["tokens_in"] + debates["tokens_out"]
     debates["forecast"] = debates["forecast_in"] + debates["forecast_out"]
@@ -267,7 +282,6 @@ def cost(config: Mapping[str, Any]) -> pd.DataFrame:
                 "ratio": mine["tokens"].sum() / mine["forecast"].sum(),
                 "ratio_in": mine["tokens_in"].sum() / mine["forecast_in"].sum(),
                 "ratio_out": mine["tokens_out"].sum() / mine["forecast_out"].sum(),
-                "seconds": mine["seconds"].mean(),
                 "replies": len(turns),
                 "votes": int(asked.sum()),
                 "votes_missing": int((asked & turns["vote"].isna()).sum()),
@@ -312,7 +326,8 @@ TABLES = {
 
 def study(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
-    return {name: make(config) for name, make in TABLES.items()}
+    found = {name: make(config) for name, make in TABLES.items()}
+    return found | {"protocols": pd.read_csv(HERE / "protocols.csv")}
 
 
 def said(row: Mapping[Any, Any], name: str, form: str = ".3f") -> str:
@@ -332,13 +347,6 @@ def p_of(value: float) -> str:
 def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the tables of the findings, with the digits that they show."""
     each = {name: table.to_dict("records") for name, table in tables.items()}
-    spent = tables["cost"].set_index("arm")
-    of = {"one vote": ("majority", 1 / 5), "single, summed": ("single", 2.0)}
-
-    def tokens(arm: str) -> str:
-        played, times = of.get(arm, (arm, 1.0))
-        return f"{spent.loc[played, 'tokens'] * times:,.0f}"
-
     pairs = tables["comparisons"].assign(
         cell=[f"{said(r, 'difference', '+.3f')}, p {p_of(r['p_holm'])}" for r in each["comparisons"]]
     )
@@ -348,17 +356,22 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             {
                 "arm": [r["arm"] for r in each["arms"]],
                 "decided": [f"{r['decided']} of {r['debates']}" for r in each["arms"]],
+                "right, undecided a half": [said(r, "value") for r in each["arms"]],
                 "right, of the decided": [said(r, "right") for r in each["arms"]],
                 "kappa with the label": [said(r, "kappa", "+.3f") for r in each["arms"]],
-                "says positive": [f"{r['positive']:.3f}" for r in each["arms"]],
-                "tokens of a debate": [tokens(r["arm"]) for r in each["arms"]],
+                "says positive": [
+                    "-" if pd.isna(r["positive"]) else f"{r['positive']:.3f}" for r in each["arms"]
+                ],
+                "tokens": [f"{r['tokens']:,.0f}" for r in each["arms"]],
             }
         ),
         "comparisons": pd.DataFrame(
             {
                 "arm": ARMS,
-                "minus one vote": pairs["one vote"].reindex(ARMS).fillna("-").tolist(),
-                "minus the majority": pairs["majority"].reindex(ARMS).fillna("-").tolist(),
+                **{
+                    f"minus {name}": pairs[name].reindex(ARMS).fillna("-").tolist()
+                    for name in ("chance", "one vote", "majority")
+                },
             }
         ),
         "position": pd.DataFrame(
@@ -409,7 +422,86 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
                 "words that the item has": [f"{r['from_item']:.3f}" for r in each["reasons"]],
             }
         ),
+        "protocols": pd.DataFrame(
+            {
+                "protocol": [f"`{r['protocol']}`" for r in each["protocols"]],
+                "verdicts": [f"{r['verdicts']} of {r['debates']}" for r in each["protocols"]],
+                "votes missing": [
+                    f"{r['votes_missing']} of {r['votes']}"
+                    + ("" if pd.isna(r["reasons"]) else f" ({r['reasons']})")
+                    for r in each["protocols"]
+                ],
+                "replies cut": [f"{r['cut']} of {r['replies']}" for r in each["protocols"]],
+                "tokens: log, server": [
+                    f"{r['tokens_log']:,}, {r['tokens_server']:,}" for r in each["protocols"]
+                ],
+                "tokens / forecast": [f"{r['ratio']:.2f}" for r in each["protocols"]],
+            }
+        ),
     }
+
+
+def listed(names: list[str], none: str = "none") -> str:
+    """Return names as they are read out."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or none
+
+
+def about_right(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return how often verdicts are right, and which differences are shown."""
+    each, pairs = tables["arms"].set_index("arm"), tables["comparisons"]
+
+    def shown_to_differ(baseline: str) -> str:
+        found = pairs[(pairs["baseline"] == baseline) & (pairs["p_holm"] < 1 - CONFIG["level"])]
+        return listed([f"{r['arm']} ({r['difference']:+z.3f})" for r in found.to_dict("records")])
+
+    wide = pairs[pairs["baseline"] == "one vote"]
+    half = (wide["difference_high"] - wide["difference_low"]) / 2
+    one, five = (said(each.loc[arm], "value", ".2f") for arm in ("one vote", "majority"))
+    return (
+        f"**Right:** of {each.loc['majority', 'debates']} texts, half of them positive, one vote gets {one} right "
+        f"and the majority of five {five}. Shown to differ from chance: {shown_to_differ('chance')}. Shown to differ "
+        f"from one vote: {shown_to_differ('one vote')}. Differences from one vote are known to within {half.min():.2f} "
+        f"to {half.max():.2f}."
+    )
+
+
+def about_places(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return which arms prefer a place."""
+    place = tables["position"].dropna(subset=["first", "first_low"])
+
+    def read_out(rows: pd.DataFrame) -> str:
+        return listed([f"{r['arm']} ({r['first']:.2f})" for r in rows.to_dict("records")])
+
+    return (
+        "**Place:** by intervals that leave out a half, the answer shown first wins more often than not in "
+        f"{read_out(place[place['first_low'] > 0.5])}, less often in {read_out(place[place['first_high'] < 0.5])}."
+    )
+
+
+def sentences(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return what the tables say, in words."""
+    each, spent = tables["arms"].set_index("arm"), tables["cost"]
+    times = each.loc[list(PLAYED), "tokens"] / each.loc["one vote", "tokens"]
+    few = each.index[each["decided"] < each["debates"] / 2].tolist()
+    of, repeated = tables["reasons"]["from_item"], tables["reasons"]["repeated"]
+    return [
+        about_right(tables),
+        about_places(tables),
+        f"**Tokens:** {times.min():.1f} to {times.max():.1f} times those of one vote, and {spent['ratio'].min():.2f} "
+        f"to {spent['ratio'].max():.2f} times their forecast.",
+        f"**Missing:** {spent['votes_missing'].sum()} of {spent['votes'].sum():,} votes; {spent['cut'].sum()} of "
+        f"{spent['replies'].sum():,} replies were cut at a limit. Equal scores decide nothing: most verdicts are for "
+        f"neither in {listed(few, 'no arm')}.",
+        f"**Reasons:** {of.min():.2f} to {of.max():.2f} of their words are the item's own, and {repeated.min():.2f} to "
+        f"{repeated.max():.2f} of the replies repeat an earlier one of the debate word for word.",
+    ]
+
+
+def worded(text: str, tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return the findings with their sentences."""
+    lines = "\n".join(f"- {sentence}" for sentence in sentences(tables))
+    head, tail = text.split("<!-- words -->\n")[0], text.split("<!-- words end -->")[1]
+    return f"{head}<!-- words -->\n\n{lines}\n\n<!-- words end -->{tail}"
 
 
 def main() -> None:
@@ -420,6 +512,10 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, table in write(HERE, out.resolve(), study(CONFIG), shown).items():
         print(f"\n== {name}\n{table.to_string(index=False)}")
+    if out.resolve() == HERE:
+        findings = HERE / "findings.md"
+        written = {path.stem: pd.read_csv(path) for path in HERE.glob("*.csv")}
+        findings.write_text(worded(findings.read_text(encoding="utf-8"), written), encoding="utf-8")
 
 
 if __name__ == "__main__":

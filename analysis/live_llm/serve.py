@@ -96,6 +96,8 @@ def main() -> None:
     settings.n_parallel = asked.slots
     settings.n_ctx = asked.slots * asked.context
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = asked.threads
+    # Threads that wait do not spin: others may need the processor.
+    settings.cpuparams.poll = settings.cpuparams_batch.poll = 0
     settings.hostnames = ["127.0.0.1"]
     settings.port = asked.port
     server = xllamacpp.Server(settings)

@@ -13,7 +13,8 @@ import pytest
 pytestmark = pytest.mark.real_model
 
 STUDY = runpy.run_path(str(Path(__file__).resolve().parents[2] / "analysis" / "live_llm" / "protocols.py"))
-ITEMS = 2
+ITEMS = int(os.environ.get("D3STATS_REAL_ITEMS", "1"))
+"""Debates of each protocol: 85 calls of all together take some five minutes of one core."""
 
 
 @pytest.fixture(scope="module")
