@@ -23,6 +23,11 @@ SCHEMES = ("tcp://", "tls://", "ws://", "wss://", "ucx://")
 
 CONNECT_SECONDS = 10
 
+_WORKER_GONE = (
+    "worker processes must live until their work is done; got one of {} that was ended from outside, often for want of "
+    "memory; use fewer workers"
+)
+
 
 def run_tasks(
     function: Callable[..., Result],
@@ -63,7 +68,7 @@ def run_tasks(
     ValueError
         When an argument is wrong or the extra is absent.
     OSError
-        When the scheduler does not answer or has no worker.
+        When the scheduler does not answer or has no worker, or a worker process dies.
     """
     integer("workers", workers, minimum=1)
     if scheduler is None and workers == 1:
@@ -90,6 +95,8 @@ def _parallel(
     scheduler: str | None,
     return_as: str,
 ) -> Iterator[Result]:
+    from concurrent.futures.process import BrokenProcessPool
+
     import joblib
 
     with ExitStack() as stack:
@@ -101,7 +108,10 @@ def _parallel(
             backend = {"backend": "dask", "client": client}
         stack.enter_context(joblib.parallel_config(**backend))
         pool = joblib.Parallel(n_jobs=workers if scheduler is None else -1, return_as=return_as)
-        yield from pool(joblib.delayed(function)(*task) for task in tasks)
+        try:
+            yield from pool(joblib.delayed(function)(*task) for task in tasks)
+        except BrokenProcessPool as error:
+            raise OSError(_WORKER_GONE.format(workers)) from error
 
 
 def _check_address(scheduler: str) -> None:

@@ -6,6 +6,7 @@ above their tables. Nothing is changed or left out because of a finding.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
-from d3stats.note import Note, warning
+from d3stats.note import Note, Severity, severity_of
 from d3stats.values import stated_answer
 
 __all__ = [
@@ -31,10 +32,12 @@ __all__ = [
     "VoteTable",
     "findings",
     "judged",
+    "like_missing",
     "name_signs",
     "names_alike",
     "number_signs",
     "odd_numbers",
+    "running_totals",
     "score_signs",
     "several_labels",
     "several_of",
@@ -61,6 +64,8 @@ class Finding:
         A key of ``FINDINGS``.
     message : str
         What was seen, and what to do.
+    severity : {"warning", "note"}
+        A note where numbers hardly change by it.
 
     Examples
     --------
@@ -72,11 +77,12 @@ class Finding:
 
     kind: str
     message: str
+    severity: Severity = "warning"
 
     @property
     def note(self) -> Note:
-        """The finding as a note above the tables of an analysis."""
-        return warning(self.message, self.kind)
+        """The finding as a note above the tables of an analysis, or below where numbers hardly change by it."""
+        return Note(self.message, kind=self.kind, severity=self.severity)
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,11 @@ def findings(table: VoteTable) -> tuple[Finding, ...]:
 
 def _found(table: VoteTable, kinds: Iterable[str]) -> tuple[Finding, ...]:
     found = ((kind, FINDINGS[kind](table)) for kind in kinds) if len(table) else ()
-    return tuple(Finding(kind, message) for kind, message in found if message)
+    return tuple(
+        Finding(kind, message, severity_of(message) if isinstance(message, Note) else "warning")
+        for kind, message in found
+        if message
+    )
 
 
 def warnings_of(found: Iterable[Finding]) -> list[Note]:
@@ -283,6 +293,7 @@ _OF_JUDGMENTS = {
     "names in several spellings",
     "votes like missing values",
     "votes that are no label",
+    "votes of no agent",
     "every debate wrong",
     "one answer only",
     "one label only",
@@ -522,9 +533,21 @@ def _answers_alike(t: VoteTable) -> str:
     if not twins:
         return ""
     more = f" and {len(twins) - 1} more such answers" if len(twins) > 1 else ""
+    labels = {t.answers[k] for k in _different(t.label[t.label >= 0])}
+    votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    stated = [
+        int(many)
+        for k, many in zip(votes, n, strict=True)
+        if t.answers[k] not in labels and stated_answer(t.answers[k], labels) is not None
+    ]
+    step = (
+        f"; read='answer' (--read answer) reads {sum(stated):,} of {int(n.sum()):,} votes as labels"
+        if stated
+        else ""
+    )
     return (
         f"answers differ only in case or punctuation: {_listed(twins[0])}{more}; they count as different "
-        "answers, so write them in the same way"
+        f"answers, so write them in the same way{step}"
     )
 
 
@@ -593,8 +616,7 @@ def _votes_like_missing(t: VoteTable) -> str:
     found = {
         t.answers[k]: int(many)
         for k, many in zip(votes, n, strict=True)
-        if t.answers[k] not in labels
-        and (t.answers[k] in codes or _LIKE_MISSING.fullmatch(_bare(t.answers[k])))
+        if t.answers[k] not in labels and (t.answers[k] in codes or like_missing(t.answers[k]))
     }
     if not found or t.known_protocol:
         return ""
@@ -605,56 +627,180 @@ def _votes_like_missing(t: VoteTable) -> str:
     )
 
 
-_OFTEN = 0.05
-"""From this share of the votes on, a vote that is no label of a closed set is a finding."""
+_MOVES = 0.005
+"""From this change of the share of right votes on, votes that are no label are warned of; below it they are noted."""
 
 
 NO_SIDE = frozenset({"tie", "tied", "tie (bothbad)", "bothbad", "both", "neither", "draw", "equal", "same"})
-"""Verdicts that name no side, which a judge may give where each label names one."""
+"""Verdicts that name no side, which a judge may give where each label names one of two sides."""
 
 
 def _votes_no_label(t: VoteTable) -> str:
-    """Name votes that occur often where every question has its answer from one small set, and are never the answer.
+    """Name votes that are never the answer, where every question has its answer from one small set.
 
     Other numbers among numbers, and the letters up to two after the last label, may be answers that are never right.
+    It is a warning where the share of right votes changes by half a point if these votes are left out. Verdicts that
+    name none of two sides are noted: they may be meant.
     """
     labelled = np.flatnonzero(t.label >= 0)
     codes = _different(t.label[labelled])
     named = t.question if t.question is not None and any(t.question) else t.cluster.tolist()
     asked = len({named[k] for k in labelled.tolist()})
-    cast = t.vote[t.cast & (t.right >= 0)]
-    right = int(np.isin(cast, codes).sum())
-    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(codes) <= _CLOSED or asked < 5 * len(codes):
+    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(codes) <= _CLOSED:
         return ""
+    known = t.cast & (t.right >= 0)
+    cast, right = t.vote[known], int((t.vote == t.right)[known].sum())
+    among = int(np.isin(cast, codes).sum())
     labels = {t.answers[k] for k in codes.tolist()}
     votes, n = np.unique(cast[~np.isin(cast, codes)], return_counts=True)
-    often = [
-        (t.answers[k], int(many)) for k, many in zip(votes, n, strict=True) if many >= _OFTEN * len(cast)
-    ]
     spelled, numbers = {_folded(label) for label in labels}, all(map(_is_number, labels))
     letters = all(len(label) == 1 and label.isalpha() for label in labels)
+    if asked < (2 if letters else 5) * len(codes):
+        return ""
     found = [
-        (text, many)
-        for text, many in often
-        if not (numbers and _is_number(text))
-        and not (letters and len(text) == 1 and text.isalpha() and ord(text) <= max(map(ord, labels)) + 2)
-        and _folded(text) not in spelled
-        and not _LIKE_MISSING.fullmatch(_bare(text))
-        and _bare(text) not in NO_SIDE
-        and text.casefold() not in NO_SIDE
+        (t.answers[k], int(many))
+        for k, many in zip(votes, n, strict=True)
+        if not (numbers and _is_number(text := t.answers[k]))
+        and not (
+            letters
+            and len(text := t.answers[k]) == 1
+            and text.isalpha()
+            and ord(text) <= max(map(ord, labels)) + 2
+        )
+        and _folded(text := t.answers[k]) not in spelled
+        and not like_missing(text)
         and stated_answer(text, labels, anywhere=_all_short(labels)) is None
     ]
-    if not found or 2 * right < len(cast):
+    total = sum(many for _, many in found)
+    if not found or (2 * among < len(cast) and len(found) > _SOME):  # votes are answers of many kinds
         return ""
     said = ", ".join(
         f"{text[:40]!r} ({many:,})" for text, many in sorted(found, key=lambda each: -each[1])[:3]
     )
-    total = sum(many for _, many in found)
-    return (
+    told = (
         f"{total:,} of {counted(len(cast), 'vote')} {verb(total, 'says', 'say')} {said}, which is the label of no "
         f"{t.unit}; they count as wrong answers; if they mean that there is no answer, list all words that mean "
         "missing, NA and None among them, with missing_values= (--missing-values)"
     )
+    no_side = len(labels) == 2 and all({_bare(text), text.casefold()} & NO_SIDE for text, _ in found)
+    moved = right * total / (len(cast) * max(len(cast) - total, 1))
+    if no_side or moved < _MOVES:
+        return Note(told, kind="votes that are no label", n=total)
+    return told
+
+
+_GOLD = frozenset(
+    ("gold", "golden", "label", "labels", "truth", "groundtruth", "gt", "goldlabel", "goldanswer", "answerkey",
+     "correctanswer")
+)  # fmt: skip
+"""Names of agents that rather are columns of right answers."""
+_COLLECTIVE = frozenset(
+    ("majority", "consensus", "final", "ensemble", "aggregate", "aggregated", "plurality", "mode")
+)
+"""Names of agents that rather are columns of what the others say together."""
+_RARE = 1e-6
+
+
+def _votes_of_no_agent(t: VoteTable) -> str:
+    """Name an agent whose every vote is the label, or the majority of the others: a column of the table that is none.
+
+    Without a name that says so, it must be out of the question that an agent does it that errs a fourth as often as
+    the best of the others.
+    """
+    agents = _different(t.agent)
+    if t.only_right_or_wrong or t.known_protocol or not 2 <= len(agents) <= _MANY or not t.cast.any():
+        return ""
+    names = [t.agents[k] for k in agents.tolist()]
+    words = [{*re.split(r"[\W_]+", name.casefold()), re.sub(r"[\W_]", "", name.casefold())} for name in names]
+    place = np.searchsorted(agents, t.agent)
+    said = _copy_of_the_label(t, place, words) or _copy_of_the_others(t, place, words)
+    if said is None:
+        return ""
+    k, what = said
+    others = "+".join(name for j, name in enumerate(names) if j != k)
+    label = "" if "majority" in what else f"label={names[k]},"
+    return (
+        f"{'rater' if t.unit == 'item' else 'agent'} {names[k]!r} {what}; if that is no voter, leave its rows out, or, "
+        f"where each voter has a column, choose them with columns= (--columns {label}votes={others})"
+    )
+
+
+def _copy_of_the_label(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> tuple[int, str] | None:
+    called = [bool(each & _GOLD) for each in words]
+    if (t.label < 0).all():
+        if t.unit != "item" and (t.depth <= 1).all():
+            called = [bool(each & (_GOLD | {"human"})) for each in words]
+        if len(words) > 2 and sum(called) == 1:
+            return called.index(True), "has the name of a column of right answers, and there is no label"
+        return None
+    known = t.cast & (t.right >= 0)
+    cast = np.bincount(place[known], minlength=len(words))
+    right = np.bincount(place[known & (t.vote == t.right)], minlength=len(words))
+    seen = _different(t.debate[known] * len(words) + place[known]) % len(words)
+    n = np.bincount(seen, minlength=len(words))
+    perfect = np.flatnonzero((right == cast) & (n >= _SOME)).tolist()
+    others = (right < cast) & (n >= _SOME)
+    if not others.any():
+        return None
+    best = float((right[others] / cast[others]).max())
+    for k in perfect:
+        hint = bool(words[k] & {"human", "reference", "target", "key", "expert", *_COLLECTIVE})
+        chance = (1 - (1 - best) / 4) ** int(n[k])
+        if called[k] or (hint and best ** int(cast[k]) < 0.05) or (len(perfect) == 1 and chance < _RARE):
+            return (
+                k,
+                f"votes as the label in all {int(n[k]):,} {t.unit}s, and the others in {best:.0%} at most",
+            )
+    return None
+
+
+def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> tuple[int, str] | None:
+    cells, cell = np.unique(t.debate * (int(t.round.max()) + 1) + t.round, return_inverse=True)
+    if len(_different(cell * len(words) + place)) < len(cell) or len(words) < 3:
+        return None
+    votes = np.full((len(cells), len(words)), -1, dtype=np.int64)
+    votes[cell, place] = t.vote
+    debate = cells // (int(t.round.max()) + 1)
+    found = []
+    for k, named in enumerate(words):
+        rest = np.sort(np.delete(votes, k, axis=1), axis=1)
+        width = rest.shape[1]
+        times = np.array([(rest == rest[:, [j]]).sum(axis=1) * (rest[:, j] >= 0) for j in range(width)])
+        top = times.max(axis=0)
+        first = np.argmax(times, axis=0)
+        winner = rest[np.arange(len(rest)), first]
+        alone = ((times == top) & (winner != rest.T)).sum(axis=0) == 0
+        told = alone & (top >= 2) & (votes[:, k] >= 0)
+        split = told & (top < (rest >= 0).sum(axis=1))
+        n, n_told = len(_different(debate[split])), len(_different(debate[told]))
+        enough = n_told >= _SOME if named & _COLLECTIVE else n >= _CONTESTED and width >= 3
+        if enough and (votes[:, k] == winner)[told].all():
+            found.append((k, f"votes as the majority of the others all {n_told:,} times that they have one"))
+    return found[0] if len(found) == 1 else None
+
+
+_CONTESTED = 40
+"""Debates in which the others differ, from which on an agent that always votes as their majority is a column."""
+
+
+def like_missing(text: str) -> bool:
+    """Whether a vote is rather a word for a missing value or an error.
+
+    Parameters
+    ----------
+    text : str
+        A vote.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> like_missing("[invalid]"), like_missing("B")
+    (True, False)
+    """
+    return _LIKE_MISSING.fullmatch(_bare(text)) is not None
 
 
 def _bare(text: str) -> str:
@@ -804,6 +950,8 @@ def two_scales(numbers: Iterable[float], what: str = "values") -> str:
                 f"{len(low):,} of {len(values):,} {what} lie from {low.min() if top > 1 else 0:g} to "
                 f"{low.max():g} and the others up to {high.max():g}, as on two scales; write all on one scale"
             )
+    if few := _few_beyond(values, what):
+        return few
     ordered = np.sort(values)
     if ordered[0] > 0:
         at = int(np.argmax(ordered[1:] / ordered[:-1])) + 1
@@ -816,6 +964,36 @@ def two_scales(numbers: Iterable[float], what: str = "values") -> str:
                 f"{len(low):,} of {len(values):,} {what} lie from {low[0]:g} to {low[-1]:g} and the others from "
                 f"{high[0]:g} to {high[-1]:g}, as in two units, a thousand times apart; write all in one unit"
             )
+    return ""
+
+
+def _few_beyond(values: NDArray[np.float64], what: str) -> str:
+    """Say that a few values lie far beyond a scale of whole or half points that all others keep to; else "".
+
+    The others reach the end of the scale, and nothing lies between it and the few. Where these are 10 times a value of
+    the scale, the others may have decimals.
+    """
+    for top in (5.0, 7.0, 10.0):
+        low, high = values[values <= top], values[values > top]
+        if not 3 <= len(high) <= _LEAST_SHARE * len(values) + 1 or len(low) < 20 or low.max() < 0.9 * top:
+            continue
+        points = np.isclose(low * 2 % 1, 0).all()
+        digits = next((d for d in range(3) if np.isclose(low * 10**d % 1, 0).all()), None)
+        by_ten = (
+            digits is not None
+            and np.allclose(np.round(high / 10, digits) * 10, high)
+            and high.max() <= 10 * top
+        )
+        if not (points or by_ten) or high.min() < 1.5 * top or (not by_ten and high.min() < 2 * top):
+            continue
+        if (
+            by_ten and digits and np.isclose(low % 1, 0).mean() > 0.5
+        ):  # 1 decimal is no sign where few have one
+            continue
+        return (
+            f"{len(high):,} of {len(values):,} {what} lie from {high.min():g} to {high.max():g} and the others from "
+            f"{low.min():g} to {low.max():g}, as on two scales; write all on one scale"
+        )
     return ""
 
 
@@ -1255,6 +1433,92 @@ def _tokens_of_debates(t: VoteTable) -> str:
     )
 
 
+def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.float64]) -> str:
+    """Say that tokens are running totals within a debate, or of an agent in it, which sums count again; else "".
+
+    Prompts that hold all that was said grow as well. But a turn then adds less than the first one cost, or all
+    agents of a round share what was added: who spent more than the others before does not remain ahead.
+
+    Parameters
+    ----------
+    debate, played, agent : ndarray of int, shape (turns,)
+        Codes of the debate, the round and the agent.
+    tokens : ndarray of float, shape (turns,)
+        Tokens of each turn, NaN unknown.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> spent = np.random.default_rng(1).integers(200, 900, (20, 3, 2))
+    >>> d, r, a = (each.ravel() for each in np.indices(spent.shape))
+    >>> running_totals(d, r, a, spent.cumsum(axis=1).ravel().astype(float)).partition(",")[0]
+    'the tokens of 20 debates never fall from round to round'
+    >>> running_totals(d, r, a, spent.ravel().astype(float))
+    ''
+    """
+    known = ~np.isnan(tokens)
+    rows = pd.DataFrame({"debate": debate, "round": played, "agent": agent, "tokens": tokens})[known]
+    for keys in (["debate"], ["debate", "agent"]):
+        if _falls(rows[rows["debate"] < _FIRST], keys) or _falls(rows, keys):
+            continue
+        each = rows.sort_values(["round", "tokens"]).groupby(keys)["tokens"].agg(["first", "last", "size"])
+        each = each[each["size"] > 1]
+        several = len(each.index.get_level_values("debate").unique())
+        orders = float((each["size"] + 1).map(math.lgamma).sum())  # of as many turns
+        grown, base = each["last"] - each["first"], (each["size"] - 1) * each["first"]
+        ratio = float(grown.sum() / base.sum()) if base.any() else 0.0
+        # A prompt of half the reply's length, which holds all that was said, has a ratio of 2/3.
+        if several < _SOME or orders < _ORDERS or ratio < 0.8:
+            continue
+        if _even(rows) if len(keys) == 1 else not _shared(rows):
+            return (
+                f"the tokens of {several:,} debates never fall from round to round, as running totals do; if they are "
+                "such totals, write what each turn cost, because costs add up the turns"
+            )
+    return ""
+
+
+def _falls(rows: pd.DataFrame, keys: list[str]) -> bool:
+    ordered = rows.sort_values([*keys, "round", "tokens"])
+    return bool((ordered.groupby(keys)["tokens"].diff() < 0).any())
+
+
+_FIRST = 64
+"""A log of which these debates have tokens that fall needs no further look."""
+_ORDERS = 14.0
+"""Logarithm of the number of orders of turns from which on an order by tokens is no chance."""
+
+
+def _even(rows: pd.DataFrame) -> bool:
+    """Whether tokens rise within a round about as much as from a round to the next; what a round adds comes at once."""
+    rows = rows.sort_values(["debate", "round", "tokens"])
+    step, within = rows.groupby("debate")["tokens"].diff(), rows.duplicated(["debate", "round"])
+    return not within.any() or float(step[within].mean()) > 0.6 * float(step[~within].mean())
+
+
+def _shared(rows: pd.DataFrame) -> bool:
+    """Whether agents of a round may share what was added: then who is ahead of the others falls back in the next one.
+
+    Of totals the regression of what a round adds on the lead has the slope 0, of what is shared -1.
+    """
+    rows = rows.sort_values(["debate", "agent", "round"], kind="stable")
+    before = rows.groupby(["debate", "agent"])["tokens"].shift()
+    step, level = ((rows["tokens"] - before)[before.notna()], before.dropna())
+    keys = rows.loc[level.index]
+    for by in (["debate", "round"], ["agent", "round"]):
+        groups = [keys[name] for name in by]
+        step, level = (x - x.groupby(groups).transform("mean") for x in (step, level))
+    size, free = float((level**2).sum()), len(level) - len(keys.drop_duplicates(["debate", "round"]))
+    if size == 0 or free < 1:
+        return bool((keys["agent"] != keys["agent"].iloc[0]).any())
+    slope = float((step * level).sum()) / size
+    error = math.sqrt(float(((step - slope * level) ** 2).sum()) / (free * size))
+    return slope - 2.33 * error < -0.5
+
+
 def _scores_in_part(t: VoteTable) -> str:
     part, scored = t.scores_in_part
     if not part:
@@ -1366,6 +1630,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "names in several spellings": _names_alike,
     "votes like missing values": _votes_like_missing,
     "votes that are no label": _votes_no_label,
+    "votes of no agent": _votes_of_no_agent,
     "every debate wrong": _every_debate_wrong,
     "every vote right": _every_vote_right,
     "one answer only": _one_answer,

@@ -76,6 +76,11 @@ def _repeats(separator: str, cluster: bool = False) -> Callable[[pd.DataFrame], 
     return make
 
 
+def _majorities(t: pd.DataFrame, agent: str) -> pd.DataFrame:
+    votes = t.groupby(["debate", "round"])["vote"].transform(lambda each: each.mode().iloc[0])
+    return t.assign(vote=votes, agent=agent).drop_duplicates(["debate", "round"])
+
+
 def _scored(t: pd.DataFrame) -> pd.DataFrame:
     points = np.random.default_rng(8).uniform(1, 10, (len(t), 2)).round(1)
     sides = t.assign(label=t["label"].map(dict(zip("ABCD", "ABAB", strict=True))), vote=None)
@@ -209,6 +214,12 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
         score_A=lambda s: s["score_A"] * np.where(s["debate"] < "d3", 10, 1),
         score_B=lambda s: s["score_B"] * np.where(s["debate"] < "d3", 10, 1)),
                              "two scales", r"\d+ of 720 scores lie from 1 to 10 and the others up to 100"),
+    "a column of labels among the agents": (
+        lambda t: pd.concat([t, t[t["agent"] == "agent 1"].assign(agent="gold", vote=lambda s: s["label"])]),
+        "votes of no agent", "agent 'gold' votes as the label in all 40 debates"),
+    "a column of majorities among the agents": (
+        lambda t: pd.concat([t, _majorities(t, "consensus")]), "votes of no agent",
+        r"agent 'consensus' votes as the majority of the others all \d+ times"),
     "scores of one side alone": (lambda t: t.assign(scores=[
         '{"A": {"c": 5}, "B": {}}' if i % 5 == 0 else '{"A": {"c": 5}, "B": {"c": 6}}' for i in range(len(t))]),
                                  "scores in part", "72 of 360 turns with scores have only a part of them"),

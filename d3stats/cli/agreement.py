@@ -45,7 +45,7 @@ Votes = Annotated[
     typer.Argument(
         autocompletion=completion.logs,
         help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
-        "CSV or Parquet, a debate log, or 'slm7'. Several need --a and --b, and give one row each.",
+        "CSV or Parquet, a debate log, or a bundled log. Several need --a and --b, and give one row each.",
     ),
 ]
 

@@ -53,15 +53,12 @@ class _Program(TyperGroup):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the program; what it writes into a pipe or a file is UTF-8."""
         _write_utf8()
+        _outlive_readers()
         return super().main(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            # The reader has seen enough, as `head` does; what is still buffered goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 raise
@@ -172,6 +169,29 @@ def _write_utf8() -> None:
             and "PYTHONIOENCODING" not in os.environ
         ):
             stream.reconfigure(encoding="utf-8", errors=stream.errors)
+
+
+class _WhileRead(io.FileIO):
+    """A pipe that takes what its reader has no use for any more, as after `head`; the exit code stays the command's."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return memoryview(data).nbytes
+
+
+def _outlive_readers() -> None:
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper) or out.isatty():
+        return
+    # Without a buffer of its own (PYTHONUNBUFFERED) a stream has the file in its place.
+    if isinstance(getattr(out.buffer, "raw", out.buffer), io.FileIO):
+        out.flush()
+        buffer = io.BufferedWriter(_WhileRead(out.fileno(), "w", closefd=False))
+        flush, at_once = out.line_buffering, out.write_through
+        sys.stdout = io.TextIOWrapper(buffer, out.encoding, out.errors, None, flush, at_once)
 
 
 def _first_sentence(command: Any) -> str:

@@ -38,7 +38,7 @@ WorldName = Annotated[
 
 Pilot = Annotated[
     list[str],
-    typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or 'slm7'."),
+    typer.Argument(autocompletion=completion.logs, help="Pilot logs, at least two rounds, or a bundled log."),
 ]
 
 
@@ -122,7 +122,7 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
         ]
         for row in table.to_dict("records")
     ]
-    heads = ["parameter", "estimate", f"{level:z.0%} interval", "before", "decided by"]
+    heads = ["parameter", "estimate", f"{100 * level:g} % interval", "before", "decided by"]
     checks = [
         [
             f"{row['statistic']}, round {row['round']}",
@@ -136,5 +136,5 @@ def calibration_tables(fit: Calibration, level: float) -> list[Table]:
     compared = "The pilot, compared with simulated pilots of the same size from this world"
     return [
         (fit._title(), heads, rows),
-        (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),
+        (compared, ["statistic", "pilot", "world", "90 % band", "p"], checks),
     ]

@@ -29,7 +29,7 @@ Runs = Annotated[
     typer.Argument(
         autocompletion=completion.logs,
         help="Two or more runs: tables with a column 'item' and 'correct' or 'score' (CSV, Parquet), debate "
-        "logs, or 'slm7'. The first is the reference.",
+        "logs, or bundled logs. The first is the reference.",
     ),
 ]
 

@@ -28,11 +28,7 @@ def demo(
     from d3stats.plotting import plot_debate_paths
 
     t = datasets.load_slm7()
-    print_text(
-        "160 debates of 7 agents and 3 rounds, on 40 GSM8K and MMLU questions: 40 debates by each of 4 models"
-    )
-    print_text("(the 7 agents of a debate are 7 instances of the same small language model, with 7 personas;")
-    print_text("votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
+    print_text("slm7: 160 debates of 7 agents about 40 GSM8K and MMLU questions, 3 rounds.")
     typer.echo("")
     with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
         report = fit(t, rng=seed)
@@ -47,10 +43,7 @@ def demo(
     typer.echo("")
     with working("replaying 2,179 debates of Gemma 3 270M, three times"):
         lines, stops = _paths()
-    print_text(
-        "2,179 debates of Gemma 3 270M, a smaller model (the bundled log gemma-reasons and two more about the"
-    )
-    print_text("same texts, see d3stats/datasets/gemma.md): what reading the others does.")
+    print_text("gemma: 2,179 debates of 7 agents of Gemma 3 270M about short texts, 6 rounds.")
     typer.echo("")
     for group, rows in lines.groupby("group", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
@@ -60,6 +53,7 @@ def demo(
         )
     typer.echo("")
     save_figure(lambda: plot_debate_paths(lines, stops), out / "gemma", err=False)
+    print_text("Sources and licences of the logs: d3stats/datasets/slm7.md, d3stats/datasets/gemma.md")
 
 
 def _paths() -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -162,6 +162,10 @@ class Derived:
             source = sources[0] if len(sources) == 1 else sources
             reading = reading_of({name: typed.pop(name) for name in how})
             settings = {name: value for name, value in typed.items() if value is not None and value != []}
+            if "level" in settings:  # before anything is read
+                from d3stats._check import probability
+
+                settings["level"] = probability("level", settings["level"], open_interval=True)
             self.command(given=Given(self.places, source, settings, reading), **for_terminal)
 
         run.__doc__, run.__name__ = self.__doc__, self.__name__

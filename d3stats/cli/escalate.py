@@ -112,5 +112,5 @@ def escalation_table(found: Escalation) -> Table:
         if tokens:
             cells += [f"{row['tokens']:z,.0f}", _limits(row, "tokens_vs_second", 2)]
         rows.append([*cells, "yes" if row["certified"] else "no"])
-    title = f"Gap below which the second protocol is played ({found.level:z.0%} cluster intervals)"
+    title = f"Gap below which the second protocol is played ({100 * found.level:g} % cluster intervals)"
     return title, [*heads, "loss kept"], rows

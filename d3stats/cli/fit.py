@@ -121,7 +121,7 @@ def _show_round(
         )
         return
     tables = []
-    how = f"panel of {report.fit.panel}; {report.drift.level:z.0%} intervals over questions"
+    how = f"panel of {report.fit.panel}; {100 * report.drift.level:g} % intervals over questions"
     for title, frame, digits in (
         (f"Quantities that the data determine ({how})", table[["estimate", "se", "low", "high"]], ".4f"),
         ("Components, ordered by mean", fit.components, ".4g"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -261,6 +260,8 @@ def left_out(problems: Iterable[Problem]) -> list[Note]:
 
     An absent agent omits no data.
     """
+    from d3stats.log.problems import COUNTED
+
     return [
         Note(str(problem), kind=problem.kind, about=problem.place)
         for problem in problems
@@ -268,27 +269,14 @@ def left_out(problems: Iterable[Problem]) -> list[Note]:
     ]
 
 
-COUNTED = ("interrupted round",)
-"""Problems that are told though nothing is left out for them."""
-
-
 def omitted_notes(lines: Sequence[Note]) -> list[str]:
-    """Return the notes on omitted records: a warning that counts them, printed above the tables, then each.
+    """Return each omitted record as a note; the source counts them in a warning.
 
     Examples
     --------
     >>> omitted_notes([Note("a.csv, line 3: no round", kind="no round", about="a.csv, line 3")])
-    ['WARNING: left out: no round (1), the first at a.csv, line 3', 'left out: a.csv, line 3: no round']
+    ['left out: a.csv, line 3: no round']
     """
-    notes: list[str] = []
-    for what, some in (
-        ("left out", [line for line in lines if line.kind not in COUNTED]),
-        ("counted as it is", [line for line in lines if line.kind in COUNTED]),
-    ):
-        if some:
-            kinds = Counter(line.kind for line in some)
-            said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
-            text = f"{what}: {said}, the first at {some[0].about}"
-            notes.append(Note(text, kind=what, severity="warning", n=len(some), examples=kinds))
-            notes += [f"{what}: {line}" for line in some]
-    return notes
+    from d3stats.log.problems import COUNTED
+
+    return [f"{'counted as it is' if line.kind in COUNTED else 'left out'}: {line}" for line in lines]

@@ -45,7 +45,9 @@ _SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
 
 Pilot = Annotated[
     list[str],
-    typer.Argument(autocompletion=completion.logs, help="Pilot logs, played to full depth, or 'slm7'."),
+    typer.Argument(
+        autocompletion=completion.logs, help="Pilot logs, played to full depth, or a bundled log."
+    ),
 ]
 
 

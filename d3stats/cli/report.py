@@ -52,7 +52,7 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         autocompletion=completion.logs,
-        help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or 'slm7'. Several logs are compared; "
+        help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet), or a bundled log. Several logs are compared; "
         "a glob in quotes is one log.",
     ),
 ]

@@ -383,6 +383,8 @@ def resolve(
     --------
     >>> resolve(["QID", "model", "gold"], ["debate", "agent", "label"]).columns
     {'debate': ('QID',), 'agent': ('model',), 'label': ('gold',)}
+    >>> resolve(["model", "question"], ["debate", "question"], columns={"debate": ["model", "question"]}).columns
+    {'debate': ('model', 'question'), 'question': ('question',)}
     """
     listed = [str(name) for name in names]
     by_plain: dict[str, list[str]] = {}
@@ -397,7 +399,11 @@ def resolve(
         several = [column] if isinstance(column, str) else list(column)
         found[field] = tuple(_existing(name, listed, by_plain, field, what) for name in several)
     chosen = set(found)
-    claimed = {name for several in found.values() for name in several}
+    # A part of a key keeps its own meaning: with debate=model+question, model and question are still read.
+    parts = {
+        name for field, several in found.items() if field != "votes" and len(several) > 1 for name in several
+    }
+    claimed = {name for several in found.values() for name in several} - parts
 
     def take(field: str, candidates: list[str]) -> None:
         left = [name for name in candidates if name not in claimed]
@@ -441,7 +447,8 @@ def resolve(
     ):
         del found["round"]  # a turn of a conversation between a user and both models
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
-    return Resolved(ordered, frozenset(chosen), tuple(name for name in listed if name not in claimed))
+    unread = tuple(name for name in listed if name not in claimed | parts)
+    return Resolved(ordered, frozenset(chosen), unread)
 
 
 _GOLD_OR_VOTE = "answer"

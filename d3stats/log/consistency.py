@@ -22,6 +22,7 @@ from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unifi
 from d3stats.log.files import journal_path
 from d3stats.log.problems import Advised, LeftOut, Problem, in_reading_order, raise_first
 from d3stats.note import Note, warning
+from d3stats.plausibility import running_totals
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 Mask = NDArray[np.bool_]
@@ -76,8 +77,10 @@ class Checked:
         raise_first(self.problems)
         return self.warned()
 
-    def warned(self) -> Checked:
+    def warned(self, *more_notes: str) -> Checked:
         """Say in the notes where agents are absent, which leaves nothing out and only makes trials vary."""
+        if more_notes:
+            return replace(self.warned(), notes=(*more_notes, *self.warned().notes))
         panels = [problem for problem in self.problems if problem.kind == "mixed panel"]
         absent = [problem.message for problem in panels if len(problem.record_key) == 3]
         if not absent:
@@ -95,13 +98,23 @@ def check(records: Records, missing_values: Iterable[str] | None = None) -> Chec
         rules.turns,
         rules.verdicts,
         in_reading_order([*records.problems, *rules.problems], records.files),
-        (*records.notes, *notes, *rules.notes),
+        (*records.notes, *notes, *rules.notes, *_running_totals(rules.items, rules.turns, records.totals)),
         records.n_records,
         records.coding,
         records.totals,
         as_written,
         rules.panels,
     )
+
+
+def _running_totals(items: Part, turns: Part, totals: bool) -> list[Note]:
+    """Warn of tokens that are running totals; those of runs with a known protocol are what servers counted."""
+    name = "tokens" if totals else "tokens_out"
+    if name not in turns.columns or not len(turns) or (items.coded("protocol").codes >= 0).all():
+        return []
+    debate, agent = (turns.coded(who).codes.astype(np.int64) for who in ("debate", "agent"))
+    said = running_totals(debate, turns.numbers("round"), agent, turns.numbers(name))
+    return [warning(said, "running totals", about=name)] if said else []
 
 
 # -------------------------------------------------------------------- canonical forms

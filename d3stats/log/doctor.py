@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted, visible
+from d3stats._words import counted, percent, visible
 from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
@@ -360,7 +360,9 @@ class DoctorReport:
             lines.append(f"Votes: none was asked for, because the turns hold scores; {show} shows them.")
         if self.missing_votes is not None:
             what = "votes" if self.coding == "answers" else "marks of right or wrong"
-            lines.append(f"Missing {what}: {self.missing_votes:z.1%} of turns (missing, not wrong).")
+            lines.append(
+                f"Missing {what}: {percent(self.missing_votes, digits=1)} of turns (missing, not wrong)."
+            )
         if self.errors:
             kinds = ", ".join(
                 f"{visible(kind, one_line=True)} in {counted(n, 'turn')}" for kind, n in self.errors.items()
@@ -458,7 +460,7 @@ def doctor(
     1 file, 2 records: 1 debate, 2 turns, 0 verdicts.
     Rounds: 2 rounds in 1 debate.
     Panels: 1 agent in 1 debate.
-    Missing votes: 0.0% of turns (missing, not wrong).
+    Missing votes: 0.0 % of turns (missing, not wrong).
     """
     missing_values = None if missing_values is None else tuple(missing_values)
     try:
@@ -529,6 +531,7 @@ def _report(
     depth = np.zeros(n, dtype=np.int64)
     np.maximum.at(depth, debate, turns.numbers("round").astype(np.int64))
     width = len(agent.values) + 1
+    found = _findings(checked, depth, has_seat, scored, scales)
     named = has_seat & (agent.codes >= 0)
     seats = np.unique(debate[named] * np.int64(width) + agent.codes[named]) // width
     panel = np.bincount(seats, minlength=n)
@@ -555,8 +558,9 @@ def _report(
             *_few_questions(log),
             *scored.role_notes,
             *_stopped_together(checked, depth[depth > 0]),
+            *(each.note for each in found if each.severity != "warning"),
         ),
-        findings=_findings(checked, depth, has_seat, scored, scales),
+        findings=tuple(each for each in found if each.severity == "warning"),
     )
 
 

@@ -15,8 +15,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
-from d3stats._check import nearest
 from d3stats._progress import Watch, watching
+from d3stats._words import counted, verb
 from d3stats.log.problems import Advised, Problem
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class LogFile:
     """The sheet that is read of a workbook; None is the first."""
     times: int = 1
     """The number of times that the file was given; it is read once."""
+    beside: tuple[str, ...] = ()
+    """Journals of calls that the glob matched too, for the first file of a glob."""
 
     @property
     def name(self) -> str:
@@ -103,25 +105,39 @@ def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[L
                 f"paths must be names of files or globs; got {type(path).__name__}; as_trajectories reads "
                 "data frames and lists of files"
             )
-        for match in _matches(path):
+        matches, beside = _matches(path)
+        for match in matches:
             inspect = _is_inspect(match)
             form: Format = "jsonl" if inspect else _format(match)
             known = found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet, 0))
-            found[match.resolve()] = replace(known, times=known.times + 1)
+            found[match.resolve()] = replace(known, times=known.times + 1, beside=known.beside + beside)
+            beside = ()
     return tuple(found.values())
 
 
-def given_again(files: Iterable[LogFile]) -> list[str]:
-    """Say which files were given several times and are read once.
+def files_note(files: Iterable[LogFile]) -> list[str]:
+    """Say which files were given several times and are read once, and which journals a glob matched.
 
     Examples
     --------
-    >>> given_again([LogFile(Path("a.csv"), "csv", times=2), LogFile(Path("b.csv"), "csv")])
-    ['a.csv was given 2 times and is read once']
+    >>> log = LogFile(Path("b.jsonl"), "jsonl", beside=("b.calls.jsonl",))
+    >>> files_note([LogFile(Path("a.csv"), "csv", times=2), log])
+    ['a.csv was given 2 times and is read once', '1 journal of calls is no log and was not read: b.calls.jsonl']
     """
-    return [f"{file.name} was given {file.times} times and is read once" for file in files if file.times > 1]
+    listed = list(files)
+    notes = [
+        f"{file.name} was given {file.times} times and is read once" for file in listed if file.times > 1
+    ]
+    if journals := list(dict.fromkeys(name for file in listed for name in file.beside)):
+        n = len(journals)
+        notes.append(
+            f"{counted(n, 'journal')} of calls {verb(n, 'is no log', 'are no logs')} and {verb(n, 'was', 'were')} not "
+            f"read: {', '.join(journals[:3])}{', ...' * (n > 3)}"
+        )
+    return notes
 
 
+_JOURNAL = ".calls.jsonl"
 _LONGEST = 4000
 """Characters that a path may have, fewer than any system's limit for a path is."""
 
@@ -136,21 +152,25 @@ def _inside(folder: Path) -> str:
     )
 
 
-def _matches(path: str | Path) -> list[Path]:
+def _matches(path: str | Path) -> tuple[list[Path], tuple[str, ...]]:
+    """Return the files of a path or glob, and the journals of calls that a glob matched among other files."""
     text = str(path)
     if max(map(len, text.splitlines() or [""])) > _LONGEST or "\n" in text:
         raise FileNotFoundError(f"paths must name files or globs; got a text that starts {text[:40]!r}")
     here = Path(text)
     if here.is_file():
-        return [here]
+        return [here], ()
     if here.is_dir():
         raise ValueError(f"paths must name files or globs; got the folder {text!r}{_inside(here)}")
     if not has_magic(text):
-        return [Path(as_path(text))]
+        return [Path(as_path(text))], ()
     matches = [Path(match) for match in sorted(glob(text, recursive=True)) if Path(match).is_file()]
     if not matches:
         raise FileNotFoundError(f"paths must match at least one file; got {text!r}, which matches none")
-    return matches
+    journals = [each for each in matches if each.name.endswith(_JOURNAL)]
+    if len(journals) == len(matches):
+        return matches, ()
+    return [each for each in matches if each not in journals], tuple(map(str, journals))
 
 
 def _format(path: Path) -> Format:
@@ -297,7 +317,9 @@ def no_file(path: str | Path, name: str = "paths", *, bundled: bool = False) -> 
             f"{name} must exist; got {text!r}, and there is no folder {str(folder)!r}; check the folder's name"
         )
     there = sorted(each.name for each in folder.iterdir())
-    near = nearest(Path(text).name, [*(BUNDLED if bundled else ()), *there])
+    stems = {Path(each).stem.casefold(): each for each in reversed([*(BUNDLED if bundled else ()), *there])}
+    alike = get_close_matches(Path(text).stem.casefold(), stems, n=1, cutoff=0.75)
+    near = stems[alike[0]] if alike else None
     if near is not None:
         found = near if bundled and near in BUNDLED else str(folder / near)
         return FileNotFoundError(f"{name} must exist; got {text!r}; did you mean {found!r}?")
@@ -341,4 +363,4 @@ def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
 def journal_path(log: str | Path) -> Path:
     """Return where the journal of a log lies: ``runs/a.jsonl`` has ``runs/a.calls.jsonl``."""
     path = Path(log)
-    return path.with_name(f"{path.stem}.calls.jsonl")
+    return path.with_name(f"{path.stem}{_JOURNAL}")

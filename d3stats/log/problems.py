@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from d3stats._words import Advised, line_of, visible
+from d3stats.note import Note, warning
 
 __all__ = ["KINDS", "Advised", "Cause", "Kind", "LogError", "Problem", "causes_of"]
 
@@ -302,6 +303,31 @@ def raise_first(problems: Sequence[Problem]) -> None:
         # That no turn is left says nothing more than what is wrong.
         told = [problem for problem in problems if problem.kind != "no turns"] or problems
         raise LogError(worst[0], len(told))
+
+
+COUNTED = ("interrupted round",)
+"""Problems that are told though nothing is left out for them."""
+
+
+def omissions(problems: Iterable[Problem]) -> list[Note]:
+    """Return warnings that count the records that a lenient reader left out, or counts as they are, by kind.
+
+    Examples
+    --------
+    >>> omissions([Problem("a.csv", 3, "round", "round must be a number; got 'x'", "wrong field")])
+    ["WARNING: left out: wrong field (1), for example a.csv, line 3: round must be a number; got 'x'"]
+    """
+    found = []
+    for what, some in (
+        ("left out", [each for each in problems if each.left_out != "nothing"]),
+        ("counted as it is", [each for each in problems if each.kind in COUNTED]),
+    ):
+        if some:
+            kinds = Counter(each.kind for each in some)
+            said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
+            text = f"{what}: {said}, for example {some[0].place}: {some[0].message}"
+            found.append(warning(text, what, n=len(some), examples=kinds))
+    return found
 
 
 # -------------------------------------------------------------------- what brought problems about

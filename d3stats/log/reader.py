@@ -28,7 +28,7 @@ from d3stats.log.arrays import voting_roles
 from d3stats.log.column_names import Columns
 from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coder, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
-from d3stats.log.files import LogFile, find_files, given_again, open_bytes, unusable
+from d3stats.log.files import LogFile, files_note, find_files, open_bytes, unusable
 from d3stats.log.nested import is_nested, may_open, opens, records_in, rows_of
 from d3stats.log.problems import Advised, LogError, Problem
 from d3stats.log.schema import (
@@ -1064,7 +1064,7 @@ def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:
     totals = not by_lines and any(part.totals for part in tables)
     kept = [part if _is_alike(part, coding, totals) else _passed_over(part, coding, totals) for part in parts]
     whole = joined(kept)
-    return replace(whole, coding=coding, totals=totals, notes=[*given_again(files), *whole.notes])
+    return replace(whole, coding=coding, totals=totals, notes=[*files_note(files), *whole.notes])
 
 
 def _counted_alike(parts: Sequence[Records]) -> list[Records]:

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.log.beside import beside_votes, tells_of_votes
 from d3stats.log.column_names import (
     TABLE_COLUMNS,
     ColumnError,
@@ -175,8 +176,10 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     wanted = [name for name in known if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
-        model = resolve(found.unread, ["model"], what=sheet.name)
-        found = replace(found, columns={**found.columns, **model.columns}, unread=model.unread)
+        keys = [name for several in found.columns.values() if len(several) > 1 for name in several]
+        model = resolve([*found.unread, *keys], ["model"], what=sheet.name).columns
+        left = tuple(name for name in found.unread if (name,) != model.get("model"))
+        found = replace(found, columns={**found.columns, **model}, unread=left)
     if "debate" not in found.columns:
         found = found.renamed("question", "debate")
     found = found.without(*_excluded(found, sheet))
@@ -457,7 +460,7 @@ class TableReader:
             notes.append("there is no column for the round, so all rows belong to round 1")
         read = {column for name in cells for column in found.columns.get(name, ())}
         notes += [*self._unread_label(cells), *self._rivals(read), *unread(found.unread)]
-        notes += self._few_questions(cells)
+        notes += [*self._few_questions(cells), *self._beside(cells)]
         rows = _Rows(sheet.name, sheet.line, cells, from_zero)
         return replace(
             rows.records(has_items=has_items),
@@ -620,6 +623,19 @@ class TableReader:
                     said.append(warning(text, "two columns", about=field, examples=[own[0], name]))
         return said
 
+    def _beside(self, cells: Mapping[str, Coded]) -> list[Note]:
+        """Say how columns that were not read, and that of errors, contradict the votes."""
+        names = [name for name in self.found.unread if name in self.sheet.names and tells_of_votes(name)]
+        columns = {name: self.sheet.get(name) for name in names}
+        if (
+            "error" in cells and "protocol" not in cells
+        ):  # in a log of debates it may say why a score is missing
+            columns["error"] = cells["error"]
+        if not columns or "vote" not in cells:
+            return []
+        places = [cells[name] for name in ("debate", "round") if name in cells]
+        return beside_votes(columns, cells["vote"], cells.get("label"), places)
+
     def _few_questions(self, cells: Mapping[str, Coded]) -> list[str]:
         """Warn where a column that was taken for the question looks like a kind of question, as `task` may be."""
         found = self.found
@@ -640,7 +656,8 @@ class TableReader:
     def _doubt(self, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
         """Return the field, the message and the line where a column that was taken or is absent cannot be right."""
         sheet, found, columns = self.sheet, self.found, self.columns
-        if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
+        sure = "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen)
+        if sure and not {"model", "log"} & set(found.columns):
             return None
         again = _repeated(*(cells[name] for name in ("debate", "round", "agent") if name in cells))
         if again is None:
@@ -657,15 +674,18 @@ class TableReader:
             listed = shortened(listed, max(80, LONGEST - len(message) - len(hint) - len(step) - 6))
             return "round", Advised(message, step, ": ", got=f"{listed}{hint}"), line
         taken = found.columns["debate"]
-        others = [
-            *left,
-            *(c[0] for name, c in found.columns.items() if name in ("question", "log", "model", "role")),
-        ]
+        # A column that is called debate is one, unless several models or runs played the same debates.
+        parts = ("log", "model") if sure else ("question", "log", "model", "role")
+        others = [*([] if sure else left), *(c[0] for name, c in found.columns.items() if name in parts)]
         for other in others:
             apart = together([*map(sheet.get, taken), sheet.get(other)])
             if _repeated(apart, cells["round"], cells["agent"]) is None:
                 message = "debate must identify each debate"
                 got = f"{who} in one round, with debate from {taken[0]!r}"
+                if sure:
+                    asked = {} if "question" in found.columns or len(taken) > 1 else {"question": taken[0]}
+                    typed = to_type(**choice_of(columns) | {"debate": [other, *taken]} | asked)
+                    return "debate", Advised(message, f"{typed} has no such row", ": ", got=got), line
                 choice, hint = self._proposal([])
                 if choice is None:
                     typed = to_type(**choice_of(columns) | {"debate": ["COLUMN", *taken]})

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 import msgspec
 
 from d3stats._words import storable
+from d3stats.log.appended import Appended
 from d3stats.log.schema import AnyRecord, Header, Item, Turn, Verdict, first_defect
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LogWriter", "write_csv", "write_jsonl", "write_parquet"]
 
-Sync = Literal["record", "close", "never"]
+Sync = Literal["record", "second", "close", "never"]
+
+_EVERY = {"record": 0.0, "second": 1.0}
+"""Seconds between two waits for the disk while a log is written."""
 
 
 class LogWriter:
@@ -39,10 +43,10 @@ class LogWriter:
         Ends in ``.jsonl`` or ``.ndjson``; its folder must exist. Writing to an existing log appends.
     source : str, optional
         Where the records come from, for the header of a new file.
-    fsync : bool or {"record", "close", "never"}
-        When to wait for the disk: after every record (True, "record"), once at the end ("close", for bulk
-        imports), or not at all (False, "never"). With "record" every record is also handed to the system at
-        once; otherwise in blocks.
+    fsync : bool or {"record", "second", "close", "never"}
+        When to wait for the disk: after every record (True, "record"), about once a second ("second"), once at the end
+        ("close", for bulk imports), or not at all (False, "never"). With "record" and "second" every record is also
+        handed to the system at once; otherwise in blocks.
     repair : bool
         If the file ends in an incomplete line, move that line to ``<path>.torn`` (appending) instead of
         refusing.
@@ -77,15 +81,19 @@ class LogWriter:
         self.path = Path(path)
         if self.path.suffix not in (".jsonl", ".ndjson"):
             raise ValueError(f"path must end in .jsonl or .ndjson; got path={str(path)!r}")
-        if fsync not in (True, False, "record", "close", "never"):
-            raise ValueError(f"fsync must be True, False, 'record', 'close' or 'never'; got fsync={fsync!r}")
+        if fsync not in (True, False, "record", "second", "close", "never"):
+            raise ValueError(
+                f"fsync must be True, False, 'record', 'second', 'close' or 'never'; got fsync={fsync!r}"
+            )
         self.fsync: Sync = "record" if fsync is True else "never" if fsync is False else fsync
         new = not self.path.exists() or self.path.stat().st_size == 0
         if not new:
             _refuse_foreign(self.path)
             _mend(self.path, repair=repair)
             new = self.path.stat().st_size == 0
-        self._handle: IO[bytes] | None = self.path.open("ab")
+        self._handle: IO[bytes] | Appended | None = (
+            Appended(self.path, sync=_EVERY[self.fsync]) if self.fsync in _EVERY else self.path.open("ab")
+        )
         if new:
             self.write(Header(source=source))
             if self.fsync != "never":
@@ -102,17 +110,25 @@ class LogWriter:
         if self._handle is None:
             raise ValueError(f"a writer must be open; got a closed one ({self.path})")
         self._handle.write(line_of(record))
-        if self.fsync == "record":
-            self._handle.flush()
-            os.fsync(self._handle.fileno())
+
+    @property
+    def changed(self) -> str | None:
+        """The change that another program made to the file; known only when each record is synced."""
+        if not isinstance(self._handle, Appended):
+            return None
+        self._handle.look()
+        return self._handle.changed
 
     def close(self) -> None:
         """Hand everything to the disk and close; closing twice is harmless."""
         if self._handle is None:
             return
-        self._handle.flush()
-        if self.fsync != "never":
-            os.fsync(self._handle.fileno())
+        if isinstance(self._handle, Appended):
+            self._handle.sync()
+        else:
+            self._handle.flush()
+            if self.fsync != "never":
+                os.fsync(self._handle.fileno())
         self._handle.close()
         self._handle = None
 

@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._words import counted, setting
+from d3stats._words import counted, percent, setting
 from d3stats.inference.comparison.pair_data import changes_of
+from d3stats.note import Note
+from d3stats.plausibility import MUCH_MISSING
 from d3stats.polling import reads_votes
 from d3stats.resampling import (
     cluster_t,
@@ -34,6 +36,7 @@ from d3stats.stopping import (
     Unanimity,
     from_text,
 )
+from d3stats.stopping.votes import refuse_steps
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "share",
     "spent_by_round",
     "tokens_by_round",
+    "tokens_missing",
     "uncounted",
     "undecided",
     "unpriced",
@@ -370,14 +374,17 @@ def _held_by_a_majority(trajectories: Trajectories, played: IntArray) -> BoolArr
 
 
 def as_rules(
-    rules: StoppingRule | str | Iterable[StoppingRule | str], *, baselines: bool = False
+    rules: StoppingRule | str | Iterable[StoppingRule | str],
+    *,
+    baselines: bool = False,
+    panel: int | None = None,
 ) -> tuple[tuple[StoppingRule, ...], list[str]]:
     """Return rules, or their text, as rules with different names, and a note on those that came twice.
 
     Raises
     ------
     ValueError
-        When two different rules have one name.
+        When two different rules have one name, or a ladder asks for more votes than the `panel` has.
     """
     given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
     once: dict[str, StoppingRule] = {}
@@ -397,6 +404,8 @@ def as_rules(
     for kind in (Unanimity, FullDepth) if baselines else ():
         if not any(isinstance(rule, kind) for rule in once.values()):
             once[str(kind())] = kind()
+    if panel is not None:
+        refuse_steps(once.values(), panel)
     named = "; ".join(dict.fromkeys(repeated))
     return tuple(once.values()), [f"Named more than once and used once: {named}."] if repeated else []
 
@@ -826,6 +835,19 @@ def _polls_paid(
     return notes
 
 
+def tokens_missing(text: str, gone: int, n: int) -> Note:
+    """Return a note that costs are those of a part of the debates, a warning where it is not most of them.
+
+    Examples
+    --------
+    >>> print(tokens_missing("Tokens leave out 33 of 40 debates.", 33, 40))
+    WARNING: Tokens leave out 33 of 40 debates.
+    """
+    return Note(
+        text, kind="tokens missing", severity="warning" if gone > MUCH_MISSING * n else "note", n=gone
+    )
+
+
 def refused_note(trajectories: Trajectories, refused: Sequence[StoppingRule]) -> list[str]:
     """Say which rules cannot be run with the protocol of the log, and what would make it possible."""
     if not refused:
@@ -848,8 +870,8 @@ def _missing_votes(trajectories: Trajectories) -> list[str]:
     if not gone or not cast.any():
         return []
     return [
-        f"{gone:,} of {n:,} votes are missing ({gone / n:z.1%}). Unanimity and pluralities take the votes cast; "
-        "a share of the panel takes all seats."
+        f"{gone:,} of {n:,} votes are missing ({percent(gone / n, digits=1)}). Unanimity and pluralities take the "
+        "votes cast; a share of the panel takes all seats."
     ]
 
 
@@ -865,7 +887,7 @@ def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) ->
         bound = (
             "no limit can be given"
             if np.isnan(high)
-            else f"the {level:z.0%} interval reaches {high:z.1%} flips"
+            else f"the {100 * level:g} % interval reaches {percent(high, digits=1)} flips"
         )
         notes.append(
             f"No verdict flipped under {'; '.join(names)}, in {counted(debates, 'compared debate')} of "
@@ -942,7 +964,9 @@ def notes_on(
     notes += _polls_paid(trajectories, rules, names, decided, unknown)
     if tokens is not None and np.isnan(tokens[:, 0]).any():
         gone = int(np.isnan(tokens[:, 0]).sum())
-        notes.append(f"Tokens leave out {gone} of {n} debates with unrecorded tokens.")
+        notes.append(
+            tokens_missing(f"Tokens leave out {gone} of {n} debates with unrecorded tokens.", gone, n)
+        )
     steady = [
         name
         for name in decided

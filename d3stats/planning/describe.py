@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice
+from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats._words import counted, percent, said_p
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
@@ -424,6 +424,7 @@ def fit(
     [[1.0, 60.0, 0.77], [2.0, 60.0, 0.8], [3.0, 60.0, 0.78]]
     """
     choice("missing", missing, ("exclude", "wrong"))
+    level = probability("level", level, open_interval=True)
     generator = as_rng(rng)
     trajectories, absent = with_turns(as_trajectories(trajectories, **reading))
     if len(np.unique(trajectories.cluster)) < 2:

@@ -329,7 +329,7 @@ class Escalation(Result):
     def _title(self) -> str:
         return (
             f"Choice between two protocols, {counted(len(self.pilot), 'debate')}: {self.advice} "
-            f"({self.level:z.0%} cluster intervals; rows: a debate with a narrower gap plays the second protocol)"
+            f"({100 * self.level:g} % cluster intervals; rows: a debate with a narrower gap plays the second protocol)"
         )
 
     @property

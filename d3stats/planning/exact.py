@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, number
-from d3stats._words import points
+from d3stats._words import percent, points
 from d3stats.models.chains.process import PLURALITY, Controller, CountProcess, Layer, walk
 from d3stats.result import Result
 from d3stats.stopping import Decision, ESCWindow, Optimal, Round, Rule, RuleState, StoppingRule
@@ -221,8 +221,9 @@ class ExactResult(Result):
         """Expected rounds and accuracy of the rule."""
         change = points(float(self.accuracy - self.full_accuracy))
         return (
-            f"{short_name(self.rule)}: {float(self.rounds):.4g} rounds, right {float(self.accuracy):z.1%}, {change} "
-            f"against all rounds, same verdict in {float(self.agreement):z.1%}."
+            f"{short_name(self.rule)}: {float(self.rounds):.4g} rounds, right "
+            f"{percent(float(self.accuracy), digits=1)}, {change} against all rounds, same verdict in "
+            f"{percent(float(self.agreement), digits=1)}."
         )
 
     @property

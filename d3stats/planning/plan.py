@@ -44,6 +44,7 @@ from d3stats.planning.costs import (
     share,
     spent_by_round,
     tokens_by_round,
+    tokens_missing,
     undecided,
     with_turns,
 )
@@ -269,10 +270,11 @@ class Pilot:
                 "later rounds cost more"
             )
         elif (unknown := int(np.isnan(spent[:, -1]).sum())) > 0:
-            notes.append(
+            text = (
                 f"{counted(unknown, 'debate')} {verb(unknown, 'has', 'have')} a round without tokens: left out of "
                 "tokens and dollars"
             )
+            notes.append(tokens_missing(text, unknown, len(spent)))
         if paid is not None and spent is not None:
             unpriced = int((np.isnan(paid[:, -1]) & ~np.isnan(spent[:, -1])).sum())
             if unpriced:
@@ -796,7 +798,8 @@ class Plan(Result):
         if counted.empty:
             return plot_plan_fan(self.fan(), ax=ax)
         unit = str(counted["total_unit"].iloc[0])
-        return plot_savings(counted, max_loss=self.max_loss, unit=unit, kept=self.target, ax=ax)
+        named = counted.assign(rule=counted["rule"].map(short_name))
+        return plot_savings(named, max_loss=self.max_loss, unit=unit, kept=self.target, ax=ax)
 
     def fan(self, points: int = 40) -> pd.DataFrame:
         """Return how cost grows with the number of debates: ``rule, debates, level, unit, cost, low, high``.
@@ -952,7 +955,7 @@ def plan(
         for one in ([] if unequal else close_calls(ladders, sure, usual, n_draws))
     ]
 
-    tried = _beside(rule, rules)
+    tried = _beside(rule, rules, int(pilot.panel.max()))
     known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
@@ -1086,6 +1089,7 @@ def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:
     return notes
 
 
-def _beside(rule: Rule, rules: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
+def _beside(rule: Rule, rules: Sequence[StoppingRule | str], panel: int) -> Sequence[StoppingRule]:
     """Return the recommendation, the baselines and the rules asked for, each once."""
-    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *rules])[0]
+    given = [rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *rules]
+    return as_rules(given, panel=panel)[0]

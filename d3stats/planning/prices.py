@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant, nonnegative, number, probability
+from d3stats._words import percent
 from d3stats.note import warning
 from d3stats.polling import OF_PROTOCOL
 from d3stats.sources import LogSource, Reading, as_trajectories
@@ -164,7 +165,7 @@ def price_turns(
     else:
         total = sent + written if split else _numbers(turns, "tokens")
         paid = total * ((1 - share) * asked + share * answered)
-        how = f"{share:z.0%} of all tokens counted as completion tokens ({source})"
+        how = f"{percent(share, digits=0)} of all tokens counted as completion tokens ({source})"
     if bool(np.isnan(paid).all()):
         raise ValueError("prices must come with tokens in the log; got no turn with tokens")
     dollars = np.where(log.reached(), 0.0, np.nan)

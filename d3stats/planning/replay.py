@@ -536,7 +536,7 @@ def replay(
             f"trajectories must hold at least 2 questions, because intervals are over questions; "
             f"got {n_clusters}"
         )
-    given, repeated = as_rules(rules, baselines=True)
+    given, repeated = as_rules(rules, baselines=True, panel=int(trajectories.panel.max()))
     if not (trajectories.votes != MISSING).any() and not any("scores" in rule.reads for rule in given):
         raise ValueError(
             "trajectories must hold at least one vote, or a rule must read scores; got neither, so no debate has "

@@ -18,6 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
+from d3stats._words import percent
 from d3stats.planning.cells import Write, amount, cells, rule_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
@@ -521,15 +522,15 @@ def risk_controlled(
     >>> str(result.rule)
     'supermajority:0.85'
     >>> print(result.guarantee.split(", ")[-1])
-    the verdict at the stop differs from that of full depth in at most 15% of debates.
+    the verdict at the stop differs from that of full depth in at most 15 % of debates.
     """
     loss("max_loss_vs_full", max_loss_vs_full, positive=True)
     probability("delta", delta, open_interval=True)
     choice("target", target, ("agreement", "accuracy"))
     choice("method", method, ("auto", *METHODS))
     choice("order", order, ("given", "split", "none"))
-    every, repeated = as_rules(rules)
     trajectories, absent = with_turns(as_trajectories(trajectories, **reading))
+    every, repeated = as_rules(rules, panel=int(trajectories.panel.max()))
     _refuse_what_ended_early(trajectories)
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, mean_over, unit)
@@ -664,7 +665,10 @@ def _notes(
         worth, most = float(sizes.sum() / sizes.max()), float(sizes.max() / sizes.sum())
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
-            count += f", because the largest has {most:z.0%} of the debates and all count as {worth:.3g} equal ones"
+            largest = percent(most, digits=0)
+            count += (
+                f", because the largest has {largest} of the debates and all count as {worth:.3g} equal ones"
+            )
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "
             f"certified at max_loss_vs_full={max_loss_vs_full:g}, delta={delta:g}."

@@ -301,7 +301,7 @@ def scan(
     choice("missing", missing, ("exclude", "wrong"))
     at_once = min(os.cpu_count() or 1, 8) if threads is None else integer("threads", threads, minimum=1)
     played, absent = with_turns(as_trajectories(trajectories, **reading))
-    every, repeated = as_rules(rules)
+    every, repeated = as_rules(rules, panel=int(played.panel.max()))
     baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
     finder = StopFinder(played, [*every, baseline])
     usual, usual_open = finder.stops(baseline)

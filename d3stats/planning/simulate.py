@@ -295,8 +295,7 @@ class Simulation(Result):
         return (self.headline, f"{reason[0].upper()}{reason[1:]}.")
 
     def _gains(self, row: Mapping[Any, Any]) -> str:
-        unit = "tokens" if row["tokens"] == row["tokens"] and "saved_tokens_vs_unanimity" in row else "rounds"
-        against = str(row["loss_vs"])
+        unit, against = self._unit, str(row["loss_vs"])
         saved = row.get(f"saved_{unit}_vs_{against}", np.nan)
         than = "unanimity" if against == "unanimity" else "all rounds"
         gained = (
@@ -308,6 +307,11 @@ class Simulation(Result):
             return f"{gained}; the pilot has no right answers (labels), so accuracy is unknown"
         error = f" (error {100 * row['loss_se']:z.2f})" if row["loss_se"] == row["loss_se"] else ""
         return f"{gained}; accuracy {points(-row['loss'])}{error} against {than}"
+
+    @property
+    def _unit(self) -> str:
+        """What is saved in every table and sentence: tokens where all worlds count them, else rounds."""
+        return "tokens" if self.to_frame()["tokens"].notna().all() else "rounds"
 
     @property
     def _assumed(self) -> bool:
@@ -337,7 +341,7 @@ class Simulation(Result):
             columns: dict[str, Write] = {
                 "world": lambda row: str(row["world"]),
                 "run": rule_cell,
-                "saved": with_error("saved_rounds_vs_unanimity"),
+                f"{self._unit} saved": with_error(f"saved_{self._unit}_vs_unanimity"),
                 "change": lambda row: (
                     "-" if self._assumed else f"{-100 * row['loss']:+z.2f} ({100 * row['loss_se']:z.2f})"
                 ),
@@ -356,18 +360,20 @@ class Simulation(Result):
         return shown
 
     def _by_world(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return tables of rules x worlds, four worlds each: rounds saved, and the change of accuracy in points."""
+        """Return tables of rules x worlds, four worlds each: what is saved, and the change of accuracy in points."""
         worlds = list(dict.fromkeys(table["world"]))
         at = {(row["world"], row["rule"]): row for row in table.to_dict("records")}
         rules = list(dict.fromkeys(table["rule"]))
+        unit = self._unit
+        saved = f"saved_{unit}_vs_unanimity"
 
         def cell(world: str, rule: str) -> str:
             row = at.get((world, rule))
-            if row is None or row["saved_rounds_vs_unanimity"] != row["saved_rounds_vs_unanimity"]:
+            if row is None or row[saved] != row[saved]:
                 return "-"
             change = row.get("accuracy_minus_unanimity", np.nan)
             ending = "" if self._assumed or change != change else f", {100 * change:+z.1f}"
-            return f"{100 * row['saved_rounds_vs_unanimity']:z.0f} %{ending}"
+            return f"{100 * row[saved]:z.0f} %{ending}"
 
         shown = {}
         for first in range(0, len(worlds), 4):
@@ -375,18 +381,18 @@ class Simulation(Result):
             names = {"rule": [short_name(rule) for rule in rules]}
             names |= {str(world): [cell(world, rule) for rule in rules] for world in part}
             more = "" if first == 0 else f" ({first + 1} to {first + len(part)})"
-            shown[f"Rounds saved, and change of accuracy in points, by world{more}"] = pd.DataFrame(
-                names, dtype=object
+            shown[f"{unit.capitalize()} saved, and change of accuracy in points, by world{more}"] = (
+                pd.DataFrame(names, dtype=object)
             )
         return shown
 
     def _one_world(self, part: pd.DataFrame, *, few: bool) -> pd.DataFrame:
-        unit = "tokens" if "tokens" in part and part["tokens"].notna().any() else "rounds"
+        unit = self._unit
         if few:
             columns: dict[str, Write] = {
                 "rule": rule_cell,
                 "rounds": plain("rounds", 2),
-                "saved": with_error(f"saved_{unit}_vs_unanimity"),
+                f"{unit} saved": with_error(f"saved_{unit}_vs_unanimity"),
                 "change": with_error("accuracy_minus_unanimity", 100, 2, sign="+"),
                 "flips": with_error("flips"),
             }
@@ -478,7 +484,7 @@ class Simulation(Result):
                 if self.study.runs(of, rule) and total.totals[_AT["labelled"]]
             }
             if any(shares.values()):
-                listed = ", ".join(f"{name} {gone:z.1%}" for name, gone in shares.items())
+                listed = ", ".join(f"{name} {percent(gone, digits=1)}" for name, gone in shares.items())
                 notes.append(
                     f"{world} has debates without a decision, which accuracy leaves out and the loss counts as not "
                     f"right: {listed}"

@@ -253,18 +253,20 @@ def plot_savings(
         across: Any = ax.transAxes
         ax.text(0.01, 0.02, f"loses more than {points}", transform=across, **words)
     tops = np.where(np.isfinite(high), high, y)
-    _name_tops(ax, x, tops, [str(name) for name in checked["rule"]], best)
+    _name_tops(ax, x, y, tops, [str(name) for name in checked["rule"]], best)
     ax.set_xlabel(f"{unit} saved, % of those of unanimity")
     ax.set_ylabel(f"change in {kept}, points")
     return ax
 
 
-def _name_tops(ax: Axes, x: Floats, tops: Floats, names: list[str], best: NDArray[np.bool_]) -> None:
-    """Write each name above the top of its interval, higher where it would cover an earlier one."""
-    taken: list[tuple[float, float, float, float]] = []
+def _name_tops(
+    ax: Axes, x: Floats, y: Floats, tops: Floats, names: list[str], best: NDArray[np.bool_]
+) -> None:
+    """Write each name above the top of its interval, higher where it would cover an earlier one or a ring."""
     inches = float(ax.figure.bbox.width / ax.figure.dpi)
     across = 72 * 0.88 * inches / float(np.ptp(ax.get_xlim()))
     up = 72 * 2.4 / float(np.ptp(ax.get_ylim()))
+    taken = [(across * x[i], 5.0, up * y[i] - 5.0, up * y[i] + 5.0) for i in np.flatnonzero(best)]
     for i in np.argsort(-tops, kind="stable")[::-1]:
         text = fill(names[i].replace(" | ", " |\n"), 26, replace_whitespace=False)
         lines = text.split("\n")

@@ -38,11 +38,14 @@ class _Known:
 
 def in_short(source: Source, parts: Mapping[str, Part], *, level: float, missing: Missing) -> Part:
     """Return the key figures of a log and what warns; `parts` are those of its sections, by key."""
+    saved = _saved(parts["rules"])
+    advised = not np.isnan(saved.value)
     found = [
+        saved if advised else None,
         _size(source),
         _right(source, level, missing),
         _unanimous(source, level),
-        _saved(parts["rules"]),
+        None if advised else saved,
         _absent(source),
         _spent(parts["tokens"]),
         _doctor(source),
@@ -156,7 +159,7 @@ def _absent(source: Source) -> _Known:
     if not asked:
         return _Known(KeyFigure("Missing votes", "none", "No agent was asked for a vote."))
     words = f"{missing:,} of {counted(asked, 'vote')} that were asked for."
-    return _Known(KeyFigure("Missing votes", f"{missing / asked:z.1%}", words), missing / asked)
+    return _Known(KeyFigure("Missing votes", percent(missing / asked, digits=1), words), missing / asked)
 
 
 def _spent(tokens: Part) -> _Known | None:
@@ -220,7 +223,7 @@ def _share(label: str, found: Estimate, words: str) -> _Known:
         if found.low is None or found.high is None
         else _limits(found.low, found.high, found.level, found.kind)
     )
-    figure = KeyFigure(label, f"{found.value:z.1%}", f"{limits}; {words}")
+    figure = KeyFigure(label, percent(found.value, digits=1), f"{limits}; {words}")
     low, high = (np.nan if limit is None else limit for limit in (found.low, found.high))
     return _Known(figure, found.value, low, high)
 
@@ -233,7 +236,7 @@ def _limits(low: float, high: float, level: float, kind: str, *, points: bool = 
 
 
 def _percents(low: float, high: float) -> str:
-    return f"{low:z.1%} to {high:z.1%}"
+    return f"{percent(low, digits=1)} to {percent(high, digits=1)}"
 
 
 def _signed(value: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from d3stats._words import counted, verb, visible
+from d3stats._words import counted, percent, verb, visible
 from d3stats.inputs.questions import contradictions, warned
 from d3stats.note import warning, with_words
 from d3stats.report.figures import svg, with_short_names
@@ -249,6 +249,7 @@ def _read(source: Source, settings: Settings) -> Part:
     signs = {
         each.kind: warning(f"{each.message}.", each.kind)
         for each in (*t.findings(), *(() if doctor is None else doctor.findings))
+        if each.severity == "warning"
     }
     many_missing = doctor is not None and doctor.missing.said_first
     if many_missing:  # said in other words
@@ -260,7 +261,10 @@ def _read(source: Source, settings: Settings) -> Part:
         tables.append(shown)
     missing, asked = source.missing_votes()
     shares = [
-        ["votes missing", f"{missing:,} of {asked:,} ({missing / asked:z.1%})" if asked else "none asked for"]
+        [
+            "votes missing",
+            f"{missing:,} of {asked:,} ({percent(missing / asked, digits=1)})" if asked else "none asked for",
+        ]
     ]
     if doctor is not None:
         left = sum(cause.left_out for cause in doctor.causes)
@@ -327,7 +331,7 @@ def _columns(log: DebateLog) -> tuple[tuple[Table, str], pd.DataFrame]:
             row["column"],
             row["of each"],
             f"{row['filled']:,} of {row['of']:,}",
-            f"{row['filled'] / row['of']:z.1%}",
+            percent(row["filled"] / row["of"], digits=1),
         ]
         for row in found[found["filled"] > 0].to_dict("records")
     ]
@@ -391,7 +395,7 @@ def _rounds(source: Source, settings: Settings) -> Part:
             f"Bars: share of debates by number of right votes in rounds {', '.join(map(str, drawn))}. Dots: the "
             "fitted mixture. The tables hold the numbers.",
             "Logged shares of debates by number of right votes (bars), the fitted mixture (dots) and its "
-            f"{settings.level:z.0%} interval (lines).{some}",
+            f"{100 * settings.level:g} % interval (lines).{some}",
         )
     ]
     lead: list[str] = []

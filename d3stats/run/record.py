@@ -8,18 +8,22 @@ written, so that it survives a killed process. A last line that breaks off is dr
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from d3stats._words import counted
 from d3stats.agent import Reply, Request
+from d3stats.log.appended import Appended
 from d3stats.log.doctor import JournalWords
 from d3stats.log.files import journal_path
+from d3stats.note import Note, warning
 from d3stats.run.budget import FREE, Cost
 from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import Planned
@@ -46,6 +50,12 @@ FORMAT = "d3stats debate 1"
 
 FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
 """Settings that a run must keep when it is resumed."""
+
+UNHEARD = ("budget", "connection", "loading", "rate_limited", "server_error", "timeout", "unreachable")
+"""Errors of a vote that no model gave: the call reached no one, was not answered, or was not made."""
+
+Place: TypeAlias = tuple[str, int, str]
+"""Debate, round and agent."""
 
 Call = Callable[[dict[str, Any], dict[str, Any]], None]
 """Gets the lines that begin and end a call."""
@@ -82,6 +92,8 @@ def is_unused(log: str | Path) -> bool:
 class Journal:
     """An append-only file; use it as a context. While a run writes it, no other may.
 
+    The line that ends a call has its turn, so that the log and the journal can each be made whole from the other.
+
     Parameters
     ----------
     log : path
@@ -98,43 +110,58 @@ class Journal:
     def __init__(self, log: str | Path, settings: Mapping[str, Any]) -> None:
         self.log, self.path = Path(log), journal_path(log)
         self.settings = dict(settings)
-        self._file: IO[bytes] | None = None
+        self.notes: list[Note] = []
+        self._file: Appended | None = None
 
     def __enter__(self) -> Self:
-        file = self.path.open("a+b")
+        fresh = is_unused(self.log)
         try:
-            _lock(file, self.path)
-            self._whole(file)
+            self._file = file = Appended(self.path, sync=1.0, lock=True)
+        except BlockingIOError:
+            raise ValueError(
+                f"{self.path} must be written by one run at a time; another process has it open"
+            ) from None
+        try:
+            # Read again, now that no other run writes it.
+            fresh = fresh and is_unused(self.log)
+            file.cut(0 if fresh else _whole(self.path))
+            if fresh:
+                self.write({"journal": FORMAT, **self.settings})
+                file.sync()
+            else:
+                self._begin_again()
         except BaseException:
             file.close()
+            self._file = None
             raise
-        self._file = file
-        if is_unused(self.log):
-            file.truncate(0)
-            file.seek(0)
-        if file.tell() == 0:
-            self.write({"journal": FORMAT, **self.settings})
-            os.fsync(file.fileno())
-        else:
-            self._compare(file)
-            file.seek(0, os.SEEK_END)
-            self.write({"resumed": True} | {k: v for k, v in self.settings.items() if k not in FIXED})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._file = None
+            try:
+                self._file.sync()
+            finally:
+                self._file.close()
+                self._file = None
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append a line."""
+    @property
+    def changed(self) -> str | None:
+        """The change that another program made to the file."""
+        assert self._file is not None, "a journal must be open"
+        self._file.look()
+        return self._file.changed
+
+    def write(self, record: Mapping[str, Any], turn: Turn | None = None) -> None:
+        """Append a line, with the turn that it is about."""
         assert self._file is not None, "a journal must be opened in a with block before it is written"
-        self._file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode() + b"\n")
-        self._file.flush()
+        line = json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode()
+        if turn is not None:
+            from d3stats.log.writer import line_of
+
+            line = line[:-1] + b',"turn":' + line_of(turn).rstrip(b"\n") + b"}"
+        self._file.write(line + b"\n")
 
     def read(
         self,
@@ -143,7 +170,7 @@ class Journal:
         settle: Callable[[dict[str, Any]], dict[str, Any]],
         other: Callable[[dict[str, Any]], None],
     ) -> None:
-        """Go through earlier runs.
+        """Go through earlier runs; a line that cannot be read is passed over, and a note counts them.
 
         Parameters
         ----------
@@ -157,59 +184,78 @@ class Journal:
             Gets every other line.
         """
         assert self._file is not None, "a journal must be opened in a with block before it is read"
-        begun: dict[tuple[str, int, str], dict[str, Any]] = {}
-        self._file.seek(0)
-        for number, line in enumerate(self._file, start=1):
-            record = self._record(line, number)
-            try:
-                if "begun" in record:
-                    begun[_key(record["begun"])] = record
-                elif "more" in record:
-                    known = begun[_key(record["more"])]
-                    known["bound"] = record["held"]
-                elif "ended" in record:
-                    call(begun.pop(_key(record["ended"])), record)
-                elif "stopped" in record:
-                    stop(str(record["stopped"]), int(record["round"]), str(record["reason"]))
-                else:
-                    other(record)
-            except (KeyError, TypeError, ValueError, IndexError):
-                raise ValueError(
-                    f"{self.path}:{number}: line must be about a call of this run; got {line[:60]!r}"
-                ) from None
-        self._file.seek(0, os.SEEK_END)
+        begun: dict[Place, dict[str, Any]] = {}
+        damaged = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                record = _parsed(line) or {}
+                try:
+                    if "begun" in record:
+                        begun[_key(record["begun"])] = record
+                        other(record)
+                    elif "more" in record:
+                        begun[_key(record["more"])]["bound"] = record["held"]
+                    elif "ended" in record:
+                        known = begun.pop(_key(record["ended"]), None)
+                        lost = {"role": record.get("role"), "bound": record["charged"]}
+                        call(lost if known is None else known, record)
+                    elif "stopped" in record:
+                        stop(str(record["stopped"]), int(record["round"]), str(record["reason"]))
+                    else:
+                        other(record)
+                        damaged += not record
+                except (KeyError, TypeError, ValueError, IndexError):
+                    damaged += 1
+        if damaged:
+            self._say(f"{counted(damaged, 'line')} of {self.path.name} cannot be read", damaged)
         for record in begun.values():
             # Settled once: a later run must not judge them anew.
-            end = {"ended": record["begun"], **settle(record)}
+            end = {"ended": record["begun"], "role": record["role"], **settle(record)}
             self.write(end)
             call(record, end)
 
-    def _record(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            raise ValueError(f"{self.path}:{number}: line must be a JSON object; got {line[:60]!r}")
-        return record
-
-    def _whole(self, file: IO[bytes]) -> None:
-        """Drop a last line that breaks off."""
-        file.seek(0)
-        whole = 0
-        for line in file:
-            if line.endswith(b"\n"):
-                whole += len(line)
-        file.truncate(whole)
-        file.seek(0, os.SEEK_END)
-
-    def _compare(self, file: IO[bytes]) -> None:
-        file.seek(0)
-        first = self._record(file.readline(), 1)
-        if first.get("journal") != FORMAT:
+    def _begin_again(self) -> None:
+        """Compare the settings with those of the journal, or of the log where the journal has lost them."""
+        assert self._file is not None, "a journal must be open"
+        with self.path.open("rb") as file:
+            first = file.readline()
+        header = _parsed(first)
+        if header is not None and header.get("journal") == FORMAT:
+            self._compare(header)
+            self.write({"resumed": True} | {k: v for k, v in self.settings.items() if k not in FIXED})
+            return
+        if first and not (self.log.is_file() and _has_calls(self.path)):
             raise ValueError(f"{self.path} must be the journal of a run of debates; got another kind of file")
+        was = _source_of(self.log)
+        if was != source(self.settings):
+            raise ValueError(
+                f"log must be new or have its journal {self.path.name}; got {self.log} without it, and with "
+                f"{'no' if was is None else 'other'} settings in its first line (put the journal back, repeat "
+                "the original command, or write another log)"
+            )
+        text = self.path.read_bytes()
+        if text:
+            self.path.with_name(f"{self.path.name}.damaged").write_bytes(text)
+        self._file.cut(0)
+        self.write({"journal": FORMAT, **self.settings})
+        # The first line alone may be lost, or all before a line that is whole.
+        self._file.write(text[len(first) :] if header is None else text)
+        self._say(
+            f"{self.path.name} was {'damaged' if text else 'missing'} and is made again from {self.log.name}"
+        )
+
+    def lacks(self, calls: int) -> None:
+        """Say that the log has calls that the journal has lost."""
+        what = counted(calls, "call")
+        self._say(f"{self.path.name} was damaged and lacks {what} of {self.log.name}", calls)
+
+    def _say(self, damage: str, n: int | None = None) -> None:
+        text = f"{damage}; what calls without a turn cost may be missing from the tokens charged"
+        self.notes.append(warning(text, "damaged journal", n=n))
+
+    def _compare(self, header: Mapping[str, Any]) -> None:
         for name in FIXED:
-            was, now = first.get(name), json.loads(json.dumps(self.settings.get(name)))
+            was, now = header.get(name), json.loads(json.dumps(self.settings.get(name)))
             if was != now:
                 what, was, now = _difference(name, was, now)
                 raise ValueError(
@@ -217,6 +263,42 @@ class Journal:
                     f"got {_short(now)}, was {_short(was)} (write another log, or repeat the original "
                     "command)"
                 )
+
+
+def source(settings: Mapping[str, Any]) -> str:
+    """Return what the first line of a log says of its run: a digest of the settings that must not change."""
+    fixed = json.dumps([settings.get(name) for name in FIXED], sort_keys=True, ensure_ascii=True)
+    return f"d3stats debate, settings {hashlib.blake2b(fixed.encode(), digest_size=8).hexdigest()}"
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _whole(path: Path) -> int:
+    """Return the bytes up to the end of the last whole line."""
+    with path.open("rb") as file:
+        return sum(len(line) for line in file if line.endswith(b"\n"))
+
+
+def _has_calls(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(b'"begun":' in line or b'"ended":' in line for line in file)
+
+
+def _source_of(log: Path) -> str | None:
+    """Return what the first line of a log says of its run; None where it does not."""
+    from d3stats.log.reader import iter_records
+    from d3stats.log.schema import Header
+
+    if not log.is_file():
+        return None
+    first = next(iter(iter_records(log, strict=False)), None)
+    return first.source if isinstance(first, Header) else None
 
 
 def _difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
@@ -234,7 +316,7 @@ def _difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
     return (f"{last} of the agent for {roles[0]!r}" if roles else f"the agent for {last!r}"), was, now
 
 
-def _key(parts: Any) -> tuple[str, int, str]:
+def _key(parts: Any) -> Place:
     debate, number, agent = parts
     return str(debate), int(number), str(agent)
 
@@ -244,19 +326,6 @@ def _short(value: Any) -> str:
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 200 else text[:200] + "..."
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without it trusts its user to start one run at a time
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ValueError(
-            f"{path} must be written by one run at a time; another process has it open"
-        ) from None
 
 
 def as_turn(request: Request, reply: Reply) -> Turn:
@@ -305,6 +374,16 @@ class Past:
         What all calls cost; those in flight at a kill at their bound.
     report : RunReport
         Counts of the earlier runs.
+    again : dict of tuple to (int, int)
+        Missing votes that are asked for again, with the tokens in and out of the turns that they take the place of.
+    void : set of tuple
+        Those of them whose turn without a vote is not to count; its debate is open again.
+    missing : dict of tuple to (int, int)
+        Votes that were lost on the way to a server or for want of a budget, with the tokens of their turns.
+    kept : dict of tuple to Turn
+        Turns of the journal that the log lacks.
+    defects : int
+        Lines of the log that cannot be read, or that say something twice.
     """
 
     report: RunReport
@@ -313,76 +392,246 @@ class Past:
     closed: dict[str, Verdict] = field(default_factory=dict)
     stops: dict[str, tuple[int, str]] = field(default_factory=dict)
     spent: Cost = FREE
+    again: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    void: set[Place] = field(default_factory=set)
+    missing: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    kept: dict[Place, Turn] = field(default_factory=dict)
+    defects: int = 0
 
-    def _read_log(self, log: Path, planned: Mapping[str, Planned], asked: Asked) -> None:
+    @classmethod
+    def read(cls, journal: Journal, asked: Asked) -> Past:
+        """Read a log and its journal, and charge the turns that the journal does not know."""
+        planned = {debate.debate: debate for debate in asked.planned}
+        past = cls(RunReport(journal.log, len(planned)))
+        logged: dict[Place, tuple[str | None, str | None, list[int]]] = {}
+        if journal.log.exists() and journal.log.stat().st_size > 0:
+            past._read_log(journal.log, planned, asked, logged)
+        past._read_journal(journal, asked, logged)
+        known = planned.keys() | past.items.keys() | past.closed.keys()
+        past.kept = {place: turn for place, turn in past.kept.items() if place[0] in known}
+        past.void &= logged.keys()
+        return past
+
+    def _read_log(
+        self,
+        log: Path,
+        planned: Mapping[str, Planned],
+        asked: Asked,
+        logged: dict[Place, tuple[str | None, str | None, list[int]]],
+    ) -> None:
+        from d3stats.log.problems import LogError, Problem
         from d3stats.log.reader import iter_records
-        from d3stats.log.schema import Item, Turn, Verdict
+        from d3stats.log.schema import Header, Item, Turn, Verdict
 
-        for record in iter_records(log):
-            if isinstance(record, Item):
+        problems: list[Problem] = []
+        opened: set[str] = set()
+        unopened: set[str] = set()
+        headed = False
+        for record in iter_records(log, strict=False, problems=problems):
+            if isinstance(record, Header):
+                headed = True
+            elif isinstance(record, Item):
                 _compare(record, planned.get(record.debate), asked.protocol, log)
+                self.defects += record.debate in opened
+                opened.add(record.debate)
                 self.items[record.debate] = record
-                self.turns[record.debate] = {}
+                self.turns.setdefault(record.debate, {})
             elif isinstance(record, Turn):
-                self.turns.setdefault(record.debate, {})[(record.round, record.agent)] = record
+                place = (record.debate, record.round, record.agent)
+                if place in logged:
+                    self.defects += 1
+                    continue
+                if record.debate not in opened:
+                    unopened.add(record.debate)
+                self.turns.setdefault(record.debate, {})[place[1:]] = record
                 self.report.add(record, votes=record.role in asked.voters)
+                spent = (record.tokens_in or 0, record.tokens_out or 0)
+                logged[place] = (record.role, record.error, [*spent, record.tokens_cached or 0])
+                if record.role in asked.voters and record.vote is None and record.error in UNHEARD:
+                    self.missing[place] = spent
             elif isinstance(record, Verdict):
-                self.closed[record.debate] = record
+                self.defects += record.debate in self.closed
+                self.closed.setdefault(record.debate, record)
                 if not asked.batched:
                     self.items.pop(record.debate, None)
                     self.turns.pop(record.debate, None)
+        self.defects += len(unopened & planned.keys()) + (not headed)
+        for problem in problems:
+            if problem.kind == "newer schema":
+                raise LogError(problem)
+            # A last line that breaks off is moved aside by the writer.
+            self.defects += problem.kind != "truncated last line"
 
-    def _read_journal(self, journal: Journal, asked: Asked) -> None:
+    def _read_journal(
+        self,
+        journal: Journal,
+        asked: Asked,
+        logged: Mapping[Place, tuple[str | None, str | None, list[int]]],
+    ) -> None:
+        import msgspec
+
+        from d3stats.log.schema import Turn
+
         report, told = self.report, JournalWords()
-        recorded = {
-            (debate, number, agent) for debate, turns in self.turns.items() for number, agent in turns
-        }
+        known: set[Place] = set()
 
         def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
-            report.calls += 1
-            report.repeated += bool(ended.get("lost"))
-            report.attempts += int(ended.get("attempts", 1))
-            model = asked.cast.model(begun["role"])
+            place, role = _key(ended["ended"]), begun["role"]
+            model = None if role is None else asked.cast.model(role)
             held, charged = (
                 asked.tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"])
             )
+            known.add(place)
+            report.calls += 1
+            report.repeated += bool(ended.get("lost"))
+            report.attempts += int(ended.get("attempts", 1))
             report.overdrawn += not charged.within(held)
             self.spent += charged
+            if "turn" in ended:
+                self.again.pop(place, None)
+                if place not in logged:
+                    self.kept[place] = msgspec.convert(ended["turn"], Turn)
 
         def settle(begun: dict[str, Any]) -> dict[str, Any]:
-            debate, number, agent = begun["begun"]
-            if (debate, number, agent) not in recorded:
+            turn = logged.get(_key(begun["begun"]))
+            if turn is None:
                 return {"charged": begun["bound"], "lost": True}
             # Killed between the turn and the journal's line: the turn knows what it cost.
-            turn = self.turns[debate][(number, agent)]
-            if turn.tokens_in is None or turn.tokens_out is None:
-                return {"charged": begun["bound"]}
-            return {"charged": [turn.tokens_in, turn.tokens_out, turn.tokens_cached or 0]}
+            return {"charged": turn[2] if any(turn[2]) else begun["bound"]}
 
         def stop(debate: str, number: int, reason: str) -> None:
             self.stops[debate] = (number, reason)
 
-        journal.read(call, stop, settle, told.read)
+        def other(record: dict[str, Any]) -> None:
+            if "again" in record:
+                place = _key(record["again"])
+                tokens_in, tokens_out = record["tokens"]
+                self.again[place] = (int(tokens_in), int(tokens_out))
+                self.void.add(place)
+                self.kept.pop(place, None)
+            elif "begun" in record:
+                self.void.discard(_key(record["begun"]))
+            else:
+                told.read(record)
+
+        journal.read(call, stop, settle, other)
+        unknown = {
+            place: (role, charged)
+            for place, (role, error, charged) in logged.items()
+            if place not in known and error != "budget"
+        }
+        for place, (role, charged) in unknown.items():
+            end = {"ended": place, "role": role, "charged": charged}
+            journal.write(end)
+            call({"role": role, "bound": charged}, end)
+        if unknown and not journal.notes:
+            journal.lacks(len(unknown))
         report.words, report.dropped, report.charged = told.words, tuple(told.dropped), self.spent.tokens
 
+    def _mend(self, journal: Journal, asked: Asked, name: str) -> None:
+        """Write the log again: without what is void or cannot be read, with the turns that only the journal has."""
+        from d3stats.log.reader import iter_records
+        from d3stats.log.schema import Header, Item, Turn
+        from d3stats.log.writer import LogWriter, replacing
 
-def resume(journal: Journal, asked: Asked) -> Past:
+        log, planned = journal.log, {debate.debate: debate for debate in asked.planned}
+        kept: dict[str, list[Turn]] = {}
+        for place in sorted(self.kept, key=lambda place: place[1]):
+            kept.setdefault(place[0], []).append(self.kept[place])
+        opened, closed, said = set[str](), set[str](), set[Place]()
+        reopened = {debate for debate, _, _ in self.void}
+        there = log.exists() and log.stat().st_size > 0
+        if there:
+            shutil.copyfile(log, log.with_name(f"{log.name}.before"))
+        with (
+            replacing(log) as partial,
+            LogWriter(partial, fsync="close", source=source(journal.settings)) as writer,
+        ):
+
+            def open_(debate: str) -> None:
+                if debate not in opened and debate in planned:
+                    writer.write(opening(planned[debate], asked, name))
+                opened.add(debate)
+
+            for record in iter_records(log, strict=False) if there else ():
+                if isinstance(record, Header):
+                    continue
+                if isinstance(record, Item):
+                    if record.debate not in opened:
+                        writer.write(record)
+                        opened.add(record.debate)
+                    continue
+                open_(record.debate)
+                if isinstance(record, Turn):
+                    place = (record.debate, record.round, record.agent)
+                    if place not in said and place not in self.void:
+                        writer.write(record)
+                        said.add(place)
+                elif record.debate not in closed | reopened:
+                    for turn in kept.pop(record.debate, ()):
+                        writer.write(turn)
+                    writer.write(record)
+                    closed.add(record.debate)
+            for debate, turns in kept.items():
+                open_(debate)
+                for turn in turns:
+                    writer.write(turn)
+
+
+def opening(planned: Planned, asked: Asked, name: str) -> Item:
+    """Return the record that opens a debate."""
+    return planned.item.item(
+        planned.debate,
+        planned.first,
+        log=name,
+        protocol=asked.protocol.name,
+        polling=asked.protocol.recorded(),
+    )
+
+
+def resume(journal: Journal, asked: Asked, name: str, *, retry_missing: bool = False) -> Past:
     """Read the log and the journal of a run that is resumed: its turns, decisions and costs.
 
-    With a rule for a whole batch the turns of closed debates are kept too.
+    Turns that one of them lacks are put back from the other. With a rule for a whole batch the turns of closed debates
+    are kept too.
+
+    Parameters
+    ----------
+    journal : Journal
+    asked : Asked
+    name : str
+        The name of the run in the log.
+    retry_missing : bool
+        Whether votes that were lost on the way to a server, or for want of a budget, are asked for again.
 
     Raises
     ------
     ValueError
-        When a debate of the log is about something else than the debate of its name that is asked for, or a line
-        cannot be read.
+        When a debate of the log is about something else than the debate of its name that is asked for.
     """
-    planned = {debate.debate: debate for debate in asked.planned}
-    past = Past(RunReport(journal.log, len(planned)))
-    if journal.log.exists() and journal.log.stat().st_size > 0:
-        past._read_log(journal.log, planned, asked)
-    past._read_journal(journal, asked)
-    past.report.stops = Counter(str(past.closed[name].stop_reason) for name in past.closed if name in planned)
+    past = Past.read(journal, asked)
+    if retry_missing:
+        for place, tokens in past.missing.items():
+            journal.write({"again": place, "tokens": tokens})
+        past.void |= past.missing.keys()
+    if past.void or past.kept or past.defects:
+        there = journal.log.exists() and journal.log.stat().st_size > 0
+        past._mend(journal, asked, name)
+        if past.kept or past.defects:
+            parts = [
+                f"{past.defects:,} of its lines or records could not be used" if past.defects else "",
+                f"turns put back from {journal.path.name}: {len(past.kept):,}" if past.kept else "",
+                f"what was there is {journal.log.name}.before" if there else "",
+            ]
+            damage = "damaged" if there else "missing"
+            text = f"{journal.log.name} was {damage}: {'; '.join(filter(None, parts))}"
+            journal.notes.append(warning(text, "damaged log", n=len(past.kept)))
+        past = Past.read(journal, asked)
+    past.report.stops = Counter(
+        str(past.closed[debate.debate].stop_reason)
+        for debate in asked.planned
+        if debate.debate in past.closed
+    )
     past.report.closed = past.report.stops.total()
     return past
 

@@ -1,8 +1,8 @@
 """Run many debates: bounded concurrency, a budget that holds, and a log that a killed run resumes from.
 
 A debate is a generator (see :mod:`d3stats.protocols.play`), so it is continued by playing it again from its recorded
-turns: what was recorded is answered from the record, what was not is asked. Every turn is on disk before it
-is used.
+turns: what was recorded is answered from the record, what was not is asked. Every turn is in its file before it is
+used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from d3stats.protocols.recorded import as_reply
 from d3stats.run.budget import FREE, Bank, Cost, Hold, Purse
 from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import DebateItem, Orders, Planned
-from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, journal_path, resume
+from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, opening, resume, source
 from d3stats.run.report import Observer, RunReport
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason
 from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
@@ -136,7 +136,11 @@ class Attempts:
         if not self._hold.change(tariff.cost(self._model, *held)):
             return False
         self.held = held
-        calls.journal.write({"more": self._key, "held": held})
+        try:
+            calls.put(calls.journal, {"more": self._key, "held": held})
+        except Halted:
+            self.stopped = True
+            return False
         return True
 
     def settle(
@@ -208,6 +212,8 @@ class Calls:
 
     Attributes
     ----------
+    again : dict
+        Tokens of earlier turns without a vote, by debate, round and agent, that are part of the turn in their place.
     unreached : int
         Debates that were left open because one of their calls reached no server, while others were answered.
     """
@@ -229,6 +235,7 @@ class Calls:
         self.observer, self.wait = observer, wait
         self.halt = asyncio.Event() if halt is None else halt
         self.fatal: Refused | None = None
+        self.again: dict[tuple[str, int, str], tuple[int, int]] = {}
         self.unreached = 0
         self._gate = asyncio.Semaphore(concurrency)
         self._servers: dict[object, _Server] = {}
@@ -246,6 +253,34 @@ class Calls:
     def overdrawn(self) -> bool:
         """Whether a call has cost more than its bound, so that a budget can no longer be kept for certain."""
         return self.bank.limited and self.bank.overdrawn > 0
+
+    def put(self, file: Journal | LogWriter, record: Any, *more: Any) -> None:
+        """Write a record; end the run when that is not possible, or when another program changed the file.
+
+        Raises
+        ------
+        Halted
+            When the record is not in the file.
+        """
+        try:
+            file.write(record, *more)
+        except OSError as error:
+            self.fatal = self.fatal or _unwritable(file.path, error)
+            raise Halted from None
+        self.look(file)
+
+    def look(self, file: Journal | LogWriter) -> None:
+        """End the run when another program changed a file."""
+        try:
+            changed = file.changed
+        except OSError as error:
+            self.fatal = self.fatal or _unwritable(file.path, error)
+            return
+        if changed is not None:
+            self.fatal = self.fatal or Refused(
+                f"{file.path} must be left alone while a run writes it; it was {changed}; nothing that was answered "
+                "is lost, and the same command resumes the run"
+            )
 
     def tell(self) -> None:
         """Bring the report up to date and show it."""
@@ -267,6 +302,9 @@ class Calls:
         server = self._servers.setdefault(getattr(agent, "where", id(agent)), _Server())
         async with self._gate:
             tried = _Tried()
+            if self.again:
+                earlier = self.again.pop((request.case.debate, request.round, request.agent), (0, 0))
+                tried.add(Reply(None, tokens_in=earlier[0], tokens_out=earlier[1]))
             turn = await self._attempt(request, purse, server, tried) if server.since is None else None
             while turn is None:
                 await self._wait_for(server, agent, tried)
@@ -286,7 +324,10 @@ class Calls:
         longest = agent.imagine(request, "longest")
         hold = purse.hold(self.asked.price(request, longest))
         if hold is None:
-            return self._record(request, Reply(None, tokens_in=0, tokens_out=0, error="budget", attempts=0))
+            spent = Reply(None, tokens_in=0, tokens_out=0, error="budget", attempts=0)
+            turn = as_turn(request, tried.complete(spent))
+            self._record(request, turn)
+            return turn
         key = (request.case.debate, request.round, request.agent)
         attempts = Attempts(self, key, self.asked.cast.model(request.role), hold, longest)
         begun = {"begun": key, "role": request.role, "bound": attempts.held}
@@ -296,8 +337,15 @@ class Calls:
         rubric = request.slot.rubric
         if rubric is not None and (scale := (request.role, rubric.low, rubric.high)) not in self._scales:
             self._scales.add(scale)
-            self.journal.write({"scales": {request.role: [rubric.low, rubric.high]}})
-        self.journal.write(begun)
+            self.put(self.journal, {"scales": {request.role: [rubric.low, rubric.high]}})
+        try:
+            self.put(self.journal, begun)
+        except Halted:
+            attempts.settle(0, 0)
+            raise
+        if self.fatal is not None:
+            self.put(self.journal, {"ended": key, "charged": attempts.settle(0, 0), "error": "interrupted"})
+            raise Halted
         self.report.calls += 1
         self.report.in_flight += 1
         began = time.monotonic()
@@ -307,7 +355,7 @@ class Calls:
             self.fatal = self.fatal or error
             self._note_words(agent)
             charged = attempts.settle(*getattr(error, "tokens", (0, 0)))
-            self.journal.write({"ended": key, "charged": charged, "error": "refused"})
+            self.put(self.journal, {"ended": key, "charged": charged, "error": "refused"})
             raise Halted from None
         except BaseException:
             # Whether it was charged is not known: without an end it counts as in flight, at its bound.
@@ -325,22 +373,27 @@ class Calls:
         if nobody:
             tried.add(reply)
         recorded = not given_up and (not nobody or tried.lost >= LOST)
-        turn = None
+        given: Turn | None = None
         if recorded:
             # What reached nobody has been added already.
             last = replace(reply, tokens_in=0, tokens_out=0) if nobody else reply
-            turn = self._record(request, tried.complete(last))
+            given = as_turn(request, tried.complete(last))
         self.report.attempts += reply.attempts
-        self.journal.write(
-            {
-                "ended": key,
-                "charged": charged,
-                "attempts": reply.attempts,
-                "seconds": round(time.monotonic() - began, 4),
-            }
-            | ({"estimated": True} if reply.estimated else {})
-            | ({"error": "interrupted" if given_up else reply.error} if reply.error else {})
-        )
+        end = {
+            "ended": key,
+            "role": request.role,
+            "charged": charged,
+            "attempts": reply.attempts,
+            "seconds": round(time.monotonic() - began, 4),
+        }
+        end |= {"estimated": True} if reply.estimated else {}
+        end |= {"error": "interrupted" if given_up else reply.error} if reply.error else {}
+        try:
+            if given is not None:
+                self._record(request, given)
+        finally:
+            # The one that can be written holds the turn until the run is resumed.
+            self.put(self.journal, end, given)
         if given_up:
             # The interrupt ended it, not the budget: asked again when the run goes on.
             raise Halted
@@ -352,7 +405,7 @@ class Calls:
             server.since = time.monotonic() if server.since is None else server.since
         if lost or not nobody:
             self._look_at(agent, reply)
-        return turn
+        return given
 
     def _note_words(self, agent: Agent) -> None:
         """Write down what a server said and did not take, once each time that it changes."""
@@ -362,18 +415,18 @@ class Calls:
         if fresh:
             self._told.update({(id(agent), kind): words for kind, words in fresh.items()})
             self.report.words.update(fresh)
-            self.journal.write({"words": fresh, "server": where})
+            self.put(self.journal, {"words": fresh, "server": where})
         dropped: tuple[str, ...] = tuple(getattr(agent, "dropped", ()))
         if dropped and self._told.get((id(agent), "")) != dropped:
             self._told[(id(agent), "")] = dropped
             self.report.dropped = tuple(dict.fromkeys((*self.report.dropped, *dropped)))
-            self.journal.write({"dropped": list(dropped), "server": where})
+            self.put(self.journal, {"dropped": list(dropped), "server": where})
         form: str | None = getattr(agent, "form", None)
         if form and self._told.get((id(agent), "form")) != form:
             self._told[(id(agent), "form")] = form
             known = self.report.structured
             self.report.structured = form if known is None or form in known else f"{known}, {form}"
-            self.journal.write({"structured": form, "server": where})
+            self.put(self.journal, {"structured": form, "server": where})
 
     def _look_at(self, agent: Agent, reply: Reply) -> None:
         """Stop the run when an agent's replies, one after another, hold nothing that can be read."""
@@ -429,13 +482,11 @@ class Calls:
         except TimeoutError:
             return
 
-    def _record(self, request: Request, reply: Reply) -> Turn:
-        turn, report = as_turn(request, reply), self.report
-        self.writer.write(turn)
-        report.add(turn, votes=request.role in self.asked.voters)
-        report.estimated += reply.estimated
+    def _record(self, request: Request, turn: Turn) -> None:
+        self.put(self.writer, turn)
+        self.report.add(turn, votes=request.role in self.asked.voters)
+        self.report.estimated += turn.tokens_source == "estimate"
         self.tell()
-        return turn
 
 
 @dataclass
@@ -621,15 +672,8 @@ class Stage:
                 raise Halted
             course = await self._fund(planned, purse, begun)
             if not begun:
-                protocol = self.asked.protocol
-                item = planned.item.item(
-                    planned.debate,
-                    planned.first,
-                    log=self.name,
-                    protocol=protocol.name,
-                    polling=protocol.recorded(),
-                )
-                self.writer.write(item)
+                item = opening(planned, self.asked, self.name)
+                self.calls.put(self.writer, item)
                 past.items[planned.debate] = item
             report.playing += 1
         turns = past.turns.pop(planned.debate, {})
@@ -683,13 +727,14 @@ class Stage:
     def _close(self, planned: Planned, outcome: Outcome) -> None:
         from d3stats.log.schema import Verdict
 
-        self.writer.write(
+        self.calls.put(
+            self.writer,
             Verdict(
                 debate=planned.debate,
                 decision=outcome.decision,
                 round=outcome.round,
                 stop_reason=outcome.reason,
-            )
+            ),
         )
         self.past.items.pop(planned.debate, None)
         self.report.closed += 1
@@ -814,7 +859,8 @@ class _Seat:
 
     def _note(self, number: int, reason: str) -> None:
         """Write down a stop that no rule would repeat by itself when the debate is played again."""
-        self.stage.journal.write({"stopped": self.planned.debate, "round": number, "reason": reason})
+        stopped = {"stopped": self.planned.debate, "round": number, "reason": reason}
+        self.stage.calls.put(self.stage.journal, stopped)
 
 
 async def run_debates(
@@ -835,6 +881,7 @@ async def run_debates(
     observer: Observer | None = None,
     halt: asyncio.Event | None = None,
     wait: float = PATIENCE,
+    retry_missing: bool = False,
 ) -> RunReport:
     """Play debates and write their log; the same call resumes an earlier one.
 
@@ -875,6 +922,9 @@ async def run_debates(
     wait : float
         Seconds to wait for a server that does not answer, or still loads its model. Its calls leave no missing votes,
         because their debates are left open, and a later call of this function continues them.
+    retry_missing : bool
+        Ask again for votes that no model gave: lost to an outage, a timeout or the budget. The rest of a debate stays
+        as it was, and its verdict is decided again. The earlier log is kept as ``<log>.before``.
 
     Returns
     -------
@@ -925,7 +975,8 @@ async def run_debates(
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
     number("wait", wait, minimum=0.0)
-    return await _play(asked, path, path.stem if name is None else name, concurrency, observer, halt, wait)
+    name = path.stem if name is None else name
+    return await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
 
 
 def debate(
@@ -937,6 +988,8 @@ def debate(
 ) -> RunReport:
     """Run debates in the foreground: :func:`run_debates` for callers without an event loop.
 
+    Live agents are connected before the first call and closed after the last.
+
     Parameters
     ----------
     protocol : DebateProtocol
@@ -944,7 +997,7 @@ def debate(
     items : iterable of DebateItem
         What is debated.
     agents : Agent or mapping of str to Agent
-        Who plays.
+        Who plays; live agents not yet entered.
     log : path
         Ends in ``.jsonl``.
     **settings
@@ -967,7 +1020,16 @@ def debate(
     >>> report.planned, report.closed, sum(report.stops.values())
     (4, 4, 4)
     """
-    return asyncio.run(run_debates(protocol, items, agents, log, **settings))
+
+    async def connected() -> RunReport:
+        async with AsyncExitStack() as stack:
+            players = list(agents.values()) if isinstance(agents, Mapping) else [agents]
+            for agent in {id(one): one for one in players}.values():
+                if isinstance(agent, AbstractAsyncContextManager):
+                    await stack.enter_async_context(agent)
+            return await run_debates(protocol, items, agents, log, **settings)
+
+    return asyncio.run(connected())
 
 
 async def _play(
@@ -978,6 +1040,7 @@ async def _play(
     observer: Observer | None,
     halt: asyncio.Event | None,
     wait: float,
+    retry_missing: bool,
 ) -> RunReport:
     from d3stats.log.writer import LogWriter
 
@@ -989,19 +1052,15 @@ async def _play(
         asked.check_budget()
         await _measure(asked)
         tight = asked.check_windows()
-    elif not _has(journal_path(log)):
-        raise ValueError(
-            f"log must be new or have its journal {journal_path(log).name}; got {log} without it"
-        )
     with ExitStack() as stack:
         try:
             journal = stack.enter_context(Journal(log, asked.settings | {"concurrency": concurrency}))
-            writer = stack.enter_context(LogWriter(log, source="d3stats debate", repair=True))
+            past = resume(journal, asked, name, retry_missing=retry_missing)
+            writer = stack.enter_context(
+                LogWriter(log, source=source(journal.settings), fsync="second", repair=True)
+            )
         except OSError as error:
-            raise ValueError(
-                f"log must be a file that can be written; got log={str(log)!r} ({error.strerror or error})"
-            ) from None
-        past = resume(journal, asked)
+            raise _unwritable(log, error) from None
         bank = asked.bank(past.spent)
         if bank.limited and past.report.overdrawn:
             raise ValueError(
@@ -1015,11 +1074,14 @@ async def _play(
             await _measure(asked)
             tight = asked.check_windows(past.closed)
         report, bank.overdrawn = past.report, past.report.overdrawn
-        report.notes = (*asked.notes, *tight)
+        report.notes = (*asked.notes, *tight, *dict.fromkeys(journal.notes))
         calls = Calls(asked, bank, journal, writer, report, concurrency, halt, observer, wait)
+        calls.again = past.again
         stage = Stage(calls, past, name)
         try:
             await stage.play(concurrency)
+            calls.look(journal)
+            calls.look(writer)
         finally:
             report.waiting = None
             report.seconds = time.monotonic() - began
@@ -1039,5 +1101,9 @@ async def _measure(asked: Asked) -> None:
             await agent.measure(request for request in calls if asked.cast(request.role) is agent)
 
 
-def _has(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+def _unwritable(path: Path, error: OSError) -> Refused:
+    """Say that a file of a run cannot be written, and how to go on."""
+    return Refused(
+        f"log must be a file that can be written; got log={str(path)!r} ({error.strerror or error}); remove "
+        "the cause, and the same command resumes the run"
+    )

@@ -12,6 +12,7 @@ import pandas as pd
 
 from d3stats._words import Advised, counted
 from d3stats.inputs.lines import Lines
+from d3stats.log.beside import beside_votes, tells_of_votes
 from d3stats.log.column_names import (
     TURNS,
     WHO,
@@ -25,17 +26,19 @@ from d3stats.log.column_names import (
     resolve,
     two_models,
 )
+from d3stats.log.columns import Coded
 from d3stats.log.numbers import with_points
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.sheets import Sheet, has_field, header_note, is_header, one_word_row, without_headers
 from d3stats.log.wide import is_wide_log
 from d3stats.note import MISSING_VALUES, Note, Severity, unread
-from d3stats.values import MISSING_WORDS, is_missing_word
+from d3stats.values import MISSING_WORDS, is_missing_word, name_text
 
 __all__ = [
     "Fields",
     "TableFile",
     "as_frame",
+    "beside_items",
     "blank_clusters",
     "frame_with_points",
     "is_frame",
@@ -307,6 +310,26 @@ def _numbers(cells: pd.Series) -> pd.Series:
 def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[Note]:
     """Return a note on the columns of a table that were not read, since one of them may be the cluster."""
     return unread(str(column) for column in frame.columns if column not in read)
+
+
+def beside_items(frame: pd.DataFrame, read: Collection[Any], value: str = "vote") -> list[Note]:
+    """Say how columns that were not read contradict the votes of a table of items, or its `value` where that counts.
+
+    A column in which vote and label are right or wrong is compared with it also if it is what counts.
+    """
+    names = [str(name) for name in frame.columns if tells_of_votes(str(name))]
+    columns = {name: _coded(frame[name]) for name in names if name not in read or name == value}
+    if not columns or ("vote" not in frame and value not in frame):
+        return []
+    counts = "" if value == "vote" else value
+    if {"vote", "label"} <= set(frame.columns):
+        return beside_votes(columns, _coded(frame["vote"]), _coded(frame["label"]), counts=counts)
+    columns.pop(value, None)
+    return beside_votes(columns, _coded(frame[value if value in frame else "vote"]))
+
+
+def _coded(cells: pd.Series) -> Coded:
+    return Coded.of(map(name_text, cells.astype(object)))
 
 
 def question_clusters(frame: pd.DataFrame) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from glob import has_magic
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, cast
 
@@ -22,8 +23,8 @@ from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, choice_of, other_names, plain
 from d3stats.log.columns import Records
 from d3stats.log.consistency import Checked, check
-from d3stats.log.files import LogFile, as_path, find_files, given_again, unusable
-from d3stats.log.problems import Problem
+from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
+from d3stats.log.problems import Problem, omissions
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
@@ -195,8 +196,10 @@ class Opened:
     @property
     def stem(self) -> str | None:
         """The name of a single file without folder and ending; None for anything else."""
-        if len(self.paths) != 1:
+        if len(self.paths) != 1 or (has_magic(self.paths[0]) and len(self.files) != 1):
             return None
+        if has_magic(self.paths[0]):
+            return self.files[0].path.name.removesuffix(".gz").rsplit(".", 1)[0]
         file = Path(self.paths[0]).name
         return file.removesuffix(".gz").rsplit(".", 1)[0] or file
 
@@ -278,7 +281,7 @@ class Opened:
                 sheets, fields, texts=texts, columns=self.columns, missing=self.missing_words
             )
             _refuse_first_sheet(self.name, table, fields)
-            table = replace(table, notes=[*given_again(self.files), *table.notes])
+            table = replace(table, notes=[*files_note(self.files), *table.notes])
         else:
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
@@ -335,7 +338,8 @@ class Opened:
             if self.reading.get("read") == "answer":
                 whole = _with_stated_answers(whole)
             read = check(whole, self.missing_words)
-            self._checked[texts] = read.warned() if self.reading.get("lenient") else read.strictly()
+            lenient = self.reading.get("lenient")
+            self._checked[texts] = read.warned(*omissions(read.problems)) if lenient else read.strictly()
         return self._checked[texts]
 
     def _records(self, k: int, columns: Columns, texts: bool) -> Records:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import Advised, counted, setting
+from d3stats._words import Advised, counted, percent, setting
 from d3stats.inputs.verdicts import TIE, Votes
 from d3stats.log.column_names import choice_of, plain, to_type
 from d3stats.log.table_reader import truths
@@ -224,7 +224,8 @@ def _right_as_places(vote: Ints, order: Ints, label: Ints) -> str:
     if min(above, below) < _AT_LEAST or (above + below) / 2**0.5 < _CERTAIN:
         return ""
     return (
-        f"votes read as answers are right in {ab:.0%} of items shown as AB and in {ba:.0%} of those shown as BA, less "
+        f"votes read as answers are right in {percent(ab, digits=0)} of items shown as AB and in "
+        f"{percent(ba, digits=0)} of those shown as BA, less "
         "than by chance"
     )
 

@@ -22,7 +22,14 @@ from d3stats.log.column_names import TABLE_COLUMNS, choice_of, other_names, plai
 from d3stats.log.wide import NO_VOTES, without_derived
 from d3stats.note import warning
 from d3stats.plausibility import NO_SIDE, judged, name_signs, several_labels, two_scales, warnings_of
-from d3stats.sources.item_tables import Fields, blank_clusters, question_clusters, unread_note, with_parts
+from d3stats.sources.item_tables import (
+    Fields,
+    beside_items,
+    blank_clusters,
+    question_clusters,
+    unread_note,
+    with_parts,
+)
 from d3stats.sources.opened import Opened, Reading, is_cube, open
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING, Trajectories
@@ -466,7 +473,7 @@ def _of_frame(
         given = given - {"question"} | {"cluster"}
     if given >= set(_LONG):
         kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
-        notes += unread_note(frame, {*kept, "question"})
+        notes += [*beside_items(frame, kept), *unread_note(frame, {*kept, "question"})]
         long = frame[kept].reset_index(drop=True)
         if "round" in kept:
             n_rounds = long["round"].nunique()

@@ -17,13 +17,14 @@ from d3stats.inputs.items import ItemIs
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.questions import Questions
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.log.column_names import maybe_label, to_choose
+from d3stats.log.column_names import maybe_label, other_names, plain, to_choose
 from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, kind_of, warning
 from d3stats.plausibility import MUCH_MISSING, OF_NUMBERS, judged, name_signs, number_signs, warnings_of
 from d3stats.sources.item_tables import (
     Fields,
     TableFile,
+    beside_items,
     question_clusters,
     unread_note,
     with_parts,
@@ -91,6 +92,9 @@ class RunOf:
         return Fields(wanted, ("item",), ("question", *values), one_round=True)
 
 
+_MODELS = frozenset(("model", *other_names("model"), "system"))
+
+
 def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
     """Return the tries of a run that an opened source holds; messages name the run as `called`."""
     given = opened.value
@@ -100,7 +104,7 @@ def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str |
         if opened.kind == "values" and not isinstance(given, (np.ndarray, Mapping)):
             kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
             raise TypeError(f"a run must be {kinds}; got {type(given).__name__}")
-        return _of_log(opened.recorded(), of, round_number, called)
+        return _of_log(opened, of, round_number, called)
     if round_number is not None:
         raise ValueError(NO_ROUNDS.format(round_number))
     if of.value is not None and one_column:
@@ -108,6 +112,35 @@ def run_table(opened: Opened, of: RunOf, round_number: int | None, called: str |
     words = opened.missing_words
     table = _of_column(pd.Series(given), words) if one_column else _of_items(opened, of, called or UNNAMED)
     return replace(table, notes=[*_doubts(table.rows, of.missing), *table.notes])
+
+
+def _several_models(opened: Opened, t: Trajectories) -> list[Note]:
+    """Warn of debates of one question that were played by other models: its value is their mean."""
+    if not opened.has_records or len(np.unique(t.cluster)) == len(t):
+        return []
+    turns = opened.checked().turns
+    model, debate = turns.coded("model"), turns.coded("debate")
+    width, spoke = max(len(model.values), 1), model.codes >= 0
+    by_debate: dict[str, list[str]] = {}
+    for pair in np.unique(debate.codes[spoke].astype(np.int64) * width + model.codes[spoke]).tolist():
+        by_debate.setdefault(debate.values[pair // width], []).append(model.values[pair % width])
+    names = [" and ".join(sorted(by_debate.get(name, ()))) or None for name in t.debates]
+    return _averaged(t.cluster, names, "debates")
+
+
+def _averaged(items: Any, models: Any, rows: str) -> list[Note]:
+    """Warn where most items have rows of several models, whose mean is taken."""
+    model = pd.Series(np.asarray(models, dtype=object))
+    several = model.groupby(np.asarray(items)).nunique()
+    n = int((several > 1).sum())
+    if 2 * n <= len(several):
+        return []
+    names = sorted(map(str, model.dropna().unique()))
+    text = (
+        f"{n:,} of {len(several):,} items have {rows} of several models ({', '.join(names[:3])}"
+        f"{', ...' * (len(names) > 3)}), of which the mean is taken; keep the rows of one model in each file"
+    )
+    return [warning(text, "several models", n=n, examples=names[:3])]
 
 
 def _of_column(values: pd.Series, missing: Collection[str]) -> RunTable:
@@ -162,11 +195,12 @@ def _needs_columns(what: str, frame: pd.DataFrame) -> Advised:
     return Advised(f"{what} must have {_COLUMNS}", to_choose(*absent), got=str(names))
 
 
-def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
+def _of_log(opened: Opened, of: RunOf, round_number: int | None, called: str | None) -> RunTable:
     """Return a row per debate.
 
     The verdict is the decision that the log records, where it records any and no round is asked for.
     """
+    recorded = opened.recorded()
     t, value, missing = recorded.trajectories, of.value, of.missing
     if t.n_debates == 0:
         raise ValueError(f"a run must have debates; got none in {t!r}")
@@ -196,6 +230,8 @@ def _of_log(recorded: RecordedLog, of: RunOf, round_number: int | None, called: 
         notes = _counted_wrong(t, at, labelled)
     if judged and t.coding == "answers":
         notes += _answers_met(t, set(recorded.decision[recorded.known]) if decided else None)
+    if of.by == "question":
+        notes += _several_models(opened, t)
     if what in ("verdict", "plurality") and recorded.usable:
         notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
@@ -263,6 +299,9 @@ def _of_items(opened: Opened, of: RunOf, called: str) -> RunTable:
         table["cluster"] = clusters.columns[0]
         notes += [f"clusters are those of the column {grouped!r}"] if grouped != "cluster" else []
         notes += clusters.notes("clusters")
+    for model in (name for name in source.columns if plain(str(name)) in _MODELS and name not in used):
+        notes += _averaged(table["item"], source[model], "rows")
+    notes += beside_items(source, used, "vote" if named is None else named)
     notes += unread_note(source, used | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
     cells = [read.cells[named]] if named in read.cells else []

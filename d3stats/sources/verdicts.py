@@ -19,7 +19,7 @@ from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
 from d3stats.log.column_names import to_choose, to_type
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
 from d3stats.plausibility import judged, name_signs, names_alike, several_labels, warnings_of
-from d3stats.sources.item_tables import Fields, unread_note, with_parts
+from d3stats.sources.item_tables import Fields, beside_items, unread_note, with_parts
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import (
     as_of_answers,
@@ -285,7 +285,8 @@ def _canonical(
         answers = tuple(dict.fromkeys(x for column in read.columns for x in column if x is not None))
         if read.merged:
             notes += [note for note in read.notes("votes", "labels") if kind_of(note) == SPELLINGS]
-    return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS)), answers
+    notes += [*beside_items(table, _COLUMNS), *unread_note(table, _COLUMNS)]
+    return table.assign(**forms), tuple(notes), answers
 
 
 def _of_pairs(forms: Mapping[str, Any]) -> bool:

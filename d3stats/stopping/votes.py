@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import PositiveInt, Probability
-from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, Round, Rule, RuleState, StopReason
+from d3stats.stopping.rule import (
+    CONTINUE,
+    Decision,
+    MemorylessRule,
+    Round,
+    Rule,
+    RuleState,
+    StoppingRule,
+    StopReason,
+)
 from d3stats.trajectories import MISSING, Trajectories
 
 NEVER = 10**9
@@ -250,6 +260,13 @@ class Ladder(CampRule):
         """Return how many votes the leading answer needs after this round, on any panel."""
         votes = self.votes
         return votes[min(number, len(votes)) - 1]
+
+
+def refuse_steps(rules: Iterable[StoppingRule], panel: int) -> None:
+    """Refuse a ladder with a step that asks for more votes than the largest panel has."""
+    for part in (part for rule in rules for part in rule.parts()):
+        if isinstance(part, Ladder) and part.votes[0] > panel:
+            raise ValueError(f"the steps of a ladder must be at most the panel of {panel}; got {part}")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def test_the_command_prints_what_the_library_fits_and_writes_a_study(pilot: Path
 def test_the_tables_name_parameters_with_intervals_and_who_decided(pilot: Path) -> None:
     done = run("calibrate", pilot, "--level", "0.8", "--free", "skill", "--free", "easiness", "--all")
     assert done.exit_code == 0, done.output
-    assert "80% interval" in done.output
+    assert "80 % interval" in done.output
     assert "template" in done.output
     assert "skill and easiness enter as a sum" in " ".join(done.output.split())
     assert "left unanimity, round 4" in done.output

@@ -216,3 +216,30 @@ def test_what_goes_into_a_pipe_is_utf8_whatever_the_code_page(tmp_path: Path) ->
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
         assert said in getattr(done, stream).decode("utf-8"), words
         assert done.returncode == (stream == "stderr"), words
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["agreement", "slm7", "--at-least", "0.99"], 4),
+        (["agreement", "slm7", "--at-least", "0.01"], 0),
+        (["rules"], 0),
+        (["show", "no such file"], 1),
+    ],
+)
+def test_the_exit_code_is_the_commands_when_the_reader_of_a_pipe_has_gone(
+    words: list[str], code: int, unbuffered: str
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "d3stats", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == code, done.stderr
+    assert b"pipe" not in done.stderr

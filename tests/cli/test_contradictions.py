@@ -353,7 +353,7 @@ def test_a_replay_counts_missing_votes(files: Path, tmp_path: Path) -> None:
     gone = log(1)
     gone.loc[gone.index[::20], "vote"] = None
     gone.to_csv(tmp_path / "gone.csv", index=False)
-    sentence = "24 of 480 votes are missing (5.0%). Unanimity and pluralities take the votes cast"
+    sentence = "24 of 480 votes are missing (5.0 %). Unanimity and pluralities take the votes cast"
     assert sentence in said("replay {one}", one=tmp_path / "gone.csv")[1]
     assert "votes are missing" not in said("replay {one}", one=files / "one.csv")[1]
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "gone.csv"), "--json"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import time
 from pathlib import Path
 
@@ -127,3 +128,11 @@ def test_a_terminal_gets_a_bar_with_the_share_and_the_time_left(
     assert out == ""
     assert "fitting: reading [a].csv" in err
     assert "25%, about" in err
+
+
+@pytest.mark.parametrize("scheme", ["ordered", "unordered"])
+def test_a_worker_that_dies_ends_the_work_in_one_line_and_the_next_work_begins_afresh(scheme: str) -> None:
+    with pytest.raises(OSError, match=r"worker processes must live.*use fewer workers") as caught:
+        list(run_tasks(os._exit, [(1,), (1,), (1,)], workers=2, ordered=scheme == "ordered"))
+    assert "\n" not in str(caught.value)
+    assert sorted(run_tasks(abs, [(-1,), (2,), (-3,)], workers=2)) == [1, 2, 3]

@@ -67,7 +67,7 @@ SAID: dict[str, tuple[int, str]] = {
         0,
         "8 values are written as NaN or Infinity, which is no JSON; read as missing",
     ),
-    "doctor 07_nan_in_jsonl.jsonl": (2, "33.3% of turns"),
+    "doctor 07_nan_in_jsonl.jsonl": (2, "33.3 % of turns"),
     "rationales 08_chinese_rationales.jsonl": (0, "WARNING: 18 of 18 rationales are not in Latin letters"),
     "agreement 10_mtbench_turn.csv": (0, "items are separated by turn"),
     "replay 12_dict_of_votes.jsonl -r fixed:1": (0, "6 records with rounds or votes inside them"),

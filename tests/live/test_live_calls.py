@@ -26,7 +26,7 @@ from d3stats.run.live import LiveAgent
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.server import seconds_asked
 from d3stats.run.record import as_turn
-from d3stats.run.run import run_debates
+from d3stats.run.run import debate, run_debates
 
 
 def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:
@@ -40,6 +40,19 @@ def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) ->
     assert all(one == two != three for one, two, three in seeds.values())
     assert len({pair[0] for pair in seeds.values()}) == 20
     assert all(0 <= seed < 2**31 for found in seeds.values() for seed in found)
+
+
+@pytest.mark.parametrize("by_role", [False, True])
+def test_without_an_event_loop_a_live_agent_is_connected_and_closed(
+    server: Server, by_role: bool, tmp_path: Path
+) -> None:
+    agent = LiveAgent("scripted", server.url, **QUICK)
+    protocol = protocol_from_text("majority:judges=3")
+    items = [DebateItem("q", "a question?", ("one", "another"))]
+    agents = dict.fromkeys(("panelist", "default"), agent) if by_role else agent
+    for _ in range(2):
+        report = debate(protocol, items, agents, tmp_path / "log.jsonl")
+        assert (report.closed, report.votes, len(server.calls)) == (1, 3, 3)
 
 
 def test_a_repeat_has_the_seed_of_the_first_attempt(server: Server) -> None:

@@ -31,7 +31,7 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
     text = report.to_text()
     assert "1 file, 12 records: 3 debates, 9 turns, 0 verdicts." in text
     assert "Rounds: 0 rounds in 1 debate, 1 round in 1 debate, 2 rounds in 1 debate." in text
-    assert "Missing votes: 33.3% of turns (missing, not wrong)." in text
+    assert "Missing votes: 33.3 % of turns (missing, not wrong)." in text
     assert "1 debate without a label" in text
     assert {f.kind for f in report.findings} == {
         "debates without a vote",
@@ -107,7 +107,7 @@ def test_a_log_of_correctness_has_no_unlabelled_debates(tmp_path: Path) -> None:
     report = doctor(path)
     assert report.unlabelled == 0
     assert report.missing_votes == 0.5
-    assert "marks of right or wrong: 50.0%" in report.to_text()
+    assert "marks of right or wrong: 50.0 %" in report.to_text()
     assert "Note: " in report.to_text()
     assert "count from 0" in report.to_text()
     assert not report.problems

@@ -122,9 +122,16 @@ def test_a_frequent_vote_that_is_never_a_label_of_a_closed_set_is_named(word: st
     assert "votes that are no label" not in {f.kind for f in listed.findings()}
 
 
-@pytest.mark.parametrize(("word", "share"), [("D", 5), ("sin respuesta", 40)])
-def test_a_letter_that_follows_the_labels_or_a_rare_vote_is_not_named(word: str, share: int) -> None:
-    assert "votes that are no label" not in kinds(_closed_set(word, share))
+def test_a_letter_that_follows_the_labels_is_not_named() -> None:
+    assert "votes that are no label" not in kinds(_closed_set("D", 5))
+
+
+@pytest.mark.parametrize(("share", "severity"), [(40, "warning"), (180, "note")])
+def test_votes_that_are_no_label_are_warned_of_where_they_move_the_accuracy(
+    share: int, severity: str
+) -> None:
+    found = Trajectories.from_frame(_closed_set("sin respuesta", share)).findings()
+    assert [each.severity for each in found if each.kind == "votes that are no label"] == [severity]
 
 
 def test_answers_of_their_own_questions_are_not_a_closed_set() -> None:

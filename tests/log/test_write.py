@@ -59,7 +59,7 @@ def test_every_record_is_on_disk_before_write_returns(tmp_path: Path) -> None:
         assert len(lines(path)) == 3
 
 
-@pytest.mark.parametrize("fsync", [False, "never", "close"])
+@pytest.mark.parametrize("fsync", [False, "never", "close", "second"])
 def test_bulk_writing_ends_with_the_same_file(tmp_path: Path, fsync: Any) -> None:
     for name, how in (("a.jsonl", True), ("b.jsonl", fsync)):
         with LogWriter(tmp_path / name, fsync=how) as log:

@@ -64,6 +64,7 @@ class Setting:
 GAPS = ("d3_paper", "d3_code", "sign_agreement:2 | fixed:4", "budgeted:3.0,budget=7000,max_rounds=5")
 TOKENS = ("token_budget:16000", "unanimity | token_budget:16000")
 VOTES = ("unanimity", "supermajority:0.8", "ladder:5-4-3", "fixed:1", "fixed:2", "full")
+OF_THREE, OF_TWO = ((*VOTES[:2], f"ladder:{steps}", *VOTES[3:]) for steps in ("3-2-1", "2-1"))
 SHARES = ("supermajority:0.75", "supermajority:0.6,patience=2", "supermajority:1.0")
 COURTS = (
     Courtroom(poll="every_round"),
@@ -119,11 +120,11 @@ SETTINGS = {
         tuple(replace(court, protocol="more", advocates=3) for court in COURTS),
         ("unanimity", "full"),
     ),
-    "chateval": Setting("chateval:max_rounds=3", (Referees(), Referees(conformity=0.9)), VOTES),
+    "chateval": Setting("chateval:max_rounds=3", (Referees(), Referees(conformity=0.9)), OF_THREE),
     "two referees": Setting(
         "chateval:max_rounds=3,referees=critic+scientist",
         (Referees(panel=2), Referees(panel=2, conformity=0.9)),
-        VOTES,
+        OF_TWO,
     ),
     "stability": Setting(
         "stability:max_rounds=4,camp=none,panel=4",
@@ -144,12 +145,12 @@ SETTINGS = {
     "samre without a jury": Setting("samre:jurors=0", COURTS, ("d3_paper", "fixed:2", "unanimity", "full")),
     "more, then samre, without a jury": Setting("d3:jurors=0", COURTS, ("d3_paper", "fixed:1", "full")),
     "chateval, by means": Setting(
-        "chateval:max_rounds=3,extraction=mean", (Referees(), Referees(conformity=0.9)), VOTES
+        "chateval:max_rounds=3,extraction=mean", (Referees(), Referees(conformity=0.9)), OF_THREE
     ),
     "chateval, by ranks": Setting(
         "chateval:max_rounds=3,extraction=borda,referees=public+critic+author+scientist",
         (Referees(panel=4), Referees(panel=4, conformity=0.9)),
-        VOTES,
+        OF_THREE,
     ),
     "multi-persona": Setting(
         "multi_persona:max_rounds=4",

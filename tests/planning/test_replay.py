@@ -363,7 +363,7 @@ def test_the_limit_of_no_flip_is_that_of_the_table_over_the_debates_compared(
     assert row["flips_high"] == pytest.approx(1 - 0.025 ** (1 / compared))
     (said,) = (note for note in played.notes if note.startswith("No verdict flipped under fixed:1"))
     assert f"in {compared * per_question} compared debates of {compared} questions" in said
-    assert f"reaches {row['flips_high']:.1%} flips" in said
+    assert f"reaches {100 * row['flips_high']:.1f} % flips" in said
 
 
 def test_no_savings_against_unanimity_where_nobody_votes_before_the_last_round() -> None:

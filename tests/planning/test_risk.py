@@ -363,7 +363,7 @@ def test_debates_that_are_promised_are_the_debates_that_are_limited(method: Meth
     assert not found.certified
     lossless = risk_controlled(t, ["full"], max_loss_vs_full=0.05, method=method, target=target)
     assert not lossless.certified
-    assert any("the largest has 25% of the debates and all count as 4 equal" in n for n in lossless.notes)
+    assert any("the largest has 25 % of the debates and all count as 4 equal" in n for n in lossless.notes)
     once = risk_controlled(
         t, ["fixed:1"], max_loss_vs_full=0.05, method="betting", target=target, mean_over="units"
     )

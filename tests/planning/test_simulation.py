@@ -380,7 +380,7 @@ def test_a_debate_without_a_decision_is_not_right_in_the_loss() -> None:
         verdict = t.verdicts()[np.arange(400), from_text(rule).stop_rounds(t).rounds - 1]
         right[rule] = (verdict == t.label).mean()
         silent = (verdict == MISSING).mean()
-        assert f"{rule} {silent:.1%}" in done.notes[0]
+        assert f"{rule} {100 * silent:.1f} %" in done.notes[0]
     table = done.to_frame().set_index("rule")
     for rule in rules:
         assert table.loc[rule, "accuracy_minus_unanimity"] == pytest.approx(right[rule] - right["unanimity"])

@@ -297,11 +297,12 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     found = d3stats.replay("slm7", rules)
     table = found.to_frame().set_index("rule")
     full = table.loc["full"]
-    assert f"{full['accuracy']:.1%}" in said
-    assert f"{full['accuracy_low']:.1%} to {full['accuracy_high']:.1%} (cluster Wilson)" in said
+    assert f"{100 * full['accuracy']:.1f} %" in said
+    limits = f"{100 * full['accuracy_low']:.1f} % to {100 * full['accuracy_high']:.1f} %"
+    assert f"{limits} (cluster Wilson)" in said
     stops = found.stops()
     at_once = stops[(stops["rule"] == "unanimity") & (stops["round"] == 1)]["share"].sum()
-    assert f"{at_once:.1%}" in said
+    assert f"{100 * at_once:.1f} %" in said
     made = d3stats.plan("slm7", limit=False)
     assert made.headline in said
     assert f"The plan's rule saves {100 * made.to_frame()['saved'].iloc[0]:.0f} %" in said
@@ -381,7 +382,7 @@ def test_dollars_are_of_the_turns_by_role_and_kind_of_token(
     assert found.to_frame("tokens")["dollars"].iloc[-1] == pytest.approx(dollars)
     page = Page(found.to_html())
     assert "Dollars are at the prices of cheap" in page.sections["tokens"]
-    assert ("50% of all tokens counted as completion tokens (as given)" in page.sections["tokens"]) == (
+    assert ("50 % of all tokens counted as completion tokens (as given)" in page.sections["tokens"]) == (
         "output_share" in how
     )
 

@@ -166,7 +166,11 @@ def run_of(seed: int, folder: Path) -> None:
     if told(rule, played.silent) and not refused(rule, t):
         assert not (found := differences(where, played, rule, t)), f"seed {seed}, {rule}: {found}"
     debate(where.protocol, where.items, ReplayAgent(log), again, rule=rule, seed=seed, name="n")
-    records = [{str({**r.to_dict(), "model": None}) for r in iter_records(path)} for path in (log, again)]
+    # The first line tells the settings of the run, of which the agents are a part.
+    records = [
+        {str({**r.to_dict(), "model": None}) for r in iter_records(path) if r.type != "log"}
+        for path in (log, again)
+    ]
     assert records[0] == records[1], f"seed {seed}, {where.protocol}, {rule}"
 
 

@@ -52,7 +52,7 @@ def test_killed_anywhere_and_resumed_the_log_is_that_of_a_run_in_one_go(name: st
 
 
 @pytest.mark.parametrize("cut", [1, 17, 40, 90])
-def test_a_torn_last_line_is_moved_aside_and_its_call_made_again(cut: int, tmp_path: Path) -> None:
+def test_a_torn_last_line_is_put_back_from_the_journal(cut: int, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     with pytest.raises(Killed):
         debate(SAMRE, pairs(3), killed_at(20), log, concurrency=1)
@@ -60,8 +60,7 @@ def test_a_torn_last_line_is_moved_aside_and_its_call_made_again(cut: int, tmp_p
     log.write_bytes(whole[:-cut])
     journal = journal_path(log)
     journal.write_bytes(journal.read_bytes()[:-7])
-    # One byte short is a whole record without its line end.
-    had = whole.count(b'"type":"turn"') - (cut > 1)
+    had = whole.count(b'"type":"turn"')
     agent = Chancy(failing=0.2)
     report = debate(SAMRE, pairs(3), agent, log)
     assert report.closed == 3
@@ -112,6 +111,13 @@ def test_a_debate_that_was_closing_for_want_of_budget_keeps_closing_under_a_larg
     kept = log.read_text().splitlines()
     last = [i for i, line in enumerate(kept) if f'"debate":"{debated}"' in line][-2:]
     log.write_text("".join(line + "\n" for i, line in enumerate(kept) if i not in last))
+    # The journal would put the turn back.
+    journal = journal_path(log)
+    lost = json.loads(kept[last[0]])
+    end = json.dumps({"ended": [debated, lost["round"], lost["agent"]]}, separators=(",", ":"))[:-1]
+    calls = [line for line in journal.read_text().splitlines() if not line.startswith(end)]
+    assert len(calls) == len(journal.read_text().splitlines()) - 1
+    journal.write_text("".join(line + "\n" for line in calls))
     agent = Chancy()
     debate(SAMRE, pairs(3), agent, log, budget_tokens=10_000_000, rule=from_text("fixed:5"), concurrency=1)
     assert stopped[-1] in of_type(log, "verdict")
@@ -177,15 +183,17 @@ def test_one_log_is_written_by_one_run_at_a_time(tmp_path: Path) -> None:
     assert seen
 
 
-def test_a_log_without_its_journal_is_not_gone_on_with(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    debate(SAMRE, pairs(1), Chancy(), log)
+def test_a_log_without_its_journal_is_gone_on_with_under_the_same_settings_only(tmp_path: Path) -> None:
+    log, agent = tmp_path / "log.jsonl", Chancy()
+    first = debate(SAMRE, pairs(1), Chancy(), log)
     journal_path(log).unlink()
-    with pytest.raises(ValueError, match=r"have its journal log\.calls\.jsonl"):
-        debate(SAMRE, pairs(1), Chancy(), log)
     # The refusal leaves no journal behind that would make the next try look right.
-    with pytest.raises(ValueError, match=r"have its journal log\.calls\.jsonl"):
-        debate(SAMRE, pairs(1), Chancy(), log)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"have its journal log\.calls\.jsonl.*other settings"):
+            debate(SAMRE, pairs(1), agent, log, seed=1)
+    report = debate(SAMRE, pairs(1), agent, log)
+    assert (agent.calls, report.closed, report.charged) == (0, 1, first.charged)
+    assert any("log.calls.jsonl was missing" in note for note in report.notes)
 
 
 def test_a_journal_of_another_kind_is_refused(tmp_path: Path) -> None:

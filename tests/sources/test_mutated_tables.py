@@ -22,8 +22,8 @@ from d3stats.note import severity_of
 from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
-ALL = 860
-QUICK = ((0, 60), (200, 230), (300, 360), (480, 540), (660, 720))
+ALL = 1100
+QUICK = ((0, 60), (200, 230), (300, 360), (480, 540), (660, 720), (860, 950))
 """The seeds of the fast suite."""
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
@@ -852,6 +852,113 @@ def copies_under_other_names(case: Case, rng: np.random.Generator) -> None:
     )
 
 
+# ------------------------------------------------------------- what is in a table and cannot be what it is taken for
+
+
+def column_as_agent(case: Case, rng: np.random.Generator) -> None:
+    """The right answers, or what most said, stand among the agents or raters."""
+    who = next(name for name in ("agent", "rater", "judge") if name in case.table)
+    keys = [name for name in ("debate", "item", "round", "order") if name in case.table]
+    first = case.table.drop_duplicates(keys)
+    if "label" in case.table and rng.random() < 0.5:
+        name, votes = str(rng.choice(["gold", "label", "truth", "human", "Ground truth"])), first["label"]
+    else:
+        name = str(rng.choice(["majority", "consensus", "final", "ensemble"]))
+        most = case.table.groupby(keys)["vote"].agg(lambda votes: votes.mode().iloc[0])
+        votes = [most[tuple(row) if len(keys) > 1 else row[0]] for row in first[keys].to_numpy().tolist()]
+    case.table = pd.concat([case.table, first.assign(**{who: name, "vote": votes})], ignore_index=True)
+
+
+def few_on_another_scale(case: Case, rng: np.random.Generator) -> None:
+    """Few whole scores from 1 to 10 are on a scale to 100."""
+    column, n = case.table.columns[-1], len(case.table)
+    if column == "correct":
+        case.table = case.table.rename(columns={"correct": "score"})
+        column = "score"
+    case.table = pd.concat([case.table] * 5, ignore_index=True)
+    for name in ("item", "debate"):
+        if name in case.table:
+            case.table[name] = case.table[name] + "-" + (np.arange(5 * n) // n).astype(str)
+    for name in (column, *(name for name in case.table.columns if name.startswith("score_"))):
+        case.table[name] = rng.integers(2, 11, 5 * n)
+    case.truth = measured(case, case.table)[0]
+    rows = _chosen(case, rng, float(rng.choice([0.04, 0.06, 0.08])))
+    case.table.loc[rows, column] *= 10
+
+
+def contradicted(case: Case, rng: np.random.Generator) -> None:
+    """Some votes were overwritten, as a column beside them tells."""
+    name = str(rng.choice(["correct", "is_correct", "score"]))
+    right = (case.table["vote"] == case.table["label"]).astype(int)
+    if name == "correct" and rng.random() < 0.5:
+        right = right.map({0: "no", 1: "yes"})
+    rows = _chosen(case, rng, float(rng.choice([0.05, 0.2])))
+    case.table.loc[rows, "vote"] = case.table.loc[rows, "vote"].map({"A": "B", "B": "A"})
+    if case.kind == "answers" and name != "is_correct":  # there it would be what counts
+        name = "was_correct"
+    case.table[name] = right
+
+
+def no_answer(case: Case, rng: np.random.Generator) -> None:
+    """Some votes are none of the four answers."""
+    letters = dict(zip("AB", "CD", strict=True))
+    half = set(pd.unique(case.table.iloc[:, 0])[::2])
+    for name in ("vote", "label"):
+        moved = case.table[name].map(letters)
+        case.table[name] = case.table[name].where(case.table.iloc[:, 0].isin(half), moved)
+    word = str(rng.choice(["both", "0", "Z", "none of these", "tie", "neither", "unsure"]))
+    rows = _chosen(case, rng, float(rng.choice([0.04, 0.12, 0.3])))
+    case.table["vote"] = case.table["vote"].astype(object)
+    case.table.loc[rows, "vote"] = None
+    case.truth = measured(case, case.table)[0]
+    case.table.loc[rows, "vote"] = word
+
+
+def running_totals(case: Case, rng: np.random.Generator) -> None:
+    """Tokens are totals up to the turn, of the debate or of the agent, in 36 debates at least."""
+    parts = [
+        case.table.assign(debate=case.table["debate"] + f"-{k}", tokens=rng.permutation(case.table["tokens"]))
+        for k in range(3)
+    ]
+    case.table = pd.concat(parts, ignore_index=True)
+    case.truth = measured(case, case.table)[0]
+    keys = ["debate"] if rng.random() < 0.5 else ["debate", "agent"]
+    case.table["tokens"] = case.table.groupby(keys)["tokens"].cumsum()
+
+
+def failed_calls(case: Case, rng: np.random.Generator) -> None:
+    """A column says of some rows that the call failed; they have a vote all the same."""
+    name = str(rng.choice(["status", "error", "finish_reason"]))
+    word = {
+        "status": ("error", "failed", "timeout"),
+        "error": ("timeout", "RateLimitError", "refused", "HTTP 429"),
+        "finish_reason": ("length", "content_filter"),
+    }[name][int(rng.integers(2))]
+    rows = _chosen(case, rng, float(rng.choice([0.04, 0.15])))
+    table = case.table.assign(**{name: {"status": "ok", "error": None, "finish_reason": "stop"}[name]})
+    table[name] = table[name].astype(object)
+    table.loc[rows, name] = word
+    votes = table["vote"].copy()
+    table["vote"] = votes.astype(object).where(~table.index.isin(rows), None)
+    case.table = table
+    case.truth = measured(case, case.table)[0]
+    case.table = table.assign(
+        vote=np.where(table.index.isin(rows), rng.choice(["A", "B"], len(table)), votes)
+    )
+
+
+def two_models(case: Case, rng: np.random.Generator) -> None:
+    """The rows of a second model follow, with the same items."""
+    other = case.table.copy()
+    if case.kind == "answers":
+        other["vote"] = rng.choice(["A", "B"], len(other))
+    else:
+        other[case.table.columns[-1]] = rng.permutation(other[case.table.columns[-1]]) * 0
+    name = str(rng.choice(["model", "model_name"]))
+    case.table = pd.concat([case.table.assign(**{name: "m1"}), other.assign(**{name: "m2"})])
+    case.table = case.table.reset_index(drop=True)
+
+
 def _as_csv(table: pd.DataFrame, folder: Path) -> Path:
     table.to_csv(folder / "table.csv", index=False)
     return folder / "table.csv"
@@ -933,6 +1040,17 @@ OF_LABS: dict[str, tuple[Change, ...]] = {
     "tokens": (*_ANY, dashes_and_words, units, nested, thousands, points_between_thousands, commas_in_cells),
 }
 """What laboratories and spreadsheets do to the cells of tables, for the seeds from 660 on."""
+OF_NEWCOMERS: dict[str, tuple[Change, ...]] = {
+    "log": (column_as_agent, contradicted, no_answer, failed_calls),
+    "ratings": (column_as_agent, failed_calls),
+    "scores": (few_on_another_scale,),
+    "run": (few_on_another_scale, two_models),
+    "answers": (contradicted, no_answer, failed_calls, two_models),
+    "verdicts": (failed_calls,),
+    "points": (few_on_another_scale,),
+    "tokens": (running_totals,),
+}
+"""What stands in a table of a newcomer and cannot be what it is taken for, for the seeds from 860 on."""
 LAST = (wide, composite, turns, renamed, other_prices, swaps, more_columns)
 """Changes after which a table may have other columns: no change of votes comes later."""
 
@@ -958,7 +1076,13 @@ def drawn(seed: int) -> Case:
     if seed >= 200:
         changes, start = next(
             (group[case.kind], start)
-            for group, start in ((OF_LABS, 660), (OF_PROGRAMS, 480), (OF_HANDS, 300), (OF_FILES, 200))
+            for group, start in (
+                (OF_NEWCOMERS, 860),
+                (OF_LABS, 660),
+                (OF_PROGRAMS, 480),
+                (OF_HANDS, 300),
+                (OF_FILES, 200),
+            )
             if seed >= start
         )
         change = changes[(seed - start) // len(bases) % len(changes)]
@@ -1023,7 +1147,9 @@ def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> 
 def test_the_generator_makes_every_change_of_every_kind() -> None:
     made = {(case.kind, change) for case in map(drawn, range(ALL)) for change in case.done}
     every = [
-        group for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS, OF_LABS) for group in groups.items()
+        group
+        for groups in (CHANGES, OF_FILES, OF_HANDS, OF_PROGRAMS, OF_LABS, OF_NEWCOMERS)
+        for group in groups.items()
     ]
     assert made == {(kind, change.__name__) for kind, changes in every for change in changes}
 
@@ -1041,3 +1167,10 @@ def test_scores_of_sides_on_two_scales_are_warned_of() -> None:
             warned.append([note for note in found.notes if "on two scales" in note])
     assert not any(warned[::2])
     assert all(severity_of(note) == "warning" for (note,) in warned[1::2])
+
+
+@pytest.mark.parametrize("start", range(0, 24, 8))
+def test_a_table_as_it_should_be_warns_of_nothing(start: int) -> None:
+    for seed in range(start, start + 8):
+        case = LATER[seed % len(LATER)](np.random.default_rng(9000 + seed))
+        assert [note for note in measured(case, case.table)[1] if severity_of(note) == "warning"] == []

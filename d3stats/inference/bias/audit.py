@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import as_rng
 from d3stats._words import counted, said_p, verb
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import ItemStrata, Labels
 from d3stats.inputs.verdicts import Judgments, Votes
@@ -219,8 +219,14 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the judges, not stored
-        """Which judges were not audited, and why."""
-        return tuple(f"{judge} was not audited: {why}" for judge, why in self.not_audited.items())
+        """The notes of the audits, each once, and which judges were not audited, and why."""
+        return (
+            *named_notes([(judge, audit.notes) for judge, audit in self.items()], "judges"),
+            *self._absent(),
+        )
+
+    def _absent(self) -> list[str]:
+        return [f"{judge} was not audited: {why}" for judge, why in self.not_audited.items()]
 
     @property
     def headline(self) -> str:
@@ -266,7 +272,7 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
     def summary(self) -> str:
         """Return every audit, then who was not audited, as text."""
-        return "\n".join([*map(str, self.values()), *self.notes])
+        return "\n".join([*map(str, self.values()), *self._absent()])
 
     def _document(self) -> dict[str, Any]:
         """Return all audits as JSON can hold them."""

@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
-from d3stats._words import counted, verb
+from d3stats._words import counted, percent, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import (
     Audit,
@@ -479,7 +479,9 @@ def _accuracy_by_place(
     tied = int((data.vote[decided] == TIE).sum())
     if tied:
         share = tied / int(decided.sum())
-        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:z.0%})")
+        notes.append(
+            f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({percent(share, digits=0)})"
+        )
     if not all(mask.any() for mask in masks):
         return []
     right = (data.vote == data.label).astype(float)

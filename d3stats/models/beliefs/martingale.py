@@ -136,7 +136,7 @@ class MartingaleTest(Result):
     def _title(self) -> str:
         return (
             f"Martingale test of the share of correct votes: {self.n_debates} debates, {self.n_clusters} clusters, "
-            f"{self.level:.0%} {self.interval} limits"
+            f"{100 * self.level:g} % {self.interval} limits"
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -181,7 +181,7 @@ class MartingaleTest(Result):
         mean = f"mean drift per round {row['drift']:+.4f}"
         if self.p_value is None:
             return f"{mean}, without limits or p-value, because no error can be estimated"
-        limits = f"[{row['low']:+.4f}, {row['high']:+.4f}] ({self.level:.0%}, {self.interval})"
+        limits = f"[{row['low']:+.4f}, {row['high']:+.4f}] ({100 * self.level:g} %, {self.interval})"
         return f"{mean} {limits}, p = {self.p_value:.3g}"
 
     def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:

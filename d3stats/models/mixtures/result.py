@@ -462,7 +462,7 @@ class MixtureFit(Result):
         except ValueError as problem:  # debates in parts cannot be resampled
             values = functional_values(self.distribution, self.panel)
             return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(FUNCTIONALS))
-        how = f"{table['level'].iloc[0]:z.0%} intervals, {table['kind'].iloc[0]}"
+        how = f"{100 * table['level'].iloc[0]:g} % intervals, {table['kind'].iloc[0]}"
         return how, table[["estimate", "se", "low", "high"]]
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:

@@ -485,7 +485,7 @@ class Drift(Result):
     def _title(self) -> str:
         return (
             f"Change between {len(self.fit.rounds)} rounds, panel of {self.fit.panel}; "
-            f"{self.level:z.0%} {self.kind}"
+            f"{100 * self.level:g} % {self.kind}"
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

@@ -277,7 +277,7 @@ class ScoreCorrelation(Result):
     def headline(self) -> str:
         """The intraclass correlation with its interval."""
         return (
-            f"Intraclass correlation {self.estimate:z.3f} [{self.low:z.3f}, {self.high:z.3f}] ({self.level:z.0%}, "
+            f"Intraclass correlation {self.estimate:z.3f} [{self.low:z.3f}, {self.high:z.3f}] ({100 * self.level:g} %, "
             f"{self.kind} bootstrap over {self.n_clusters} clusters, {self.n_items} items, {self.n_scores} scores)."
         )
 

@@ -91,7 +91,7 @@ class LoggedSeparation(Result):
     def _title(self) -> str:
         return (
             f"separation by the best of k logged scores: {self.n_items} items in {self.n_clusters} clusters, "
-            f"{self.n_left_out} left out (too few advocates); {self.level:.0%} intervals, {self.kind}, "
+            f"{self.n_left_out} left out (too few advocates); {100 * self.level:g} % intervals, {self.kind}, "
             f"{self.n_boot} replicates over clusters"
         )
 

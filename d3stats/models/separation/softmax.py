@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats._words import counted
+from d3stats._words import counted, percent
 from d3stats.models.separation.laws import DiscreteLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import integrate
 from d3stats.result import Result
@@ -219,7 +219,7 @@ class WeightedScore(Result):
         """The answer, how far the weighted score lies from the mean to the best."""
         room = np.ravel(self.best - self.mean)
         gained = np.ravel(self.value - self.mean)
-        share = f"{gained.sum() / room.sum():z.1%}" if room.sum() > 0 else "not available:"
+        share = percent(gained.sum() / room.sum(), digits=1) if room.sum() > 0 else "not available:"
         return (
             f"Softmax-weighted score at temperature {self.temperature:g}: {share} of the way from the mean "
             f"({self.mean.mean():.4g}) to the best ({self.best.mean():.4g}), over {counted(room.size, 'side')}."
@@ -316,8 +316,9 @@ class SelectedScore(Result):
         """The answer, how often the judge's best argument was presented, and what was lost."""
         lost = np.ravel(self.best - self.score)
         return (
-            f"The judge's best argument was presented on {np.mean(self.is_best):z.1%} of {counted(lost.size, 'side')}; "
-            f"{lost.mean():.4g} points lost on average; ties on {np.mean(self.tied > 1):z.1%}."
+            f"The judge's best argument was presented on {percent(float(np.mean(self.is_best)), digits=1)} of "
+            f"{counted(lost.size, 'side')}; "
+            f"{lost.mean():.4g} points lost on average; ties on {percent(float(np.mean(self.tied > 1)), digits=1)}."
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:

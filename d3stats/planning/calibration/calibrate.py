@@ -19,6 +19,7 @@ import scipy
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._words import percent
 from d3stats.planning.calibration.moments import fit_moments, n_replicates, predictive_checks
 from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, default_free, observe
 from d3stats.planning.calibration.path_likelihood import fit_likelihood, is_exact
@@ -416,7 +417,9 @@ def _untold_by_pilot(
         )
     missing = 1 - seen.cast.sum() / (pilot.panel * pilot.depth).sum()
     if missing > 0:
-        notes.append(f"{missing:z.1%} of the votes are missing and assumed to be missing at random")
+        notes.append(
+            f"{percent(missing, digits=1)} of the votes are missing and assumed to be missing at random"
+        )
     least = 2 / (n_replicates(n_rep) + 1)
     if least >= _OFF:
         needed = next(n for n in range(n_rep, 3 + round(2 / _OFF)) if 2 / (n_replicates(n) + 1) < _OFF)

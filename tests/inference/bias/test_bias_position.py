@@ -252,10 +252,10 @@ def test_rows_that_were_given_twice_are_counted() -> None:
 
 def test_ties_that_count_as_not_right_are_said() -> None:
     every = position_bias(both_orders("T" * 12, label="A"))
-    assert "accuracy: ties count as not right: 24 verdicts (100%)" in every.notes
+    assert "accuracy: ties count as not right: 24 verdicts (100 %)" in every.notes
     assert "every verdict is a tie, so the judge is consistent but not informative" in every.notes
     some = position_bias(both_orders("cccfft", label="A"))
-    assert "accuracy: ties count as not right: 1 verdict (8%)" in some.notes
+    assert "accuracy: ties count as not right: 1 verdict (8 %)" in some.notes
     one_order = pd.DataFrame({"item": range(6), "order": "AB", "label": list("AAABBB")})
     one_order["vote"] = ["A", "B", "tie", "A", "B", "tie"]
-    assert any("ties count as not right: 2 verdicts (33%)" in note for note in position_bias(one_order).notes)
+    assert any("ties count as not right: 2 verdicts (33 %)" in note for note in position_bias(one_order).notes)

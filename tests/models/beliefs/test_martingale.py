@@ -334,7 +334,7 @@ def test_the_result_says_level_and_kind_and_draws_itself() -> None:
     frame = found.to_frame()
     assert frame["level"].unique().tolist() == [0.9]
     assert frame["interval"].unique().tolist() == ["cluster t"]
-    assert "90%, cluster t" in found.summary()
+    assert "90 %, cluster t" in found.summary()
     _, ax = plt.subplots()
     assert found.plot(ax) is ax
     labels = found.plot(by="transition").get_legend_handles_labels()[1]

@@ -112,7 +112,7 @@ def test_the_judges_own_scores_select_the_maximum() -> None:
     found = softmax_selected(table)
     assert np.array_equal(found.score, table.max(axis=1))
     assert found.is_best.all()
-    assert "100.0% of 200 sides" in found.summary()
+    assert "100.0 % of 200 sides" in found.summary()
 
 
 @given(holed, temperatures)
