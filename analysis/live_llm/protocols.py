@@ -103,7 +103,6 @@ def row(served: Served, name: str, n: int, log: Path) -> dict[str, Any]:
         "ratio_in": report.tokens_in / ahead.tokens_in,
         "ratio_out": report.tokens_out / ahead.tokens_out,
         "rounds": report.rounds / max(report.closed, 1),
-        "seconds": report.seconds,
     }
 
 
