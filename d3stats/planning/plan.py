@@ -288,11 +288,14 @@ class Pilot:
         )
         if questions < 20:
             notes.append(
-                f"only {questions} questions, so no interval is reliable and the prior has much influence"
+                f"only {counted(questions, 'question')}, so no interval is reliable and the prior has much influence"
             )
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
-            notes.append(f"only {labelled} debates have a label: their accuracy says next to nothing")
+            notes.append(
+                f"only {counted(labelled, 'debate')} {verb(labelled, 'has', 'have')} a label: their accuracy says next "
+                "to nothing"
+            )
         return cls(log, target, spent, paid, bill(log, FullDepth()), once, tuple(notes))
 
     @property
