@@ -38,15 +38,20 @@ def test_a_protocol_ends_with_verdicts_and_counts_what_the_server_counts(
     print(row)
     assert row["verdicts"] == row["debates"] >= ITEMS
     assert row["tokens_log"] == row["tokens_server"] > 0
-    assert 1 / 1.5 <= row["ratio"] <= 1.5
+    # Of one debate; the table of the study holds five of each protocol to a factor of 1.5.
+    assert 1 / 2 <= row["ratio"] <= 2
     # Each missing vote has a reason.
     assert sum(int(part.split()[0]) for part in row["reasons"].split(", ") if part) == row["votes_missing"]
-    assert row["votes_missing"] <= 0.25 * row["votes"]
 
 
-def test_hardly_a_reply_is_cut_at_a_limit(rows: dict[str, dict[str, Any]]) -> None:
-    cut, replies = (sum(row[name] for row in rows.values()) for name in ("cut", "replies"))
-    assert cut <= 0.02 * replies
+def test_all_protocols_together_cost_what_was_forecast_and_few_replies_are_lost(
+    rows: dict[str, dict[str, Any]],
+) -> None:
+    names = ("tokens_log", "tokens_forecast", "votes", "votes_missing", "replies", "cut")
+    spent, ahead, votes, missing, replies, cut = (sum(row[name] for row in rows.values()) for name in names)
+    assert 1 / 1.5 <= spent / ahead <= 1.5
+    assert missing <= 0.1 * votes
+    assert cut <= 0.05 * replies
 
 
 def test_every_protocol_of_the_catalogue_is_asked() -> None:
