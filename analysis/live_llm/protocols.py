@@ -14,13 +14,12 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from d3stats.protocols import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text
 from d3stats.run.forecast import forecast
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
@@ -106,27 +105,20 @@ def row(served: Served, name: str, n: int, log: Path) -> dict[str, Any]:
     }
 
 
-def rows(served: Served, n: int, folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the row of every protocol."""
-    for name in sorted(protocols()):
-        yield row(served, name, n, folder / f"{name}.jsonl")
-
-
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--server-python", required=True, help="the Python that has the server's packages")
     parser.add_argument("--items", type=int, default=5)
-    parser.add_argument("--threads", default="2")
     parser.add_argument("-o", "--out", type=Path, default=HERE)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        with serving(asked.server_python, here, "--threads", asked.threads) as served:
+        with serving(asked.server_python, here) as served:
             found = []
-            for one in rows(served, asked.items, here):
-                print(one, flush=True)
-                found.append(one)
+            for name in sorted(SMALL):
+                found.append(row(served, name, asked.items, here / f"{name}.jsonl"))
+                print(found[-1], flush=True)
     pd.DataFrame(found).to_csv(
         asked.out / "protocols.csv", index=False, float_format="%.4g", lineterminator="\n"
     )

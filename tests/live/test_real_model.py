@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import runpy
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from d3stats.protocols import protocols
 
 pytestmark = pytest.mark.real_model
 
@@ -18,15 +20,17 @@ ITEMS = int(os.environ.get("D3STATS_REAL_ITEMS", "1"))
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = tmp_path_factory.mktemp("model")
-    with STUDY["serving"](os.environ["D3STATS_SMALL_MODEL"], folder) as one:
-        yield one
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Play half of the protocols on each of two servers at the same time."""
+    names = sorted(STUDY["SMALL"])
+    folders = [tmp_path_factory.mktemp("server") for _ in range(2)]
 
+    def half(k: int) -> list[dict[str, Any]]:
+        with STUDY["serving"](os.environ["D3STATS_SMALL_MODEL"], folders[k], "--threads", "1") as served:
+            return [STUDY["row"](served, name, ITEMS, folders[k] / f"{name}.jsonl") for name in names[k::2]]
 
-@pytest.fixture(scope="module")
-def rows(served: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    found = STUDY["rows"](served, ITEMS, tmp_path_factory.mktemp("logs"))
+    with ThreadPoolExecutor(2) as pool:
+        found = [row for part in pool.map(half, range(2)) for row in part]
     return {row["protocol"].partition(":")[0]: row for row in found}
 
 
@@ -55,4 +59,4 @@ def test_all_protocols_together_cost_what_was_forecast_and_few_replies_are_lost(
 
 
 def test_every_protocol_of_the_catalogue_is_asked() -> None:
-    assert sorted(STUDY["SMALL"]) == sorted(STUDY["protocols"]())
+    assert sorted(STUDY["SMALL"]) == sorted(protocols())
