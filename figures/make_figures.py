@@ -276,6 +276,21 @@ def gemma_paths() -> Figure:
 
 
 @figure(
+    "Right verdicts of SmolLM2 with 135 million parameters about short texts, against the tokens of a debate; a debate "
+    "without a decision counts as half right, and chance is .5. One vote is the first judge of the majority. Bars are "
+    "95 % cluster t intervals.",
+    "analysis/live_llm/arms.csv",
+    source="study analysis/live_llm",
+)
+def live_llm() -> Figure:
+    table = read("analysis/live_llm/arms.csv").rename(
+        columns={"arm": "rule", "tokens": "cost", "value": "kept"}
+    )
+    table = table.rename(columns={f"value_{end}": f"kept_{end}" for end in ("low", "high")})
+    return plotting.plot_frontier(table, kept_label="right verdicts").figure
+
+
+@figure(
     "The cost of up to 1,000 new debates under the rule that `plan` recommends from a simulated pilot of "
     "50 debates, and under unanimity. The bands hold the total with 50, 80 and 95 % probability; where they "
     "lie apart, the saving is larger than chance.",

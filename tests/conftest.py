@@ -42,12 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         place = {name: k for k, name in enumerate(LONGEST)}
         items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
     folder = _real_data_folder()
-    if folder.is_dir():
-        return
-    skip = pytest.mark.skip(reason=f"REAL DATA NOT CHECKED: no folder {folder} (set D3STATS_DATA)")
+    missing = {}
+    if not folder.is_dir():
+        missing["real_data"] = f"REAL DATA NOT CHECKED: no folder {folder} (set D3STATS_DATA)"
+    if not os.environ.get("D3STATS_SMALL_MODEL"):
+        missing["real_model"] = "NO MODEL ASKED: D3STATS_SMALL_MODEL is not set (make test-live)"
     for item in items:
-        if "real_data" in item.keywords:
-            item.add_marker(skip)
+        for mark, reason in missing.items():
+            if mark in item.keywords:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(autouse=True)

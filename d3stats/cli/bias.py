@@ -105,6 +105,9 @@ def bias(
                 [(f"{result.judge}: {title}", heads, rows) for title, heads, rows in strata_of(result.strata)]
             )
     else:
+        if gate is not None:
+            print_text(f"{gate}.")
+            typer.echo("")
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         if len(found) > 1:
             print_answer(found._answer())
@@ -117,8 +120,6 @@ def bias(
                     typer.echo("")
                 _show(result, doubts, everything)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
-        if gate is not None:
-            print_text(f"{gate}.")
     if gate is not None:
         leave(gate)
 

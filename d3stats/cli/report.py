@@ -11,7 +11,7 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Json, Prices, RoleModels, models_by_role, read_as
+from d3stats.cli.options import Everything, Json, Prices, RoleModels, models_by_role
 from d3stats.cli.output import (
     LINES_OF_NOTES,
     leave,
@@ -85,7 +85,6 @@ def report(
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
     from d3stats._words import counted
-    from d3stats.report.sections import PROBLEMS
 
     if out.exists() and not overwrite:
         raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
@@ -104,18 +103,6 @@ def report(
         for part in section.parts
         if part.frames
     ]
-    if any(map(_plannable, replayed)):
-        more = [
-            *read_as(context),
-            *(word for role in given.reading.get("roles", ()) for word in ("--role", role)),
-        ]
-        titles = {
-            title for section in found.sections for part in section.parts for (title, *_), _ in part.tables
-        }
-        more += ["--lenient"] if PROBLEMS in titles else []
-        planned = shlex.join(["d3stats", "plan", *([logs[0]] if len(logs) == 1 else ["LOG"]), *more])
-    else:
-        planned = None
     gate = found.gate()
     if as_json:
         print_json(
@@ -126,26 +113,24 @@ def report(
                 "logs": list(found.logs),
                 "sections": [section.title for section in found.sections],
                 "notes": note_values(found.notes),
-                "next": planned if len(logs) == 1 else None,
                 **({"gate": gate.to_dict()} if gated else {}),
             }
         )
         if gated:
             leave(gate)
         return
+    if gated:
+        print_text(f"{gate}.")
     print_answer(found._answer())
     print_text(f"{out}: {size:z.1f} MB, {sections} on {' and '.join(found.logs)}; open it in a browser.")
     took = print_warnings(found.notes, everything=everything)
     print_some_notes(without_warnings(found.notes), everything=everything, lines=LINES_OF_NOTES - took)
-    if planned is not None:
-        print_text(f"Next: {planned} names a rule for the next debates.")
-    elif replayed:
+    if replayed and not any(map(_plannable, replayed)):
         print_text(
             "Next: run debates with poll=every_round, which have the votes after every round that d3stats plan needs; "
             "rules that read scores are priced here."
         )
     if gated:
-        print_text(f"{gate}.")
         leave(gate)
 
 

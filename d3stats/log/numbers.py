@@ -20,6 +20,10 @@ _DOTTED = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 
 
+_SEVERAL = 5
+"""Fewer different numbers say nothing of how a column is written."""
+
+
 def with_points(
     name: str, texts: Iterable[str], may_have_commas: bool, *, whole: bool = False
 ) -> tuple[dict[str, str], list[Note]]:
@@ -39,6 +43,10 @@ def with_points(
         text = f"column {name!r} holds numbers such as {dotted!r}, read with a decimal point; if the point parts "
         text += "thousands, write the numbers without it"
         return {}, [Note(text, kind="points in numbers", severity="warning", about=name, examples=[dotted])]
+    if not whole and len(set(stripped)) >= _SEVERAL and all(map(_DOTTED.fullmatch, stripped)):
+        text = f"column {name!r} holds numbers with three decimals each, such as {stripped[0]!r}; if the point parts "
+        text += "thousands, write the numbers without it"
+        return {}, [Note(text, kind="points in numbers", about=name, examples=stripped[:1])]
     commas = [text for text in stripped if _COMMA.fullmatch(text)]
     if not commas or not all(_COMMA.fullmatch(text) or _WHOLE.fullmatch(text) for text in stripped):
         return {}, []
@@ -66,7 +74,7 @@ def _points_between_thousands(texts: Sequence[str]) -> str:
     """
     pointed = [text for text in texts if _DOTTED.fullmatch(text)]
     others = [text for text in texts if not _DOTTED.fullmatch(text)]
-    few = len(set(pointed)) < 5 or not all(re.fullmatch("[1-9][0-9]{0,2}", text) for text in others)
+    few = len(set(pointed)) < _SEVERAL or not all(re.fullmatch("[1-9][0-9]{0,2}", text) for text in others)
     if few or not (others or all(text.endswith("0") for text in pointed)):
         return ""
     return pointed[0]

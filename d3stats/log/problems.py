@@ -309,13 +309,17 @@ COUNTED = ("interrupted round",)
 """Problems that are told though nothing is left out for them."""
 
 
+_SHOWN = 80
+"""Characters of an example in a warning, which has two lines."""
+
+
 def omissions(problems: Iterable[Problem]) -> list[Note]:
     """Return warnings that count the records that a lenient reader left out, or counts as they are, by kind.
 
     Examples
     --------
     >>> omissions([Problem("a.csv", 3, "round", "round must be a number; got 'x'", "wrong field")])
-    ["WARNING: left out: wrong field (1), for example a.csv, line 3: round must be a number; got 'x'"]
+    ["WARNING: left out: wrong field (1), the first at a.csv, line 3: round must be a number; got 'x'"]
     """
     found = []
     for what, some in (
@@ -325,7 +329,8 @@ def omissions(problems: Iterable[Problem]) -> list[Note]:
         if some:
             kinds = Counter(each.kind for each in some)
             said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
-            text = f"{what}: {said}, for example {some[0].place}: {some[0].message}"
+            got = getattr(some[0].message, "got", "") or some[0].message  # the kind names the requirement
+            text = f"{what}: {said}, the first at {some[0].place}: {shortened(got, _SHOWN)}"
             found.append(warning(text, what, n=len(some), examples=kinds))
     return found
 

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, probability
-from d3stats._words import counted, percent, said_p
+from d3stats._words import counted, percent, said_p, verb
 from d3stats.counts import Counts
 from d3stats.models.mixtures.fit import LikelihoodRatioTest, likelihood_ratio_test
 from d3stats.models.mixtures.rounds import SAME_DEBATES, Drift, RoundsFit, fit_rounds, rounds_drift
@@ -378,7 +378,13 @@ class RoundsReport(Result):
 
     def _left_out(self) -> list[str]:
         unlabelled = int((self.trajectories.label == MISSING).sum())
-        return [f"{unlabelled} debates without a right answer are left out."] if unlabelled else []
+        return (
+            [
+                f"{counted(unlabelled, 'debate')} without a right answer {verb(unlabelled, 'is', 'are')} left out."
+            ]
+            if unlabelled
+            else []
+        )
 
 
 def fit(

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
-from d3stats._words import counted, counted_points, percent, points, verb
+from d3stats._words import Advised, counted, counted_points, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.optimum import cheapest
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
@@ -288,11 +288,14 @@ class Pilot:
         )
         if questions < 20:
             notes.append(
-                f"only {questions} questions, so no interval is reliable and the prior has much influence"
+                f"only {counted(questions, 'question')}, so no interval is reliable and the prior has much influence"
             )
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
-            notes.append(f"only {labelled} debates have a label: their accuracy says next to nothing")
+            notes.append(
+                f"only {counted(labelled, 'debate')} {verb(labelled, 'has', 'have')} a label: their accuracy says next "
+                "to nothing"
+            )
         return cls(log, target, spent, paid, bill(log, FullDepth()), once, tuple(notes))
 
     @property
@@ -934,6 +937,8 @@ def plan(
     paid, polls = (None if each is None else each[played] for each in priced)
 
     coded = code_votes(pilot, target)
+    if coded.target == "accuracy":
+        _refuse_labels_that_no_vote_has(pilot)
     fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
     laws = chain_laws(fit.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
     told = Pilot.of(pilot, coded.target, paid, polls)
@@ -1038,6 +1043,14 @@ def _dollars(
             f"{name} must come with tokens in the pilot; got no debate with tokens in every round"
         )
     return found, polls
+
+
+def _refuse_labels_that_no_vote_has(pilot: Trajectories) -> None:
+    for found in pilot.findings():
+        if found.kind == "no vote is a label":
+            needs = "a plan for accuracy needs votes that can equal their labels"
+            step = "or plan for agreement with full depth with target='agreement' (--target agreement)"
+            raise ValueError(Advised(needs, step, ", ", got=found.message))
 
 
 def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:

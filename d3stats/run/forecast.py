@@ -23,7 +23,7 @@ from d3stats.run.budget import FREE, Bank, Cost, Tariff
 from d3stats.run.items import DebateItem, Orders, Planned, notes_of, placements
 from d3stats.stopping import Decision, Rule, StoppingRule
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
-from d3stats.stopping.votes import NEVER
+from d3stats.stopping.votes import NEVER, refuse_steps
 from d3stats.worlds.tokens import PriceTable
 
 if TYPE_CHECKING:
@@ -205,6 +205,8 @@ def check_rule(
         raise ValueError(
             f"protocol must score every round for the rule {rule}, which reads scores; got {protocol}, which does not"
         )
+    if "votes" in reads and rounds:
+        refuse_steps([rule], max(len(step.votes) for step in ends))
     for part in rule.parts():
         if isinstance(part, Rule):
             # What a rule refuses (one side scored in place of two) it refuses here, not after a paid round.

@@ -73,10 +73,6 @@ def advised(text: str) -> Iterator[list[str]]:
 
 
 CASES: dict[str, tuple[list[str], int]] = {
-    "report": (["report", "my court.csv", *HOW, "-o", "r.html", "--n-boot", "50"], 1),
-    "report on a spreadsheet": (["report", "court.xlsx", *HOW[:4], "-o", "r.html", "--n-boot", "50"], 1),
-    "report on a log with a defect": (["report", "twice.csv", *HOW, "-o", "r.html", "--n-boot", "50"], 1),
-    "report with roles": (["report", "my court.csv", *HOW, "--missing", "wrong", "-o", "r.html", "--n-boot", "50"], 1),
     "doctor": (["doctor", "twice.csv", *HOW], 1),
     "fit refused": (["fit", "twice.csv", *HOW], 1),
     "plan refused": (["plan", "twice.csv", *HOW], 1),

@@ -10,12 +10,17 @@ import pytest
 from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked
 from hypothesis import given
 from hypothesis import strategies as st
-from server import Asked, Server, wrap
+from server import Asked as Heard
+from server import Server, wrap
 
 from d3stats._words import visible
 from d3stats.agent import Case, Message, Request, Slot, cut
+from d3stats.protocols import protocol_from_text
+from d3stats.run.forecast import Asked
+from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
-from d3stats.run.live.prompt import Prompt, Wire, render
+from d3stats.run.live.prompt import Prompt, Wire, render, shortened
+from d3stats.stopping import FullDepth
 
 REQUESTS = {
     "vote": VOTE,
@@ -32,7 +37,7 @@ REQUESTS = {
 def sections(prompt: Prompt) -> list[tuple[str, str]]:
     """Read a prompt as the scripted server does."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    return Asked({"messages": messages}, {}).sections
+    return Heard({"messages": messages}, {}).sections
 
 
 def mark(prompt: Prompt) -> str:
@@ -246,3 +251,42 @@ def test_head_room_to_reason_is_part_of_the_limit(server: Server) -> None:
     plain, thinking, wide = (call.body["max_tokens"] for call in server.calls)
     assert thinking == plain + 2_000
     assert wide == plain + 2 * VOTE.slot.words
+
+
+def test_prompts_of_one_role_begin_alike_unless_a_text_holds_the_word_of_the_fences() -> None:
+    other = replace(CASE, text="Which is smaller?", candidates=("Seven is.", "Eight is."))
+    plain = render(VOTE)
+    assert render(replace(VOTE, case=other)).system == plain.system
+    knows = replace(CASE, text=f"Which is {mark(plain).upper()}?")
+    assert mark(render(replace(VOTE, case=knows))) != mark(plain)
+
+
+@pytest.mark.parametrize("name", ["stability", "single_judge", "samre", "peer_discussion", "agentverse"])
+def test_most_words_holds_for_every_call_of_a_protocol_and_for_its_forecast(
+    server: Server, name: str
+) -> None:
+    protocol = protocol_from_text(name)
+    item = DebateItem("q", "Which?", () if protocol.candidates is False else ("This.", "That."), ("A", "B"))
+    short, plain = (LiveAgent("m", server.url, most_words=most) for most in (7, None))
+    settings = {"orders": "first", "seed": 0, "repeats": 1}
+    free = dict.fromkeys(("budget_tokens", "max_usd", "prices"))
+    whole = Asked(protocol, [item], plain, rule=FullDepth(), **settings, **free)
+    requests = [request for request, _ in whole.calls(whole.planned[0], "typical")]
+    assert len(requests) > 0
+    for request in requests:
+        fewer = shortened(request, 7)
+        words = request.slot.words if request.slot.listed else min(7, request.slot.words)
+        assert fewer.slot == replace(request.slot, words=words)
+        named = re.findall(r"at most (\d+) words", render(fewer).system)
+        assert request.slot.listed or all(int(number) <= 7 for number in named)
+        one, other = short.imagine(request, "longest"), plain.imagine(request, "longest")
+        assert ((one.tokens_out or 0) < (other.tokens_out or 0)) is (fewer is not request)
+    assert short.settings["most_words"] == 7
+    assert "most_words" not in plain.settings
+
+
+def test_most_words_is_what_is_sent(server: Server) -> None:
+    asked(server, ARGUE, most_words=5)
+    (call,) = server.calls
+    assert '"text": what you have to say, at most 5 words' in call.body["messages"][0]["content"]
+    assert call.body["response_format"]["json_schema"]["schema"]["properties"]["text"]["maxLength"] == 35

@@ -108,10 +108,11 @@ def every_figure_has_the_palette(output: Any) -> None:
             assert (np.abs(pixels - to_rgb(foreign)).max(axis=1) < 0.004).mean() < 0.0005, foreign
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_runs_in_a_minute_and_all_that_it_shows_can_be_read(path: Path, tmp_path: Path) -> None:
-    notebook, seconds = executed(path, tmp_path)
+ASKS_A_MODEL = "debate_a_local_server"
+
+
+def runs_and_can_be_read(path: Path, folder: Path) -> None:
+    notebook, seconds = executed(path, folder)
     kinds = [kind for output in outputs(notebook) for kind in output.get("data", {})]
     assert "image/png" in kinds, "a tutorial shows at least one figure"
     assert "text/html" in kinds, "and at least one table"
@@ -121,6 +122,19 @@ def test_a_notebook_runs_in_a_minute_and_all_that_it_shows_can_be_read(path: Pat
         every_table_is_html(output)
         every_figure_has_the_palette(output)
     assert seconds < MOST_SECONDS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", [path for path in NOTEBOOKS if path.stem != ASKS_A_MODEL], ids=lambda p: p.stem
+)
+def test_a_notebook_runs_in_a_minute_and_all_that_it_shows_can_be_read(path: Path, tmp_path: Path) -> None:
+    runs_and_can_be_read(path, tmp_path)
+
+
+@pytest.mark.real_model
+def test_the_notebook_that_asks_a_model_runs(tmp_path: Path) -> None:
+    runs_and_can_be_read(FOLDER / f"{ASKS_A_MODEL}.py", tmp_path)
 
 
 @pytest.mark.parametrize(

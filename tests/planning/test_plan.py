@@ -338,3 +338,14 @@ def test_a_pilot_with_most_debates_on_one_question_promises_no_loss() -> None:
     assert found.to_frame()["p_within"].isna().all()
     assert "'0' has 100 of 125 debates" in found.notes[0]
     assert severity_of(found.notes[0]) == "warning"
+
+
+def test_no_accuracy_is_promised_where_no_vote_can_be_right(pilot: Trajectories) -> None:
+    labels = [f"{name}." for name in ("A", "B", "C")]
+    log = Trajectories.from_arrays(
+        [[["A", "B", "A"], ["A", "A", "A"]], [["B", "B", "A"], ["B", "B", "B"]], [["C"] * 3, ["C"] * 3]] * 20,
+        label=labels * 20,
+    )
+    with pytest.raises(ValueError, match=r"no vote ever equals its label.*--target agreement"):
+        plan(log)
+    assert plan(log, target="agreement").target == "agreement"

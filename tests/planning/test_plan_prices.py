@@ -332,7 +332,8 @@ def test_totals_are_split_by_a_share_that_is_said(folder: Path) -> None:
         blended = (1 - share) * 0.5 + share * 2.0
         assert rows["full"]["dollars"] == pytest.approx(rows["full"]["tokens"] * blended / 1e6)
         assert (
-            f"{100 * share:.0f} % of all tokens counted as completion tokens ({words}" in json.loads(text)["prices"]
+            f"{100 * share:.0f} % of all tokens counted as completion tokens ({words}"
+            in json.loads(text)["prices"]
         )
 
 

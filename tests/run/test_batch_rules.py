@@ -52,6 +52,11 @@ def test_a_batch_rule_stops_a_run_where_it_stops_the_finished_log(
     assert defects(log) == []
 
 
+def test_a_ladder_beyond_the_panel_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="got ladder:99-1"):
+        debate(STABILITY, pairs(2), Chancy(), tmp_path / "log.jsonl", rule=from_text("ladder:99-1"))
+
+
 def test_with_a_batch_rule_all_debates_play_a_round_before_any_plays_the_next(tmp_path: Path) -> None:
     rounds = []
 

@@ -158,7 +158,7 @@ def test_what_a_lenient_reader_left_out_is_a_warning_of_every_function(tmp_path:
     ):
         (found,) = of_kind(notes, "left out")
         assert (found.n, severity_of(found)) == (2, "warning")
-        assert "log.csv, line 242: an agent must speak once per round" in found
+        assert "log.csv, line 242: debate='d0', round=1, agent='x' again" in found
 
 
 def test_a_glob_leaves_journals_out_and_gives_its_run_no_name(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
             few.setdefault(e.n_clusters, []).append(e.name)
     every = len(few) == 1 and estimates[0].name in next(iter(few.values()))
     return [
-        f"only {n} clusters, so the limits rest on {n - 1} degree{'s' * (n > 2)} of freedom and are rough"
+        f"only {counted(n, 'cluster')}, so the limits rest on {n - 1} degree{'s' * (n > 2)} of freedom and are rough"
         + ("" if every else f" ({', '.join(names)})")
         for n, names in few.items()
     ]

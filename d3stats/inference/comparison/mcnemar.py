@@ -120,7 +120,9 @@ class McNemar(Result):
         return f"p = {self.p_value:.3g}" if self.p_value >= _LEAST else f"p < {_LEAST:g}"
 
     def _title(self) -> str:
-        return f"McNemar's test ({self.method}) of {self.n_discordant} items on which two runs differ"
+        return (
+            f"McNemar's test ({self.method}) of {counted(self.n_discordant, 'item')} on which two runs differ"
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         row = self._document()

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.note import Note
@@ -519,7 +520,7 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
         changed_too = "" if flips == n_clusters else f", of which {flips} changed"
         degrees = "degree" if df == "1" else "degrees"
         notes.append(
-            f"only {n_clusters} clusters{changed_too}, so the interval rests on {df} {degrees} of freedom, "
+            f"only {counted(n_clusters, 'cluster')}{changed_too}, so the interval rests on {df} {degrees} of freedom, "
             "and no "
             f"sign-flip p can be below {2.0 ** (1 - flips):.2g}"
         )

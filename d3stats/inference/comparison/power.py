@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_infinite
-from d3stats._words import setting
+from d3stats._words import counted, setting
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.pair_data import changes_of
 from d3stats.inference.comparison.power_laws import (
@@ -982,7 +982,9 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
 def _notes(n_clusters: int, diff: Floats, binary: bool, first: str) -> tuple[str, ...]:
     notes = [first] if first else []
     if n_clusters < FEW_CLUSTERS:
-        notes.append(f"a pilot of {n_clusters} questions says little about the variation between questions")
+        notes.append(
+            f"a pilot of {counted(n_clusters, 'question')} says little about the variation between questions"
+        )
     if binary and (discordant := int(np.count_nonzero(diff))) < FEW_CLUSTERS:
-        notes.append(f"only {discordant} items on which the runs differ")
+        notes.append(f"only {counted(discordant, 'item')} on which the runs differ")
     return (*notes, UNCERTAIN)

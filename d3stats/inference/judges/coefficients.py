@@ -12,6 +12,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
+from d3stats._words import counted, verb
 from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import fieller
@@ -557,7 +558,9 @@ def _measured(
     paired = np.ones(len(sums.agree)) if sums.paired is None else sums.paired
     n_paired = int(paired.sum())
     if observed == 1:
-        unlimited = f"all {n_paired} items with two raters agree, so the rate of disagreement is unknown"
+        unlimited = (
+            f"all {counted(n_paired, 'item')} with two raters agree, so the rate of disagreement is unknown"
+        )
     scale = weights if weights in get_args(Metric) else f"{weights} weights"
     label = measure if weights in ("identity", "nominal") else f"{measure} ({scale})"
     label += f", {raters[0]} and {raters[1]}" if raters else ""
@@ -601,7 +604,7 @@ def _limits(
         found = bootstrap_limits(totals, first, kind=kind, level=how.level, n_boot=how.n_boot, rng=how.rng)
         note = found.note
     if not note and n_clusters is not None and n_clusters < FEW_CLUSTERS:
-        note = f"only {n_clusters} clusters"
+        note = f"only {counted(n_clusters, 'cluster')}"
     made = []
     for j, estimate in enumerate((one, two)):
         why = (unlimited if j == 0 else "") or found.reasons[j]
@@ -733,7 +736,8 @@ def panel_coefficient(
     sums = Sums(columns, statistic, kept.cluster, columns[:, 0], columns[:, 1])
     made = _measured(measure, kept, sums, how, name, unlimited=unlimited)
     if single := len(columns) - int(columns[:, 1].sum()):
-        note = f"{single} items with one rater count for the categories and not for the agreement"
+        one = f"{counted(single, 'item')} with one rater {verb(single, 'counts', 'count')}"
+        note = f"{one} for the categories and not for the agreement"
         made = replace(made, notes=(*made.notes, note))
     return _less(made, ratings, kept, "no rater judged them")
 

@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
+from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import numbers
 from d3stats.resampling import (
@@ -509,4 +510,6 @@ def _over_clusters(
     if least is not None:
         low, high, se, p = _on_z(value, se, least, df, level)
     made |= {"low": low, "high": high, "se": se, "p_value": p}
-    return Estimate(**made, note=f"only {len(totals)} clusters" if len(totals) < FEW_CLUSTERS else "")
+    return Estimate(
+        **made, note=f"only {counted(len(totals), 'cluster')}" if len(totals) < FEW_CLUSTERS else ""
+    )

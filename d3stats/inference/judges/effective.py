@@ -368,7 +368,7 @@ def _too_few(cast: Floats, right: Floats, names: Sequence[str], clusters: int) -
             f"{counted(int(rarer[at]), 'item')} (at least {FEWEST_OUTCOMES})"
         )
     if clusters < FEWEST_CLUSTERS:
-        return f"no interval holds its level with {clusters} clusters (at least {FEWEST_CLUSTERS})"
+        return f"no interval holds its level with {counted(clusters, 'cluster')} (at least {FEWEST_CLUSTERS})"
     return ""
 
 

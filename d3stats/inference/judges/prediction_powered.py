@@ -35,6 +35,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, probability
+from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.pair_data import score_limits
 from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers
@@ -367,7 +368,7 @@ def prediction_powered_difference(
     one = int((np.isnan(columns["label_a"]) != np.isnan(columns["label_b"])).sum())
     systems = tuple(_System(columns[f"judge_{at}"], columns[f"label_{at}"]) for at in "ab")
     result = _powered(systems, cluster, tuning, kind, level, n_boot, rng, name)
-    note = f"{one} items with a label of one system alone count as unlabelled"
+    note = f"{counted(one, 'item')} with a label of one system alone {verb(one, 'counts', 'count')} as unlabelled"
     return replace(result, notes=(*result.notes, note)) if one else result
 
 

@@ -887,7 +887,9 @@ def _few(estimates: Iterable[Estimate]) -> list[str]:
             continue
         if e.n_clusters < FEW_CLUSTERS:
             few.setdefault(e.n_clusters, []).append(e.name)
-    return [f"only {n} clusters: limits are rough ({', '.join(names)})" for n, names in few.items()]
+    return [
+        f"only {counted(n, 'cluster')}: limits are rough ({', '.join(names)})" for n, names in few.items()
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ two logs

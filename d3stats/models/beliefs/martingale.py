@@ -39,6 +39,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, integer, probability, whole_numbers
+from d3stats._words import counted
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
 from d3stats.resampling.degrees import changed_degrees, degrees_of_freedom, mean_error, too_unequal
@@ -346,8 +347,12 @@ def _increments(s: Ints, n: Ints, panels: Ints, played: NDArray[np.bool_], clust
     cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
     known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
     holes, lost = int((~both & played[:, 1:] & known[:, None]).sum()), int((~known).sum())
-    notes = [f"{holes} pairs of rounds left out because one of them has no vote"] if holes else []
-    notes += [f"{lost} debates left out, because they have no vote or no label"] if lost else []
+    notes = (
+        [f"{counted(holes, 'pair', 'pairs')} of rounds left out because one of them has no vote"]
+        if holes
+        else []
+    )
+    notes += [f"{counted(lost, 'debate')} left out, because they have no vote or no label"] if lost else []
     cell, rounds, debate = (column.astype(np.int64) for column in (cell, at + 1, debate))
     whole = votes == panels[debate]
     if not whole.all():
@@ -489,7 +494,7 @@ def _cell(count: int, data: Increments, level: float, min_clusters: int) -> dict
     mean, n_clusters = clustered_mean(inside.change, inside.cluster, level), len(np.unique(inside.cluster))
     why = ""
     if n_clusters < min_clusters:
-        why = f"{n_clusters} clusters, fewer than {min_clusters}"
+        why = f"{counted(n_clusters, 'cluster')}, fewer than {min_clusters}"
     elif not inside.change.any():
         why = "no panel moved"
     elif not mean.se:

@@ -20,7 +20,15 @@ from d3stats._words import cut, missing_extra, storable
 from d3stats.agent import More, Refused, Reply, Request, Size, always
 from d3stats.note import Note, warning
 from d3stats.run.live.limits import Pace, backoff
-from d3stats.run.live.prompt import LEAST_PER_TOKEN, MOST_PER_TOKEN, Bounds, Draft, Prompt, call_key
+from d3stats.run.live.prompt import (
+    LEAST_PER_TOKEN,
+    MOST_PER_TOKEN,
+    Bounds,
+    Draft,
+    Prompt,
+    call_key,
+    shortened,
+)
 from d3stats.run.live.reply import Read, Unreadable, read_reply
 from d3stats.run.live.server import (
     Dialect,
@@ -165,6 +173,8 @@ class LiveAgent:
         Tokens allowed per word that an agent was asked for; English needs 1.4, some languages 4.
     reasoning_tokens : int
         Tokens allowed on top in every call, for models that think before they speak.
+    most_words : int, optional
+        The most words of any reply: a protocol that asks for more asks for so many. Lists stay as they are.
     send_seed : bool
         Whether calls have seeds; False for a server that fails on one.
     model_as_is : bool
@@ -220,6 +230,7 @@ class LiveAgent:
         window: int | None = None,
         tokens_per_word: float = 2.0,
         reasoning_tokens: int = 0,
+        most_words: int | None = None,
         send_seed: bool = True,
         model_as_is: bool = False,
         structured: Structured = "auto",
@@ -251,6 +262,7 @@ class LiveAgent:
             _positive("tokens_per_word", tokens_per_word),
             integer("reasoning_tokens", reasoning_tokens, minimum=0),
         )
+        self.most_words = None if most_words is None else integer("most_words", most_words, minimum=1)
         self.send_seed, self.model_as_is = flag("send_seed", send_seed), flag("model_as_is", model_as_is)
         self.structured = cast(Structured, choice("structured", structured, get_args(Structured)))
         self.notes: dict[str, str] = {}
@@ -275,7 +287,9 @@ class LiveAgent:
             "tokens_per_word": self._bounds.per_word,
             "reasoning_tokens": self._bounds.reasoning,
             "structured": self.structured,
-        } | ({} if self.send_seed else {"send_seed": False})
+            **({} if self.send_seed else {"send_seed": False}),
+            **({} if self.most_words is None else {"most_words": self.most_words}),
+        }
 
     @property
     def cautions(self) -> tuple[Note, ...]:
@@ -419,7 +433,7 @@ class LiveAgent:
         client, root = self._entered(), self.where.removesuffix("/v1")
         found = []
         for request in list(requests)[:SAMPLES]:
-            prompt = Draft(request).prompt(seed=self.seed, as_text=self._dialect.as_text)
+            prompt = self._draft(request).prompt(seed=self.seed, as_text=self._dialect.as_text)
             text = f"{prompt.system}\n{prompt.user}"
             body = {"model": self.model, "content": text, "prompt": text}
             count = tokens_of(await self._content(partial(_post, client, f"{root}/tokenize", body, {})))
@@ -438,7 +452,7 @@ class LiveAgent:
         server's template and the schema. The expected one takes 3.8 characters of the prompt, or what :meth:`measure`
         found, and three quarters of a word of the reply as a token.
         """
-        return self._bounds.imagine(Draft(request), size, seed=self.seed, as_text=self._dialect.mode)
+        return self._bounds.imagine(self._draft(request), size, seed=self.seed, as_text=self._dialect.mode)
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer one request; see :class:`d3stats.agent.Agent`.
@@ -451,7 +465,8 @@ class LiveAgent:
             When the agent was not entered.
         """
         self._entered()
-        call = _Call(request, Draft(request), more)
+        draft = self._draft(request)
+        call = _Call(draft.request, draft, more)
         repeats = self._repeats(random.Random(self._seed_of(request)))
         found: Reply | Failed = await repeats(self._until_answered, call)
         if isinstance(found, Reply):
@@ -459,6 +474,10 @@ class LiveAgent:
         if found.error == "refused":
             raise Refused(self._refusal(found), tokens=call.charged)
         return self._reply(call, found.error)
+
+    def _draft(self, request: Request) -> Draft:
+        """Return the messages of a request, or of the same with fewer words."""
+        return Draft(request if self.most_words is None else shortened(request, self.most_words))
 
     def _repeats(self, jitter: random.Random) -> AsyncRetrying:
         """Return what repeats a call after failures that may pass."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from d3stats._words import storable, visible
 from d3stats.agent import Message, Reply, Request, Size, Slot, shown_from
 
-__all__ = ["OPEN_VOTE", "Bounds", "Draft", "Prompt", "Wire", "call_key", "render"]
+__all__ = ["OPEN_VOTE", "Bounds", "Draft", "Prompt", "Wire", "call_key", "render", "shortened"]
 
 OPEN_VOTE = 200
 """The most characters of an answer in free words."""
@@ -297,6 +298,31 @@ def call_key(request: Request) -> str:
     return f"{request.case.debate}\x1f{request.round}\x1f{request.agent}"
 
 
+def shortened(request: Request, most: int) -> Request:
+    """Return a request for at most so many words of free text, in its instruction too.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request, Slot
+    >>> case = Case("d", "q", "Why?", ("A", "B"), ("So.", "No."), "B")
+    >>> asked = Request(case, 1, "juror 1", "juror", "vote", "Vote in at most 60 words.", Slot(case.answers, words=60))
+    >>> shortened(asked, 20).instruction, shortened(asked, 20).slot.words, shortened(asked, 90) is asked
+    ('Vote in at most 20 words.', 20, True)
+    """
+    slot = request.slot
+    if slot.listed or slot.words <= most:
+        return request
+
+    def fewer(found: re.Match[str]) -> str:
+        return f"at most {min(int(found[1]), most)} words"
+
+    return replace(
+        request,
+        instruction=re.sub(r"at most (\d+) words", fewer, request.instruction),
+        slot=replace(slot, words=most),
+    )
+
+
 def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:
     """Return the messages of a request.
 
@@ -417,9 +443,10 @@ def _mark(texts: list[str], ours: list[str]) -> str:
     """Return a word of a few syllables that occurs in none of the texts, nor in what is said around them.
 
     It is short, because each fence has it twice. None of the texts can hold it, whoever wrote them; a longer word is
-    taken where all short ones occur.
+    taken where all short ones occur. The words are tried in a fixed order, so that prompts for one role mostly begin
+    alike, and a server can reuse what it has read.
     """
-    digest = blake2b("\x1f".join(texts).encode(errors="backslashreplace")).digest()
+    digest = blake2b(b"fence").digest()
     lower = "\n".join([*texts, *ours]).lower()
     syllables = 2
     while True:

@@ -258,4 +258,6 @@ def test_ties_that_count_as_not_right_are_said() -> None:
     assert "accuracy: ties count as not right: 1 verdict (8 %)" in some.notes
     one_order = pd.DataFrame({"item": range(6), "order": "AB", "label": list("AAABBB")})
     one_order["vote"] = ["A", "B", "tie", "A", "B", "tie"]
-    assert any("ties count as not right: 2 verdicts (33 %)" in note for note in position_bias(one_order).notes)
+    assert any(
+        "ties count as not right: 2 verdicts (33 %)" in note for note in position_bias(one_order).notes
+    )

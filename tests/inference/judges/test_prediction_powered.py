@@ -163,7 +163,7 @@ def test_the_difference_of_two_systems_is_the_mean_of_differences_and_has_a_test
     label_a[3] = np.nan
     one_lost = prediction_powered_difference(judge_a, label_a, judge_b, label_b)
     assert one_lost.n_labelled == 149
-    assert any("1 items with a label of one system alone" in note for note in one_lost.notes)
+    assert any("1 item with a label of one system alone" in note for note in one_lost.notes)
 
 
 def test_missing_scores_are_left_out_and_counted() -> None:

@@ -210,7 +210,7 @@ def test_a_missing_vote_is_left_out_or_counted_as_wrong_as_told() -> None:
     left_out, wrong = martingale_test(t), martingale_test(t, missing="wrong")
     assert left_out.drift["n_pairs"].iloc[0] == 2
     assert left_out.drift["drift"].iloc[0] == pytest.approx((1 / 2 - 2 / 3) / 2)
-    assert "1 pairs of rounds left out because one of them has no vote" in left_out.notes
+    assert "1 pair of rounds left out because one of them has no vote" in left_out.notes
     assert wrong.drift["drift"].iloc[0] == pytest.approx((1 / 3 - 2 / 3 - 1 / 3) / 3)
 
 
