@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,15 +46,18 @@ def test_what_came_of_the_votes_is_no_vote_and_does_not_hide_those_in_other_colu
     assert (chosen.votes == whole.votes[:, :, :2]).all()
 
 
-def test_votes_before_the_first_round_are_read_as_round_0() -> None:
+def test_votes_before_the_first_round_are_a_round_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
     first, then = {"x": "A", "y": "B"}, {"x": "B", "y": "B"}
     for rounds in ([then, then], [{"votes": then}, {"votes": then}]):
         rows = [{"id": f"q{k}", "gold": "A", "initial": first, "rounds": rounds} for k in range(3)]
-        turns = d3stats.open(rows).log().turns
-        assert sorted(turns["round"].unique()) == [0, 1, 2]
-        assert turns[turns["round"] == 0]["vote"].tolist() == ["A", "B"] * 3
+        path.write_text(json.dumps(rows))
+        turns = d3stats.open(path).log().turns
+        assert sorted(turns["round"].unique()) == [1, 2, 3]
+        assert turns[turns["round"] == 1]["vote"].tolist() == ["A", "B"] * 3
     other = [{"id": "q", "gold": "A", "initial": {"temperature": 1, "seed": 2}, "rounds": [then]}]
-    assert d3stats.open(other).log().turns["round"].unique().tolist() == [1]
+    path.write_text(json.dumps(other))
+    assert d3stats.open(path).log().turns["round"].unique().tolist() == [1]
 
 
 def scored(n: int, share: float = 1.0) -> pd.DataFrame:
