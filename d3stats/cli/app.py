@@ -109,8 +109,8 @@ def _usage(error: Any) -> str:
     elif name is not None and "requires" in said:
         text = f"{name} must have a value; got none"
     elif said.startswith("Got unexpected extra argument"):
-        more = said.partition("(s)")[2] or said.partition("argument")[2]
-        text = f"{path} must have no further words; got {more.strip(' s()')!r} as well"
+        more = said.partition("argument")[2].removeprefix("(s)").removeprefix("s").strip(" ()")
+        text = f"{path} must have no further words; got {more!r} as well"
     elif said.startswith("No such command"):
         got, _, near = said.removeprefix("No such command ").partition(". ")
         near = f"; {near[:1].lower()}{near[1:]}" if near else ""

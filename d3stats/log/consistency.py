@@ -298,6 +298,9 @@ def firsts(codes: NDArray[Any], n: int) -> Ints:
 # -------------------------------------------------------------------- the rules between records
 
 
+_TWO_RUNS = "two runs of the same debates are read one by one: d3stats compare and d3stats report take both"
+
+
 class _Rules:
     """Apply the rules in order; each sees what the earlier ones left."""
 
@@ -352,6 +355,7 @@ class _Rules:
             file, line = self._place(items.row[known])
             message = Advised(
                 f"{name} must be one per debate",
+                _TWO_RUNS if name in ("log", "protocol") else "",
                 got=(
                     f"{name}={_value(items, name, at)!r} for debate {_value(items, 'debate', at)!r}, but "
                     f"{_value(items, name, known)!r} at {file}:{line}"

@@ -243,3 +243,10 @@ def test_the_exit_code_is_the_commands_when_the_reader_of_a_pipe_has_gone(
     os.close(writing)
     assert done.returncode == code, done.stderr
     assert b"pipe" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["slm7"], ["s", "ss"]])
+def test_words_too_many_are_named_as_they_were_typed(words: list[str]) -> None:
+    done = CliRunner().invoke(app, ["power", *words])
+    assert done.exit_code == 2
+    assert f"got {' '.join(words)!r} as well" in done.stderr
