@@ -622,7 +622,7 @@ def _promise(
         )
     share = f"{100 * max_loss_vs_full:.3g}"
     loses = (
-        f"the verdict at the stop differs from that of full depth in at most {share}% of debates"
+        f"the verdict at the stop differs from that of full depth in at most {share} % of debates"
         if target == "agreement"
         else f"accuracy over debates is at most {share} points below that of full depth"
     )
