@@ -244,7 +244,7 @@ def _contradictions(runs: Sequence[Run]) -> tuple[Contradiction, ...]:
 
 
 _MANY_UNSCORED = 0.1
-"""From this share of items on, those that are not scored may change the difference."""
+"""From this share of items on, those that only some runs have scored may change the difference."""
 
 
 def _losses(both: Shared, unscored: dict[str, tuple[str, ...]], n_kept: int) -> list[str]:
@@ -252,11 +252,13 @@ def _losses(both: Shared, unscored: dict[str, tuple[str, ...]], n_kept: int) -> 
     if n_kept < (n_common := len(both.common)):
         counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
         many = n_common - n_kept
+        # What no run has scored, such as an item without a label, favours none.
+        apart = many - len(set.intersection(*map(set, unscored.values())))
         notes.append(
             Note(
                 f"{many} of {n_common} items left out as not scored: {counts}",
                 kind="not scored",
-                severity="warning" if many >= _MANY_UNSCORED * n_common else "note",
+                severity="warning" if apart >= _MANY_UNSCORED * n_common else "note",
                 n=many,
             )
         )
