@@ -600,7 +600,7 @@ def stated_answer(text: str, answers: Collection[str], *, anywhere: bool = True)
 
     A text may write the answer in full-width, Cyrillic or Greek letters, in lower case, in brackets, or as a number in
     words. It may also be a sentence. The answer then follows "I choose", "my answer is" or "the answer is", or it is
-    the only one among the words. An answer that another agent is said to give is never taken, and two different
+    the only one among the words. An answer that the text gives to another agent is never taken, and two different
     answers are none, unless one is called final.
 
     Parameters

@@ -112,7 +112,7 @@ def without_outcome(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sh
 def without_derived(names: Sequence[str]) -> list[str]:
     """Return the names without those of what is computed from votes or tells of them, such as a mean and a confidence.
 
-    What tells of the votes in column ``x`` is named ``x_confidence`` or ``confidence_x``. At least two names are left.
+    A column that tells of the votes in column ``x`` has a name like ``x_confidence``. At least two names are left.
     """
     voted = [name for name in names if plain(name) not in _DERIVED]
     voted = voted if len(voted) > 1 else list(names)
