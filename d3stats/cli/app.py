@@ -30,6 +30,10 @@ GROUPS = {
 """The commands as the help groups them; each has a module of its name."""
 
 
+MOST_COMMANDS = 4
+"""At most so many commands that take an option are named."""
+
+
 READ_AS = "d3stats.read_as"
 """Where a context holds the options with which files are read."""
 
@@ -97,8 +101,8 @@ def _usage(error: Any) -> str:
     name = getattr(error, "option_name", None)
     given = getattr(error, "param", None)
     if type(error).__name__ == "NoSuchOption":
-        near = " or ".join(sorted(error.possibilities or ()))
-        meant = f"; did you mean {near}?" if near else ""
+        near, others = " or ".join(sorted(error.possibilities or ())), _commands_with(name, context)
+        meant = f"; {others} it" if others else f"; did you mean {near}?" if near else ""
         text = f"options of {path} must be among those of its help; got {name!r}{meant}"
     elif type(error).__name__ == "MissingParameter" and given is not None:
         text = f"{given.metavar or _shown(given)} must be given; got none"
@@ -169,6 +173,22 @@ def _write_utf8() -> None:
             and "PYTHONIOENCODING" not in os.environ
         ):
             stream.reconfigure(encoding="utf-8", errors=stream.errors)
+
+
+def _commands_with(option: str | None, context: Any) -> str:
+    """Return the everyday commands that take an option, and the verb; nothing where most do."""
+    group = None if context is None or context.parent is None else context.parent.command
+    found = [
+        f"d3stats {name}"
+        for heading, names in GROUPS.items()
+        for name in names
+        if heading != "Research" and group is not None and name in group.commands
+        if any(option in each.opts for each in group.commands[name].params)
+    ]
+    if not 0 < len(found) <= MOST_COMMANDS:
+        return ""
+    *first, last = found
+    return f"{', '.join(first)} and {last} take" if first else f"{last} takes"
 
 
 class _WhileRead(io.FileIO):
