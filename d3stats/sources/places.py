@@ -22,7 +22,14 @@ from d3stats.note import Note
 from d3stats.trajectories import MISSING
 from d3stats.values import is_missing_word
 
-__all__ = ["as_of_answers", "meaning_of_votes", "order_of_swaps", "votes_as_places", "votes_for_models"]
+__all__ = [
+    "as_of_answers",
+    "meaning_of_votes",
+    "order_of_swaps",
+    "votes_as_places",
+    "votes_for_models",
+    "votes_of_scores",
+]
 
 Ints = NDArray[np.int64]
 _PAIRS = (("length_a", "length_b"), ("family_a", "family_b"), ("model_a", "model_b"))
@@ -90,6 +97,35 @@ def _order_in_words(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return read, [
         f"order in words: {', '.join(f'{word!r} is {order}' for word, order in sorted(said.items()))}"
     ]
+
+
+_OF_SIDES = (("scorea", "scoreb"), ("ascore", "bscore"), ("score1", "score2"), ("modelascore", "modelbscore"))
+"""Plain names of columns with the scores of the two sides."""
+
+
+def votes_of_scores(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Make a vote of the scores of both sides, where there is no vote; and say so."""
+    by_plain = {plain(str(name)): name for name in table.columns}
+    pair = next((each for each in _OF_SIDES if set(each) <= set(by_plain)), None)
+    if pair is None or "vote" in table.columns:
+        return table, []
+    names = [by_plain[name] for name in pair]
+    values = []
+    for name in names:
+        cells = [None if pd.isna(cell) or is_missing_word(str(cell)) else cell for cell in table[name]]
+        numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+        strange = [cell for cell, x in zip(cells, numbers, strict=True) if cell is not None and x != x]
+        if strange:
+            raise ValueError(
+                Advised("scores must be numbers", f"see the column {name!r}", got=repr(strange[0]))
+            )
+        values.append(numbers)
+    one, other = values
+    vote = np.where(one > other, "A", np.where(one < other, "B", np.where(one == other, "tie", None)))
+    read = table.assign(vote=pd.Series(vote, index=table.index, dtype=object))
+    read.attrs = table.attrs
+    said = f"vote is the side with the higher score, of {str(names[0])!r} (A) and {str(names[1])!r} (B)"
+    return read, [f"{said}; {counted(int((one == other).sum()), 'tie')}"]
 
 
 def votes_for_models(

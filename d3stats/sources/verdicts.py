@@ -27,6 +27,7 @@ from d3stats.sources.places import (
     order_of_swaps,
     votes_as_places,
     votes_for_models,
+    votes_of_scores,
 )
 from d3stats.sources.strata import item_strata
 from d3stats.trajectories import MISSING, Trajectories
@@ -72,10 +73,11 @@ def as_judgments(
     Parameters
     ----------
     source : Judgments, or what :func:`d3stats.open` takes
-        A table of verdicts has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
-        read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
-        ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
-        length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
+        A table of verdicts has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are read as A and B). Without
+        votes the side with the higher of ``score_a`` and ``score_b`` is the vote. As an audit needs them, there are
+        ``judge``, ``order`` (AB or BA: which was shown first), ``label`` (A, B or tie), ``cluster`` (the question; by
+        default each item is its own), ``length_a, length_b``, ``family_a, family_b, judge_family`` and ``persona``.
+        A debate log is read by its last votes:
         a judge is an agent that votes; the order is the one that its name ends in, (1-2) or (2-1), or else which
         candidate the debate showed first. Where debates say that an item is their question, else it is the debate.
     votes : {"answer", "slot"}, optional
@@ -129,9 +131,10 @@ def as_judgments(
     if not of_a_log:
         read = with_parts(opened.items(FIELDS), either_order=True)
         table, taken = read.frame.reset_index(drop=True), list(read.notes)
+        table, scored = votes_of_scores(table)
         table, swaps = order_of_swaps(table, opened.columns)
         table, votes, models = votes_for_models(table, votes)
-        taken += [*swaps, *models]
+        taken += [*scored, *swaps, *models]
         if opened.paths and not {"item", "vote"} & set(table.columns):
             needed = f"{opened.name} must have the columns item and vote, or those of a log"
             got = ", ".join(map(str, table.columns[:20]))

@@ -61,3 +61,19 @@ def test_a_bare_table_of_places_has_a_warning_that_the_reading_takes_away() -> N
     assert severity_of(first) == "warning"
     assert 'use votes="slot" (--votes slot)' in first
     assert not [note for note in as_judgments(bare, votes="slot").notes if severity_of(note) == "warning"]
+
+
+@pytest.mark.parametrize("names", [("score_a", "score_b"), ("Score A", "Score B"), ("a_score", "b_score")])
+def test_without_votes_the_higher_score_is_the_vote(names: tuple[str, str]) -> None:
+    scores = [(6, 5), (5, 6), (4.5, 4.5), (None, 3), ("n/a", 3)]
+    table = pd.DataFrame(
+        {"item": range(5), **{name: [row[k] for row in scores] for k, name in enumerate(names)}}
+    )
+    read = as_judgments(table)
+    voted = as_judgments(table.drop(columns=list(names)).assign(vote=["A", "B", "tie", None, None]))
+    assert read.vote.tolist() == voted.vote.tolist()
+    assert any("higher score" in note and "1 tie" in note for note in read.notes)
+    kept = as_judgments(table.assign(vote="B"))
+    assert set(kept.vote.tolist()) == {1}
+    with pytest.raises(ValueError, match=r"scores must be numbers; got 'high'"):
+        as_judgments(table.assign(**{names[0]: ["high", 1, 1, 1, 1]}))
