@@ -111,6 +111,7 @@ Floats = NDArray[np.float64]
 Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised", "Tango"]
 KINDS: tuple[str, ...] = get_args(Kind)
 SAME = "the runs gave the same result on every item"
+CUT_SHARE = "limits below 0 or above 1 are cut there, because no share is outside"
 CUT = "limits beyond -1 or 1 are cut at -1 or 1, because no difference of shares is larger"
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _ROUNDING = 1e-12
@@ -121,6 +122,11 @@ def checked_kind(kind: str) -> str:
     """Return a kind of interval; "BCa" is "bca" too."""
     known = {name.lower(): name for name in KINDS}
     return choice("kind", known.get(kind.lower(), kind) if isinstance(kind, str) else kind, KINDS)
+
+
+def _shares(values: NDArray[np.float64]) -> bool:
+    """Whether values are shares, as the means of right and wrong answers are: from 0 to 1, with one of these ends."""
+    return bool(((values >= 0) & (values <= 1)).all() and np.isin(values, (0, 1)).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +291,11 @@ class PairData:
             made = clustered_share(values, np.ones_like(values), self.cluster, level=level, name=name)
             # How few clusters there are is said once, of the difference.
             return made if made.low is None else replace(made, note="")
-        return item_ratio(name, values, np.ones(len(values)), self.cluster, level=level, tested=False)
+        made = item_ratio(name, values, np.ones(len(values)), self.cluster, level=level, tested=False)
+        if made.low is None or made.high is None or not _shares(values) or (made.low >= 0 and made.high <= 1):
+            return made
+        note = Note("; ".join(filter(None, (made.note, CUT_SHARE))), kind="cut limits")
+        return replace(made, low=max(made.low, 0.0), high=min(made.high, 1.0), note=note)
 
     def interval(self, kind: str, level: float, p_value: float | None = None, note: str = "") -> Estimate:
         """Return the mean difference with an interval of one kind, or with the reason why it has none."""
@@ -303,7 +313,8 @@ class PairData:
             reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))
             low, high = limits.interval()
             se = float(limits.se[0])
-        if self.binary and low is not None and high is not None and (low < -1 or high > 1):
+        shares = _shares(self.first) and _shares(self.second)
+        if shares and low is not None and high is not None and (low < -1 or high > 1):
             low, high = max(low, -1.0), min(high, 1.0)
             note = Note("; ".join(filter(None, (note, CUT))), kind="cut limits")
         return Estimate(

@@ -246,3 +246,14 @@ def test_two_prompts_of_a_judge_give_the_published_discordance(data_dir: Path) -
     assert (found.n_items, found.only.lost, found.only.gained) == (419, 20, 13)
     assert found.only.p("McNemar exact") == pytest.approx(0.2962, abs=5e-5)
     assert found.difference.value == pytest.approx(-7 / 419)
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.5, 0.0, 1.0], [1.0, 0.5, 1.0, 1.0], [0.5, 1.0, 0.5, 0.0]])
+def test_limits_of_means_of_half_right_answers_are_shares(values: list[float]) -> None:
+    table = pd.DataFrame({"item": range(4), "score": values})
+    found = compare(table, table.assign(score=[0.5, 0.0, 1.0, 0.5]), names=("one", "two"))
+    for run in found.runs:
+        assert run.low is None or (run.low >= 0 and run.high <= 1)
+    for pair in found.differences:
+        assert pair.difference.low is None or (pair.difference.low >= -1 and pair.difference.high <= 1)
+    assert any("no share is outside" in str(run.note) for run in found.runs)
