@@ -121,7 +121,8 @@ def votes_of_scores(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             )
         values.append(numbers)
     one, other = values
-    vote = np.where(one > other, "A", np.where(one < other, "B", np.where(one == other, "tie", None)))
+    vote = np.full(len(table), None, dtype=object)
+    vote[one > other], vote[one < other], vote[one == other] = "A", "B", "tie"
     read = table.assign(vote=pd.Series(vote, index=table.index, dtype=object))
     read.attrs = table.attrs
     said = f"vote is the side with the higher score, of {str(names[0])!r} (A) and {str(names[1])!r} (B)"

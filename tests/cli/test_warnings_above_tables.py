@@ -62,7 +62,7 @@ def _said(*args: str) -> str:
     [
         ["fit", "LOG", "--n-boot", "10"],
         ["replay", "LOG"],
-        ["plan", "LOG"],
+        ["plan", "LOG", "--target", "agreement"],
         ["agreement", "RATINGS"],
         ["agreement", "RATINGS", "--jury"],
     ],
