@@ -114,18 +114,19 @@ def without_derived(names: Sequence[str]) -> list[str]:
 
     A column that tells of the votes in column ``x`` has a name like ``x_confidence``. At least two names are left.
     """
-    voted = [name for name in names if plain(name) not in _DERIVED]
+    voted = [name for name in names if plain(str(name)) not in _DERIVED]
     voted = voted if len(voted) > 1 else list(names)
     left = [name for name in voted if not _tells_of_another(name, voted)]
     return left if len(left) > 1 else voted
 
 
-def _tells_of_another(name: str, names: Sequence[str]) -> bool:
-    parts = re.split(r"[\W_]+", name)
+def _tells_of_another(name: object, names: Sequence[object]) -> bool:
+    # A table in memory may have numbers as names.
+    parts = re.split(r"[\W_]+", str(name))
     for k in range(1, len(parts)):
         for who, what in ((parts[:k], parts[k:]), (parts[k:], parts[:k])):
             if plain("".join(what)) in _BESIDE and any(
-                plain(other) == plain("".join(who)) for other in names if other != name
+                plain(str(other)) == plain("".join(who)) for other in names if other != name
             ):
                 return True
     return False

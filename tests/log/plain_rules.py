@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from d3stats.log.consistency import no_question
+from d3stats.log.consistency import _TWO_RUNS, no_question
 from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem
 from d3stats.values import canonical
@@ -170,6 +170,8 @@ class Checked:
                     f"{field} must be one per debate; got {field}={row.item[field]!r} for debate "
                     f"{debate!r}, but {known[field]!r} at {first.file}:{first.line}"
                 )
+                if field in ("log", "protocol"):
+                    message += f"; {_TWO_RUNS}"
                 self._note(row, "conflicting item", field, message, (debate,))
         for debate, item in self.items.items():
             label, answers = item["label"], item["answers"]
