@@ -15,6 +15,7 @@ from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
     READING_OPTIONS,
     Everything,
+    Figure,
     Json,
     Latex,
     Seed,
@@ -22,7 +23,7 @@ from d3stats.cli.options import (
     read_as,
     refuse_unused,
 )
-from d3stats.cli.output import print_document, print_latex, print_result, records, working
+from d3stats.cli.output import print_document, print_latex, print_result, records, save_figure, working
 from d3stats.report.tables import table_of
 
 
@@ -85,6 +86,7 @@ def simulate(
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
+    figure: Figure = None,
 ) -> None:
     """Simulate stopping rules in the worlds of a study, or in a world fitted to your pilot, and recommend a rule."""
     from d3stats._check import choice
@@ -144,6 +146,8 @@ def simulate(
     with working("simulating"):
         done = given(what, out=out, progress=False)
     done = replace(done, max_loss=max_loss, confidence=confidence, pilot=log)
+    if figure is not None:
+        save_figure(done.plot, figure)
     table = done.to_frame(by)
     if csv is not None:
         table.to_csv(csv, index=False)

@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import reduce
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -51,6 +51,10 @@ from d3stats.result import Result
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import MISSING, Trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Journal", "Simulation", "simulate"]
 
@@ -307,6 +311,60 @@ class Simulation(Result):
             return f"{gained}; the pilot has no right answers (labels), so accuracy is unknown"
         error = f" (error {100 * row['loss_se']:z.2f})" if row["loss_se"] == row["loss_se"] else ""
         return f"{gained}; accuracy {points(-row['loss'])}{error} against {than}"
+
+    def plot(self, ax: Axes | None = None) -> Axes | Figure:
+        """Draw what each rule saves and how it changes the accuracy, a panel for each world.
+
+        A ring marks the rule to run. Bars are 95 % Monte Carlo intervals.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw a study of one world.
+
+        Returns
+        -------
+        Axes or Figure
+            A figure where there are several worlds.
+
+        Raises
+        ------
+        ValueError
+            When no world has right answers, or `ax` is given for several worlds.
+        """
+        from scipy.special import ndtri
+
+        from d3stats.plotting import plot_savings
+        from d3stats.plotting.style import TWO_COLUMNS
+
+        saved, change = f"saved_{self._unit}_vs_unanimity", "accuracy_minus_unanimity"
+        table = self.to_frame()
+        known = table[[saved, change]].notna().all(axis=1) & (not self._assumed)
+        worlds = list(dict.fromkeys(table.loc[known, "world"]))
+        if not worlds:
+            raise ValueError("worlds must have right answers to draw a change of accuracy; got none")
+        if ax is not None and len(worlds) > 1:
+            raise ValueError(f"ax must be left out for several worlds; got {len(worlds)} worlds")
+        advised = {(row["world"], row["rule"]) for row in self.recommend().to_dict("records")}
+        panels = [ax]
+        if len(worlds) > 1:
+            import matplotlib.pyplot as plt
+
+            size = (TWO_COLUMNS, 3.0 * len(worlds))
+            whole, grid = plt.subplots(len(worlds), 1, figsize=size, squeeze=False, layout="constrained")
+            panels = list(grid.ravel())
+        for panel, world in zip(panels, worlds, strict=True):
+            part = table[known & (table["world"] == world)]
+            frame = pd.DataFrame({"rule": part["rule"].map(short_name)})
+            for name, column in (("saved", saved), ("change", change)):
+                reach = ndtri(0.975) * part[f"{column}_se"].fillna(0.0)
+                frame[name], frame[f"{name}_low"] = part[column], part[column] - reach
+                frame[f"{name}_high"] = part[column] + reach
+            frame["role"] = ["recommended" if (world, rule) in advised else "" for rule in part["rule"]]
+            drawn = plot_savings(frame, max_loss=self.max_loss, unit=self._unit, kept="accuracy", ax=panel)
+            if len(worlds) > 1:
+                drawn.set_title(str(world))
+        return drawn if len(worlds) == 1 else whole
 
     @property
     def _unit(self) -> str:

@@ -22,6 +22,8 @@ COMMANDS = {
     "replay": ("replay", "slm7"),
     "plan": ("plan", "slm7", "--no-limit"),
     "agreement": ("agreement", "slm7", "--measure", "fleiss"),
+    "simulate": ("simulate", "--like", "slm7", "--debates", "500"),
+    "simulate a study": ("simulate", "STUDY"),
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
     "bias": ("bias", "VERDICTS"),
     "calibrate": ("calibrate", "slm7"),
@@ -57,6 +59,10 @@ def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
         FILES[place] = str(folder / f"{protocol}.jsonl")
         made = ["--synthetic", str(folder / "court.toml"), "--limit", "20", "--protocol", protocol]
         assert CliRunner().invoke(app, ["debate", *made, "-o", FILES[place]]).exit_code == 0
+    study = 'rules = ["fixed:1"]\nn_rounds = 4\ndebates = 300\nseeds = 1\n'
+    worlds = "".join(f'[[worlds]]\nname = "{name}"\n' for name in ("voter", "conformity"))
+    (folder / "study.toml").write_text(study + worlds, encoding="utf-8")
+    FILES["STUDY"] = str(folder / "study.toml")
     FILES.update(VERDICTS=str(path), SAID=str(folder / "said.csv"))
 
 
