@@ -257,7 +257,7 @@ def test_words_too_many_are_named_as_they_were_typed(words: list[str]) -> None:
     [
         (["replay", "slm7", "--prices", "x"], "d3stats plan"),
         (["fit", "slm7", "--margin", "1"], "d3stats compare and d3stats power take it"),
-        (["plan", "slm7", "--sede", "1"], "did you mean --seed"),
+        (["plan", "slm7", "--sede", "1"], "--seed"),
     ],
 )
 def test_an_option_of_other_commands_is_named_with_them(words: list[str], said: str) -> None:
