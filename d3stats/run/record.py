@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from d3stats._words import counted
 from d3stats.agent import Reply, Request
 from d3stats.log.appended import Appended
-from d3stats.log.doctor import JournalWords
 from d3stats.log.files import journal_path
 from d3stats.note import Note, warning
 from d3stats.run.budget import FREE, Cost
@@ -470,6 +469,7 @@ class Past:
     ) -> None:
         import msgspec
 
+        from d3stats.log.doctor import JournalWords
         from d3stats.log.schema import Turn
 
         report, told = self.report, JournalWords()

@@ -19,7 +19,6 @@ import numpy as np
 
 from d3stats._check import integer, number
 from d3stats.agent import Agent, Refused, Reply, Request
-from d3stats.log.doctor import ADVICE
 from d3stats.note import warning
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, ask, drive, round_seen
 from d3stats.protocols.recorded import as_reply
@@ -440,6 +439,8 @@ class Calls:
         self._unread[id(agent)] = unread
         if unread >= DEAD and self.fatal is None:
             name = getattr(agent, "model", None) or type(agent).__name__
+            from d3stats.log.doctor import ADVICE  # the command line's help must not wait for pandas
+
             advice = ADVICE.get(str(reply.error), "check the log of the server")
             after = (
                 "the same command resumes the run" if reply.error == "connection" else "and write another log"
