@@ -182,8 +182,8 @@ with use_style():
     played.plot()
 
 # %% [markdown]
-# Four debates show nothing about a rule, as the width of the intervals says. [Protocols on a small language
-# model](../analysis/live_llm/findings.md) has the same model on more items, with seven protocols.
+# Four debates show nothing about a rule, as the width of the intervals says. The study `analysis/live_llm` has the same
+# model on more items, with seven protocols.
 #
 # ## Stop the server
 
