@@ -331,6 +331,13 @@ class Simulation(Result):
         ------
         ValueError
             When no world has right answers, or `ax` is given for several worlds.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Voter
+        >>> study = Study(worlds={"null": Voter(panel=5)}, rules=["fixed:1"], n_rounds=6, debates=500)
+        >>> simulate(study).plot().get_ylabel()
+        'change in accuracy, points'
         """
         from scipy.special import ndtri
 
