@@ -3,8 +3,9 @@
 The baseline is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
 the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
 too small to count in a few dozen debates, so it comes from a fitted chain
-(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters. The cost and accuracy of a rule are
-counted on the pilot itself, with Student intervals over questions.
+(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters, with an allowance for what the chain
+misses (:mod:`d3stats.planning.misfit`). The cost and accuracy of a rule are counted on the pilot itself, with
+Student intervals over questions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from d3stats._check import loss as allowed_loss
 from d3stats._words import Advised, counted, counted_points, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.optimum import cheapest
-from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
+from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chains
 from d3stats.models.chains.process import CountProcess, agreement_loss
 from d3stats.note import Note, severity_of, warning, worst_first
 from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
@@ -50,6 +51,8 @@ from d3stats.planning.costs import (
 )
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import (
+    Coded,
+    Evaluated,
     code_votes,
     evaluate_ladders,
     evaluate_thresholds,
@@ -57,6 +60,7 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
+from d3stats.planning.misfit import ChainLoss
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
 from d3stats.resampling.degrees import too_unequal, unequal_clusters
@@ -91,9 +95,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-INTERVALS = (
-    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws"
-)
+INTERVALS = "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws and misfit"
 
 UNLIKE = "chain unlike the pilot"
 LOST = "lost on the pilot"
@@ -206,7 +208,8 @@ def untold(
             f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
             "guarantee depends on the chain"
         )
-    blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
+    prior = chain.PRIOR_SD[: len(fit.params)]
+    blind = [name for name, se, sd in zip(fit.params.index, fit.bse, prior, strict=True) if se > 0.8 * sd]
     if blind:
         notes.append(
             f"the pilot says little about the chain's {', '.join(blind)}, so "
@@ -359,7 +362,7 @@ def _played(pilot: Pilot, rule: StoppingRule) -> tuple[Outcomes, int]:
 def plan_table(
     pilot: Pilot,
     rules: Sequence[StoppingRule],
-    differences: Mapping[str, Floats],
+    losses: Mapping[str, ChainLoss],
     *,
     level: float,
     max_loss: float,
@@ -370,7 +373,7 @@ def plan_table(
 
     Parameters
     ----------
-    differences : mapping of str to ndarray, shape (draws,)
+    losses : mapping of str to ChainLoss
         Loss against unanimity under the chain, for the rules that it can tell of.
     capped : bool
         Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: the chain then
@@ -383,11 +386,10 @@ def plan_table(
         role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
         row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": ended}
         row |= _levels(pilot, None if ended else played, None if beyond else incumbent, level, debates)
-        if str(rule) in differences and not (capped and ended):
-            draws = differences[str(rule)]
-            limits = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-            row |= _spread("loss", float(draws.mean()), *map(float, limits))
-            row |= {"p_within": float(np.mean(draws <= max_loss)), "loss_from": "chain"}
+        if str(rule) in losses and not (capped and ended):
+            lost = losses[str(rule)]
+            row |= _spread("loss", float(lost.loss.mean()), *lost.limits(level))
+            row |= {"p_within": lost.within(max_loss), "loss_from": "chain"}
         else:
             compared = None if ended or beyond else (played, incumbent)
             row |= _paired(pilot, compared, level, max_loss) | {"loss_from": "pilot"}
@@ -612,7 +614,7 @@ class Plan(Result):
     max_loss, confidence : float
         The rule keeps at most `max_loss` fewer verdicts than unanimity, with this probability.
     probability : float
-        That probability under the fitted chain.
+        That probability under the fitted chains, with the allowance for what they miss.
     level : float
         Level of all intervals.
     reason : str
@@ -620,6 +622,9 @@ class Plan(Result):
     notes : tuple of str
         Limits of the plan and of the pilot.
     fit : PanelChainFit
+        The more probable of the chains with and without flicker.
+    flicker_probability : float
+        Posterior probability of the chain with flicker; the losses average both chains.
     checks : DataFrame
         Posterior predictive checks of the chain: ``statistic, round, pilot, predicted, low, high, p_value``.
     debates : int
@@ -653,6 +658,7 @@ class Plan(Result):
     reason: str
     notes: tuple[str, ...]
     fit: PanelChainFit
+    flicker_probability: float
     checks: pd.DataFrame
     debates: int
     n_candidates: int
@@ -814,7 +820,7 @@ class Plan(Result):
 
 
 class Candidate(NamedTuple):
-    """A ladder with its mean cost and the share of parameter draws under which it loses no more than allowed."""
+    """A ladder with its mean cost and the probability that it loses no more than allowed."""
 
     cost: float
     kept: float
@@ -878,7 +884,8 @@ def plan(
         Largest acceptable share of verdicts lost against unanimity. (The limit of ``risk_controlled`` is against full
         depth.)
     confidence : float
-        Probability that the rule loses no more than that, under the fitted chain.
+        Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
+        miss (a normal error of .15 times the share of verdicts that differ from unanimity's).
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
@@ -939,34 +946,38 @@ def plan(
     coded = code_votes(pilot, target)
     if coded.target == "accuracy":
         _refuse_labels_that_no_vote_has(pilot)
-    fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
-    laws = chain_laws(fit.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
+    chains = fit_panel_chains(coded.votes[coded.used], pilot.cluster[coded.used])
+    fit = chains.likelier
+    laws = chain_laws(chains.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
     told = Pilot.of(pilot, coded.target, paid, polls)
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
+    def lost_by(found: Evaluated) -> ChainLoss:
+        return ChainLoss(incumbent.kept - found.kept, found.differ)
+
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
     ladders = [
-        Candidate(float(found.cost.mean()), float(np.mean(incumbent.kept - found.kept <= loss)), thresholds)
+        Candidate(float(found.cost.mean()), lost_by(found).within(loss), thresholds)
         for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
     ]
     usual = float(incumbent.cost.mean())
-    # Where one question has most of the debates, nothing says how questions differ, so no loss is promised.
-    unequal = too_unequal(np.bincount(pilot.cluster[coded.used]), what="debates")
-    count, chosen = len(ladders), None if unequal else cheapest_kept(ladders, sure, usual)
+    capped = is_capped(pilot)
+    refused = _no_promise(told, coded, incumbent, capped, at)
+    count, chosen = len(ladders), None if refused else cheapest_kept(ladders, sure, usual)
     rule = Unanimity() if chosen is None else rule_of(chosen.thresholds, gaps)
     rivals = [
         Unanimity() if one is None else rule_of(one.thresholds, gaps)
-        for one in ([] if unequal else close_calls(ladders, sure, usual, n_draws))
+        for one in ([] if refused else close_calls(ladders, sure, usual, n_draws))
     ]
 
     tried = _beside(rule, rules, int(pilot.panel.max()))
     known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
-    differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
-    capped = is_capped(pilot)
-    lost = {} if unequal else differences
-    table = plan_table(told, tried, lost, level=at, max_loss=loss, debates=planned, capped=capped)
+    losses = {name: lost_by(found) for name, found in chain.items()}
+    table = plan_table(
+        told, tried, {} if refused else losses, level=at, max_loss=loss, debates=planned, capped=capped
+    )
     if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
@@ -974,7 +985,7 @@ def plan(
     checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
     went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n > 0}
     own = [*pilot_loss_note(told, rule, loss, at), *untold(fit, checks, loss, sure, told.n_questions)]
-    kept_probability = float(np.mean(differences[str(rule)] <= loss))
+    kept_probability = losses[str(rule)].within(loss)
     return Plan(
         rule=rule,
         target=coded.target,
@@ -982,8 +993,8 @@ def plan(
         confidence=sure,
         probability=kept_probability,
         level=at,
-        reason=f"no other rule is recommended: {unequal}"
-        if unequal
+        reason=f"no other rule is recommended: {refused}"
+        if refused
         else plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
@@ -1003,11 +1014,34 @@ def plan(
             )
         ),
         fit=fit,
+        flicker_probability=chains.flicker_probability,
         checks=checks,
         debates=planned,
         n_candidates=count,
         _table=table,
         _words=in_words(rule, panel),
+    )
+
+
+def _no_promise(told: Pilot, coded: Coded, incumbent: Evaluated, capped: bool, level: float) -> str:
+    """Say why no loss can be promised from this pilot, or nothing.
+
+    Where one question has most of the debates, nothing says how questions differ. Where the chain's unanimity keeps
+    another share of verdicts than the pilot's, the chain is not one of these debates.
+    """
+    unequal = too_unequal(np.bincount(told.log.cluster[coded.used]), what="debates")
+    if unequal:
+        return unequal
+    played, ended = _played(told, Unanimity())
+    if ended or capped:
+        return ""
+    counted = share(*played.of(coded.target), told.log.cluster, level)
+    chance = float(incumbent.kept.mean())
+    if not (chance < counted.low or chance > counted.high):
+        return ""
+    return (
+        f"the chain gives unanimity an {_KEPT[coded.target]} of {percent(chance)}, and the pilot has "
+        f"{percent(counted.value, counted.low, counted.high)}, so the chain does not describe these debates"
     )
 
 
