@@ -60,7 +60,7 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning.misfit import ChainLoss
+from d3stats.planning.misfit import ChainLoss, PilotLosses
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
 from d3stats.resampling.degrees import too_unequal, unequal_clusters
@@ -95,7 +95,10 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-INTERVALS = "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws and misfit"
+INTERVALS = (
+    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws "
+    "and misfit"
+)
 
 UNLIKE = "chain unlike the pilot"
 LOST = "lost on the pilot"
@@ -388,7 +391,7 @@ def plan_table(
         row |= _levels(pilot, None if ended else played, None if beyond else incumbent, level, debates)
         if str(rule) in losses and not (capped and ended):
             lost = losses[str(rule)]
-            row |= _spread("loss", float(lost.loss.mean()), *lost.limits(level))
+            row |= _spread("loss", float(lost.mean.mean()), *lost.limits(level))
             row |= {"p_within": lost.within(max_loss), "loss_from": "chain"}
         else:
             compared = None if ended or beyond else (played, incumbent)
@@ -953,16 +956,20 @@ def plan(
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
-    def lost_by(found: Evaluated) -> ChainLoss:
-        return ChainLoss(incumbent.kept - found.kept, found.differ)
+    capped = is_capped(pilot)
+    whole = not capped and bool((pilot.depth == pilot.n_rounds).all())
+    counts = PilotLosses(pilot, coded.target) if whole else None
+
+    def lost_by(found: Evaluated, thresholds: tuple[int, ...]) -> ChainLoss:
+        counted = None if counts is None else counts.of(thresholds)
+        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted)
 
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
     ladders = [
-        Candidate(float(found.cost.mean()), lost_by(found).within(loss), thresholds)
+        Candidate(float(found.cost.mean()), lost_by(found, thresholds).within(loss), thresholds)
         for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
     ]
     usual = float(incumbent.cost.mean())
-    capped = is_capped(pilot)
     refused = _no_promise(told, coded, incumbent, capped, at)
     count, chosen = len(ladders), None if refused else cheapest_kept(ladders, sure, usual)
     rule = Unanimity() if chosen is None else rule_of(chosen.thresholds, gaps)
@@ -974,7 +981,7 @@ def plan(
     tried = _beside(rule, rules, int(pilot.panel.max()))
     known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
-    losses = {name: lost_by(found) for name, found in chain.items()}
+    losses = {name: lost_by(found, known[name]) for name, found in chain.items()}
     table = plan_table(
         told, tried, {} if refused else losses, level=at, max_loss=loss, debates=planned, capped=capped
     )

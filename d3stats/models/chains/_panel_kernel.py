@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["laws", "terms"]
+__all__ = ["each", "laws", "total"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,131 +42,179 @@ def _log_sum(x: Floats) -> float:
 
 
 @_compiled
-def terms(
+def total(
     theta: Floats,
-    first_ones: Ints,
-    first_cast: Ints,
-    x1: Ints,
-    n1: Ints,
-    x0: Ints,
-    n0: Ints,
-    linear: Floats,
-    logit: Floats,
+    first: Ints,
+    moves: Ints,
+    pulls: Floats,
+    paths: Ints,
+    times: Ints,
     z: Floats,
     within: Floats,
     v: Floats,
     wv: Floats,
-) -> tuple[Floats, Floats]:
-    """Return each debate's log-likelihood and its gradient, shapes (debates,) and (debates, 14).
+) -> tuple[float, Floats]:
+    """Return the log-likelihood of all debates and its gradient, shape (14,).
 
-    Cells are rounds x kinds x nodes x shocks. In the first pass each round's likelihood is found for either kind;
-    they are mixed by the kind that the debate has, and the second pass weighs every cell by its posterior.
+    First each distinct round's likelihood is found for either kind, node and shock. Debates mix them by the kind that
+    they have, which weighs every round by its posterior; the gradient sums over the distinct rounds again.
+
+    Parameters
+    ----------
+    first : ndarray of int, shape (distinct first rounds, 2)
+        Ones and votes cast.
+    moves : ndarray of int, shape (distinct later rounds, 5)
+        Round, then ones and votes of the seats that cast a 1 before, then of those that cast a 0.
+    pulls : ndarray of float, shape (distinct later rounds, 2)
+        The earlier round's features.
+    paths : ndarray of int, shape (distinct debates, rounds)
+        Which first round, and which later ones.
+    times : ndarray of int, shape (distinct debates,)
+        How many debates are alike.
     """
-    debates, later = x1.shape
-    nodes, shocks = len(z), len(v)
+    nodes, shocks, depth = len(z), len(v), paths.shape[1]
     spread_first, spread, shock = np.exp(theta[1]), np.exp(theta[3]), np.exp(theta[8])
     own, hardening = theta[4], theta[7]
     share = 1.0 / (1.0 + np.exp(-theta[11]))
     flick = 1.0 / (1.0 + np.exp(-theta[12:14]))
-    log_kind = np.empty((2, 2))  # of the kind shown, given the debate's kind
+    flickers = flick[0] > 0.0 or flick[1] > 0.0
+    log_kind = np.empty((2, 2))  # of the kind that shows, given the debate's kind
     log_kind[0, 0], log_kind[0, 1] = np.log1p(-flick[0]), np.log(flick[0])
     log_kind[1, 0], log_kind[1, 1] = np.log(flick[1]), np.log1p(-flick[1])
     log_wv = np.log(wv)
     log_class = np.empty((2, nodes))
     log_class[0], log_class[1] = np.log((1.0 - share) * within), np.log(share * within)
 
-    llf = np.empty(debates)
-    gradient = np.zeros((debates, 14))
-    cell = np.empty((later + 1, 2, nodes, shocks))  # log-likelihood, then posterior weight
-    mean1 = np.empty((later + 1, 2, nodes, shocks))  # the residuals of the two groups of seats
-    mean0 = np.empty((later + 1, 2, nodes, shocks))
-    of_round = np.empty((later + 1, 2, nodes))
-    mixed = np.empty((later + 1, 2, nodes))
-    posterior = np.empty((2, nodes))
-    for i in range(debates):
+    begun, later = len(first), len(moves)
+    rounds = np.empty((begun + later, 2, nodes))
+    cells = np.empty((begun + later, 2, nodes, shocks))
+    rest1 = np.zeros((begun + later, 2, nodes, shocks))  # votes beyond expectation, of either group of seats
+    rest0 = np.zeros((begun + later, 2, nodes, shocks))
+    for u in range(begun + later):
         for kind in range(2):
             for a in range(nodes):
-                level = theta[0] + spread_first * z[a] - theta[9] * kind
-                for b in range(shocks):
-                    soft, p = _log_one_plus(level + shock * v[b])
-                    cell[0, kind, a, b] = (
-                        first_ones[i] * (level + shock * v[b]) - first_cast[i] * soft + log_wv[b]
-                    )
-                    mean1[0, kind, a, b] = first_ones[i] - first_cast[i] * p
-                of_round[0, kind, a] = _log_sum(cell[0, kind, a])
-        for t in range(1, later + 1):
-            scale = float(t) ** hardening
-            pulled = theta[2] + theta[5] * linear[i, t - 1] + theta[6] * logit[i, t - 1]
-            for kind in range(2):
-                for a in range(nodes):
-                    middle = pulled + spread * z[a] - theta[10] * kind
+                if u < begun:
+                    level = theta[0] + spread_first * z[a] - theta[9] * kind
+                    for b in range(shocks):
+                        eta = level + shock * v[b]
+                        soft, p = _log_one_plus(eta)
+                        cells[u, kind, a, b] = first[u, 0] * eta - first[u, 1] * soft + log_wv[b]
+                        rest1[u, kind, a, b] = first[u, 0] - first[u, 1] * p
+                else:
+                    move = moves[u - begun]
+                    scale = float(move[0]) ** hardening
+                    level = theta[2] + theta[5] * pulls[u - begun, 0] + theta[6] * pulls[u - begun, 1]
+                    level += spread * z[a] - theta[10] * kind
                     for b in range(shocks):
                         found = log_wv[b]
-                        mean1[t, kind, a, b] = mean0[t, kind, a, b] = 0.0
-                        if n1[i, t - 1] > 0:
-                            eta = scale * (middle + own) + shock * v[b]
+                        if move[2] > 0:
+                            eta = scale * (level + own) + shock * v[b]
                             soft, p = _log_one_plus(eta)
-                            found += x1[i, t - 1] * eta - n1[i, t - 1] * soft
-                            mean1[t, kind, a, b] = x1[i, t - 1] - n1[i, t - 1] * p
-                        if n0[i, t - 1] > 0:
-                            eta = scale * (middle - own) + shock * v[b]
+                            found += move[1] * eta - move[2] * soft
+                            rest1[u, kind, a, b] = move[1] - move[2] * p
+                        if move[4] > 0:
+                            eta = scale * (level - own) + shock * v[b]
                             soft, p = _log_one_plus(eta)
-                            found += x0[i, t - 1] * eta - n0[i, t - 1] * soft
-                            mean0[t, kind, a, b] = x0[i, t - 1] - n0[i, t - 1] * p
-                        cell[t, kind, a, b] = found
-                    of_round[t, kind, a] = _log_sum(cell[t, kind, a])
+                            found += move[3] * eta - move[4] * soft
+                            rest0[u, kind, a, b] = move[3] - move[4] * p
+                        cells[u, kind, a, b] = found
+                rounds[u, kind, a] = _log_sum(cells[u, kind, a])
+
+    llf = 0.0
+    g = np.zeros(14)
+    belongs = np.zeros((begun + later, 2, nodes))
+    posterior = np.empty((2, nodes))
+    mixed = np.empty((depth, 2, nodes))
+    for i in range(len(paths)):
         for c in range(2):
             for a in range(nodes):
-                total = log_class[c, a]
-                for t in range(later + 1):
-                    one, two = of_round[t, 0, a] + log_kind[c, 0], of_round[t, 1, a] + log_kind[c, 1]
-                    top = max(one, two)
-                    mixed[t, c, a] = top + np.log(np.exp(one - top) + np.exp(two - top))
-                    total += mixed[t, c, a]
-                posterior[c, a] = total
-        llf[i] = _log_sum(posterior.ravel())
-        posterior[:] = np.exp(posterior - llf[i])
-
-        g = gradient[i]
-        g[11] = posterior[1].sum() - share
-        for t in range(later + 1):
-            scale = 1.0 if t == 0 else float(t) ** hardening
-            log_t = 0.0 if t == 0 else np.log(float(t))
-            for kind in range(2):
+                joint = log_class[c, a]
+                for t in range(depth):
+                    u = paths[i, t] if t == 0 else begun + paths[i, t]
+                    if flickers:
+                        one, two = rounds[u, 0, a] + log_kind[c, 0], rounds[u, 1, a] + log_kind[c, 1]
+                        top = max(one, two)
+                        mixed[t, c, a] = top + np.log1p(np.exp(min(one, two) - top))
+                    else:
+                        mixed[t, c, a] = rounds[u, c, a]
+                    joint += mixed[t, c, a]
+                posterior[c, a] = joint
+        here = _log_sum(posterior.ravel())
+        llf += times[i] * here
+        posterior[:] = times[i] * np.exp(posterior - here)
+        g[11] += posterior[1].sum() - times[i] * share
+        for t in range(depth):
+            u = paths[i, t] if t == 0 else begun + paths[i, t]
+            for c in range(2):
                 for a in range(nodes):
-                    belongs = 0.0
-                    for c in range(2):
-                        shown = posterior[c, a] * np.exp(
-                            of_round[t, kind, a] + log_kind[c, kind] - mixed[t, c, a]
-                        )
-                        belongs += shown
-                        if kind != c:
-                            g[12 + c] += shown - flick[c] * posterior[c, a]
-                    if belongs == 0.0:
+                    if not flickers:
+                        belongs[u, c, a] += posterior[c, a]
                         continue
-                    middle = 0.0
-                    if t > 0:
-                        middle = theta[2] + theta[5] * linear[i, t - 1] + theta[6] * logit[i, t - 1]
-                        middle += spread * z[a] - theta[10] * kind
+                    other = posterior[c, a] * np.exp(
+                        rounds[u, 1 - c, a] + log_kind[c, 1 - c] - mixed[t, c, a]
+                    )
+                    belongs[u, 1 - c, a] += other
+                    belongs[u, c, a] += posterior[c, a] - other
+                    g[12 + c] += other - flick[c] * posterior[c, a]
+
+    for u in range(begun + later):
+        for kind in range(2):
+            for a in range(nodes):
+                in_cell = belongs[u, kind, a]
+                if in_cell == 0.0:
+                    continue
+                if u < begun:
                     for b in range(shocks):
-                        weight = belongs * np.exp(cell[t, kind, a, b] - of_round[t, kind, a])
-                        in_one = weight * mean1[t, kind, a, b]
-                        if t == 0:
-                            g[0] += in_one
-                            g[1] += in_one * z[a] * spread_first
-                            g[8] += in_one * v[b] * shock
-                            g[9] -= in_one * kind
-                            continue
-                        in_zero = weight * mean0[t, kind, a, b]
-                        both = in_one + in_zero
-                        g[2] += both * scale
-                        g[3] += both * scale * z[a] * spread
-                        g[4] += (in_one - in_zero) * scale
-                        g[5] += both * scale * linear[i, t - 1]
-                        g[6] += both * scale * logit[i, t - 1]
-                        g[7] += (in_one * (middle + own) + in_zero * (middle - own)) * scale * log_t
-                        g[8] += both * v[b] * shock
-                        g[10] -= both * scale * kind
+                        over = (
+                            in_cell * np.exp(cells[u, kind, a, b] - rounds[u, kind, a]) * rest1[u, kind, a, b]
+                        )
+                        g[0] += over
+                        g[1] += over * z[a] * spread_first
+                        g[8] += over * v[b] * shock
+                        g[9] -= over * kind
+                    continue
+                at = float(moves[u - begun, 0])
+                scale = at**hardening
+                level = theta[2] + theta[5] * pulls[u - begun, 0] + theta[6] * pulls[u - begun, 1]
+                level += spread * z[a] - theta[10] * kind
+                one, two = 0.0, 0.0
+                for b in range(shocks):
+                    weight = in_cell * np.exp(cells[u, kind, a, b] - rounds[u, kind, a])
+                    one += weight * rest1[u, kind, a, b]
+                    two += weight * rest0[u, kind, a, b]
+                    g[8] += weight * (rest1[u, kind, a, b] + rest0[u, kind, a, b]) * v[b] * shock
+                both = (one + two) * scale
+                g[2] += both
+                g[3] += both * z[a] * spread
+                g[4] += (one - two) * scale
+                g[5] += both * pulls[u - begun, 0]
+                g[6] += both * pulls[u - begun, 1]
+                g[7] += (one * (level + own) + two * (level - own)) * scale * np.log(at)
+                g[10] -= both * kind
+    return llf, g
+
+
+@_compiled
+def each(
+    theta: Floats,
+    first: Ints,
+    moves: Ints,
+    pulls: Floats,
+    paths: Ints,
+    z: Floats,
+    within: Floats,
+    v: Floats,
+    wv: Floats,
+) -> tuple[Floats, Floats]:
+    """Return the log-likelihood of every distinct debate and its gradient, shapes (debates,) and (debates, 14)."""
+    llf, gradient = np.empty(len(paths)), np.empty((len(paths), 14))
+    order = np.arange(paths.shape[1]).reshape(1, -1) - 1
+    order[0, 0] = 0
+    once = np.ones(1, dtype=np.int64)
+    for i in range(len(paths)):
+        mine = paths[i, 1:]
+        begin = first[paths[i, 0] : paths[i, 0] + 1]
+        llf[i], gradient[i] = total(theta, begin, moves[mine], pulls[mine], order, once, z, within, v, wv)
     return llf, gradient
 
 

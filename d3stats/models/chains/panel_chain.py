@@ -304,10 +304,10 @@ def fit_panel_chains(votes: ArrayLike, cluster: ArrayLike | None = None) -> Pane
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> able = np.where(rng.random((80, 6, 1)) < 0.7, 0.9, 0.3)
-    >>> votes = (rng.random((80, 6, 5)) < able).astype(int)
+    >>> shown = (rng.random((80, 1, 1)) < 0.6) ^ (rng.random((80, 7, 1)) < 0.2)
+    >>> votes = (rng.random((80, 7, 7)) < np.where(shown, 0.95, 0.2)).astype(int)
     >>> chains = fit_panel_chains(votes)
-    >>> chains.flicker_probability > 0.9, chains.draws(10, rng=1).shape
+    >>> chains.flicker_probability > 0.99, chains.draws(10, rng=1).shape
     (True, (10, 14))
     """
     data, codes = _data(votes, cluster)
@@ -329,7 +329,7 @@ def _data(votes: ArrayLike, cluster: ArrayLike | None) -> tuple[ChainData, NDArr
     data = ChainData.from_votes(array[heard].astype(np.int8))
     if len(data) < 2:
         raise ValueError(f"votes must hold at least 2 debates with a vote; got {len(data)}")
-    if not (data.cast_after_one.any() or data.cast_after_zero.any()):
+    if not data.moves[:, [2, 4]].any():
         raise ValueError("votes must hold a seat that votes in two successive rounds; got none")
     return data, np.unique(question[heard], return_inverse=True)[1]
 
@@ -506,55 +506,64 @@ def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, 
 
 @dataclass(frozen=True, eq=False)
 class ChainData:
-    """The votes as the likelihood needs them: by debate for round 1, by debate and round for later rounds.
+    """The votes as the likelihood needs them: the distinct rounds, and which of them each debate went through.
 
-    ``ones_after_one`` of the ``cast_after_one`` seats that cast a 1 and vote again cast a 1 in the next round too;
-    ``_after_zero`` the same for seats that cast a 0. ``linear`` and ``logit`` are the features of the earlier round.
+    Attributes
+    ----------
+    first : ndarray of int, shape (distinct first rounds, 2)
+        Ones and votes cast in round 1.
+    moves : ndarray of int, shape (distinct later rounds, 5)
+        The earlier round's number; of the seats that cast a 1 in it and vote again, those that cast a 1 now, and
+        all; the same for seats that cast a 0.
+    pulls : ndarray of float, shape (distinct later rounds, 2)
+        What :func:`features` says of the earlier round.
+    paths : ndarray of int, shape (distinct debates, rounds)
+        The first round and the later ones of each.
+    times : ndarray of int, shape (distinct debates,)
+        How many debates are alike.
+    of : ndarray of int, shape (debates,)
+        Which of them each debate is.
     """
 
-    first_ones: NDArray[np.int64]
-    first_cast: NDArray[np.int64]
-    ones_after_one: NDArray[np.int64]
-    cast_after_one: NDArray[np.int64]
-    ones_after_zero: NDArray[np.int64]
-    cast_after_zero: NDArray[np.int64]
-    linear: Floats
-    logit: Floats
+    first: NDArray[np.int64]
+    moves: NDArray[np.int64]
+    pulls: Floats
+    paths: NDArray[np.int64]
+    times: NDArray[np.int64]
+    of: NDArray[np.int64]
 
     @classmethod
     def from_votes(cls, votes: NDArray[np.int8]) -> ChainData:
         """Count from votes of shape (debates, rounds, seats): 1, 0, or -1 for none."""
         one, zero = votes == 1, votes == 0
         cast = one | zero
+        debates, depth = votes.shape[0], votes.shape[1] - 1
         again = [was[:, :-1] & cast[:, 1:] for was in (one, zero)]
-        x1, n1, x0, n0 = (
-            np.ascontiguousarray(seats.sum(2)) for who in again for seats in (who & one[:, 1:], who)
-        )
-        linear, logit = features(one[:, :-1].sum(2), cast[:, :-1].sum(2))
-        return cls(one[:, 0].sum(1), cast[:, 0].sum(1), x1, n1, x0, n0, linear, logit)
+        moved = [seats.sum(2) for who in again for seats in (who & one[:, 1:], who)]
+        before = [one[:, :-1].sum(2), cast[:, :-1].sum(2)]
+        number = np.broadcast_to(np.arange(1, depth + 1), (debates, depth))
+        rows = np.stack([number, *moved, *before], axis=2).reshape(-1, 7).astype(np.int64)
+        moves, of_move = np.unique(rows, axis=0, return_inverse=True)
+        opened = np.column_stack([one[:, 0].sum(1), cast[:, 0].sum(1)]).astype(np.int64)
+        first, of_first = np.unique(opened, axis=0, return_inverse=True)
+        paths = np.column_stack([of_first.reshape(-1), of_move.reshape(debates, depth)])
+        distinct, of, times = np.unique(paths, axis=0, return_inverse=True, return_counts=True)
+        pulls = np.column_stack(features(moves[:, 5], moves[:, 6]))
+        return cls(first, moves[:, :5].copy(), pulls, distinct, times, of.reshape(-1))
 
     def __len__(self) -> int:
-        return len(self.first_ones)
+        return len(self.of)
 
 
 def scores(theta: Floats, data: ChainData) -> tuple[Floats, Floats]:
     """Return each debate's log-likelihood and score, without the prior, shapes (debates,) and (debates, parameters)."""
     from d3stats.models.chains import _panel_kernel as kernel
 
-    found: tuple[Floats, Floats] = kernel.terms(
-        _with_flicker(theta[None])[0],
-        data.first_ones,
-        data.first_cast,
-        data.ones_after_one,
-        data.cast_after_one,
-        data.ones_after_zero,
-        data.cast_after_zero,
-        data.linear,
-        data.logit,
-        *hermite(NODES),
-        *hermite(SHOCKS),
+    rules = (*hermite(NODES), *hermite(SHOCKS))
+    llf, gradient = kernel.each(
+        _with_flicker(theta[None])[0], data.first, data.moves, data.pulls, data.paths, *rules
     )
-    return found[0], found[1][:, : len(theta)]
+    return llf[data.of], gradient[data.of, : len(theta)]
 
 
 def _with_flicker(theta: Floats) -> Floats:
@@ -566,7 +575,11 @@ def _with_flicker(theta: Floats) -> Floats:
 
 def minus_log_posterior(theta: Floats, data: ChainData) -> tuple[float, Floats]:
     """Return minus the log-likelihood plus the prior's penalty, and the gradient; what the fit minimises."""
-    llf, slope = scores(theta, data)
-    mean, sd = PRIOR_MEAN[: len(theta)], PRIOR_SD[: len(theta)]
-    away = (theta - mean) / sd
-    return 0.5 * float(away @ away) - float(llf.sum()), away / sd - slope.sum(axis=0)
+    from d3stats.models.chains import _panel_kernel as kernel
+
+    size = len(theta)
+    full = _with_flicker(theta[None])[0]
+    rules = (*hermite(NODES), *hermite(SHOCKS))
+    llf, slope = kernel.total(full, data.first, data.moves, data.pulls, data.paths, data.times, *rules)
+    away = (theta - PRIOR_MEAN[:size]) / PRIOR_SD[:size]
+    return 0.5 * float(away @ away) - llf, away / PRIOR_SD[:size] - slope[:size]
