@@ -133,7 +133,11 @@ def mixture(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator)
     for _ in range(rounds):
         jumps = rng.random(n) < x["jumps"]
         good = np.where(jumps, rng.random(n) < x["weight"], good)
-        p = np.where(good, rng.beta(x["good"] * 8, (1 - x["good"]) * 8, n), rng.beta(x["bad"] * 8, (1 - x["bad"]) * 8, n))
+        p = np.where(
+            good,
+            rng.beta(x["good"] * 8, (1 - x["good"]) * 8, n),
+            rng.beta(x["bad"] * 8, (1 - x["bad"]) * 8, n),
+        )
         found.append(rng.random((n, panel)) < p[:, None])
     return wrong(np.stack(found, axis=1))
 
@@ -156,7 +160,9 @@ def topics(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) 
 
 def bounded(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
     """Bounded confidence: beliefs between 0 and 1 move to the mean of those near them; a vote says which side."""
-    belief = np.clip(rng.normal(0.5 + rng.normal(x["level"], x["spread"], (n, 1)), x["apart"], (n, panel)), 0, 1)
+    belief = np.clip(
+        rng.normal(0.5 + rng.normal(x["level"], x["spread"], (n, 1)), x["apart"], (n, panel)), 0, 1
+    )
     found = []
     for _ in range(rounds):
         slip = rng.random((n, panel)) < x["slips"]
@@ -297,7 +303,15 @@ def conformers(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generat
 
 FAMILIES: dict[str, Family] = {
     "conformers": Family(
-        uniform(hard=(0.2, 0.6), level=(0.5, 2), gap=(0.5, 2.5), spread=(0.3, 1), shock=(0.1, 0.7), own=(0.3, 1.5), pull=(0.3, 2)),
+        uniform(
+            hard=(0.2, 0.6),
+            level=(0.5, 2),
+            gap=(0.5, 2.5),
+            spread=(0.3, 1),
+            shock=(0.1, 0.7),
+            own=(0.3, 1.5),
+            pull=(0.3, 2),
+        ),
         conformers,
     ),
     "voters": Family(uniform(accuracy=(0.55, 0.85), precision=(1.5, 8)), voters),
@@ -305,37 +319,82 @@ FAMILIES: dict[str, Family] = {
         uniform(taste=(0.5, 1.5), shared=(0.5, 1.5), level=(0.3, 1.8), pull=(0, 3)), biases, answers=4
     ),
     "influencer": Family(
-        uniform(level=(0, 1.5), spread=(0.3, 1.5), follow=(0.1, 0.5), rethink=(0.05, 0.4), wavers=(0, 0.3)), influencer
+        uniform(level=(0, 1.5), spread=(0.3, 1.5), follow=(0.1, 0.5), rethink=(0.05, 0.4), wavers=(0, 0.3)),
+        influencer,
     ),
     "adversarial": Family(
-        uniform(traps=(0.1, 0.4), level=(0.3, 1.5), spread=(0.3, 1), dent=(0, 1), gain=(0.05, 0.5), own=(0.3, 1.5), pull=(0.3, 2)),
+        uniform(
+            traps=(0.1, 0.4),
+            level=(0.3, 1.5),
+            spread=(0.3, 1),
+            dent=(0, 1),
+            gain=(0.05, 0.5),
+            own=(0.3, 1.5),
+            pull=(0.3, 2),
+        ),
         adversarial,
     ),
     "cyclic": Family(
-        uniform(level=(-0.5, 1), spread=(0.3, 1.2), moves=(0.1, 0.6), firm=(0.2, 0.8), returns=(0, 0.3)), cyclic, answers=3
+        uniform(level=(-0.5, 1), spread=(0.3, 1.2), moves=(0.1, 0.6), firm=(0.2, 0.8), returns=(0, 0.3)),
+        cyclic,
+        answers=3,
     ),
-    "mixture": Family(uniform(weight=(0.5, 0.8), jumps=(0.02, 0.6), good=(0.7, 0.95), bad=(0.2, 0.5)), mixture),
-    "topics": Family(uniform(level=(0, 1.2), easier=(0.3, 1.2), drift=(0, 0.8), own=(0.3, 1.5), pull=(0.3, 1.5)), topics),
+    "mixture": Family(
+        uniform(weight=(0.5, 0.8), jumps=(0.02, 0.6), good=(0.7, 0.95), bad=(0.2, 0.5)), mixture
+    ),
+    "topics": Family(
+        uniform(level=(0, 1.2), easier=(0.3, 1.2), drift=(0, 0.8), own=(0.3, 1.5), pull=(0.3, 1.5)), topics
+    ),
     "topics, shifted": Family(
-        uniform(level=(0, 1.2), easier=(0.3, 1.2), drift=(0, 0.8), own=(0.3, 1.5), pull=(0.3, 1.5)), topics, shift=True
+        uniform(level=(0, 1.2), easier=(0.3, 1.2), drift=(0, 0.8), own=(0.3, 1.5), pull=(0.3, 1.5)),
+        topics,
+        shift=True,
     ),
     "bounded confidence": Family(
-        uniform(level=(0, 0.2), spread=(0.05, 0.2), apart=(0.1, 0.3), near=(0.15, 0.5), speed=(0.2, 0.8), slips=(0, 0.1), noise=(0, 0.06)),
+        uniform(
+            level=(0, 0.2),
+            spread=(0.05, 0.2),
+            apart=(0.1, 0.3),
+            near=(0.15, 0.5),
+            speed=(0.2, 0.8),
+            slips=(0, 0.1),
+            noise=(0, 0.06),
+        ),
         bounded,
     ),
-    "cascade": Family(uniform(level=(0, 1.2), spread=(0.3, 1.2), follow=(0.3, 0.95), keeps=(0.2, 0.9)), cascade),
+    "cascade": Family(
+        uniform(level=(0, 1.2), spread=(0.3, 1.2), follow=(0.3, 0.95), keeps=(0.2, 0.9)), cascade
+    ),
     "copying": Family(uniform(level=(0, 1.5), spread=(0.3, 1.5), copies=(0.3, 0.95)), copying),
-    "threshold": Family(uniform(level=(0, 1.5), spread=(0.3, 1.2), least=(0.2, 0.8), slips=(0.01, 0.2)), threshold),
-    "truth wins": Family(uniform(level=(-1, 1), spread=(0.3, 1.2), shown=(0.1, 0.7), misled=(0, 0.2)), truth_wins),
-    "tired": Family(uniform(level=(0, 1.5), spread=(0.3, 1.2), awake=(0.3, 0.9), fades=(0.4, 0.9), social=(0.2, 0.9)), tired),
+    "threshold": Family(
+        uniform(level=(0, 1.5), spread=(0.3, 1.2), least=(0.2, 0.8), slips=(0.01, 0.2)), threshold
+    ),
+    "truth wins": Family(
+        uniform(level=(-1, 1), spread=(0.3, 1.2), shown=(0.1, 0.7), misled=(0, 0.2)), truth_wins
+    ),
+    "tired": Family(
+        uniform(level=(0, 1.5), spread=(0.3, 1.2), awake=(0.3, 0.9), fades=(0.4, 0.9), social=(0.2, 0.9)),
+        tired,
+    ),
     "alternating": Family(
-        uniform(level=(0.2, 1.5), spread=(0.3, 1), doubt=(-0.2, 1), own=(0.3, 1.5), pull=(0.3, 2)), alternating
+        uniform(level=(0.2, 1.5), spread=(0.3, 1), doubt=(-0.2, 1), own=(0.3, 1.5), pull=(0.3, 2)),
+        alternating,
     ),
     "factions": Family(
-        uniform(level=(0, 1.5), spread=(0.3, 1.2), stubborn=(0.05, 0.35), follow=(0.1, 0.6), rethink=(0.05, 0.3)), factions
+        uniform(
+            level=(0, 1.5), spread=(0.3, 1.2), stubborn=(0.05, 0.35), follow=(0.1, 0.6), rethink=(0.05, 0.3)
+        ),
+        factions,
     ),
     "insight": Family(
-        uniform(level=(-0.5, 1), spread=(0.3, 1.2), arrives=(0.05, 0.4), converts=(0.2, 0.8), follow=(0.05, 0.4), rethink=(0.05, 0.2)),
+        uniform(
+            level=(-0.5, 1),
+            spread=(0.3, 1.2),
+            arrives=(0.05, 0.4),
+            converts=(0.2, 0.8),
+            follow=(0.05, 0.4),
+            rethink=(0.05, 0.2),
+        ),
         insight,
     ),
 }
