@@ -149,7 +149,7 @@ class Evaluated:
         Expected rounds, expected cost, and the probability that the verdict is right (target "accuracy") or
         full depth's ("agreement").
     differ : ndarray of float, shape (draws,)
-        Probability that the verdict is a one where that of unanimity is none, or the reverse.
+        Probability that the verdict is a one where that of unanimity is none, or the reverse (or of another rule).
     """
 
     rounds: Floats
@@ -205,12 +205,15 @@ class _Kept:
 
 
 class _Differ:
-    """P(stopping here gives another verdict than unanimity), by round, count and class."""
+    """P(stopping here gives another verdict than a later rule), by round, count and class.
 
-    def __init__(self, laws: ChainLaws, others: Floats) -> None:
-        n, n_rounds = laws.initial.shape[2] - 1, laws.steps.shape[1] + 1
-        self._all, every = _stops(n, others), _stops(0, others)
-        # Where unanimity goes on after a round: the chance that it ends with ones ahead.
+    The later rule stops at so many votes: the panel for unanimity, one more for full depth.
+    """
+
+    def __init__(self, laws: ChainLaws, others: Floats, later: int) -> None:
+        n_rounds = laws.steps.shape[1] + 1
+        self._all, every = _stops(later, others), _stops(0, others)
+        # Where the later rule goes on after a round: the chance that it ends with ones ahead.
         self._onward: list[Floats] = []
         ends: Floats = np.broadcast_to(every.ahead, laws.initial.shape)
         for t in range(n_rounds - 1, 0, -1):
@@ -220,7 +223,7 @@ class _Differ:
         self._onward.reverse()
 
     def mass(self, alive: Floats, t: int, stops: _Stops) -> Floats:
-        """Return the mass that stops after round t + 1 with the other verdict, where unanimity has not stopped yet."""
+        """Return the mass that stops after round t + 1 with the other verdict, where the later rule has not stopped."""
         if t == len(self._onward):
             return np.zeros(len(alive))
         ahead = np.maximum(stops.ahead - self._all.ahead, 0.0)
@@ -267,7 +270,7 @@ def evaluate_ladders(
     draws, _, size = laws.initial.shape
     n, n_rounds = size - 1, laws.steps.shape[1] + 1
     camps = one_camp(n) if others is None else others
-    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps)
+    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps, n)
     changes = {round(float(x)) for x in np.linspace(0, n_rounds - 1, min(n_rounds, _CHANGES))}
     levels = [*_levels(n), 1]
     stops_at = {level: _stops(level if level > 1 else 0, camps) for level in levels}
@@ -303,13 +306,16 @@ def evaluate_thresholds(
     cost: ArrayLike,
     target: Target,
     others: Floats | None = None,
+    *,
+    against: Literal["unanimity", "full depth"] = "unanimity",
 ) -> dict[str, Evaluated]:
-    """Evaluate named ladders; the last threshold holds for all later rounds."""
+    """Evaluate named ladders; the last threshold holds for all later rounds. `against` is the rule of `differ`."""
     price = np.asarray(cost, dtype=np.float64)
     n, n_rounds = laws.initial.shape[2] - 1, laws.steps.shape[1] + 1
+    later = n if against == "unanimity" else n + 1
     camps = one_camp(n) if others is None else others
-    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps)
-    unanimous = _stops(n, camps)
+    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps, later)
+    unanimous = _stops(later, camps)
     found = {}
     for name, steps in thresholds.items():
         alive = laws.initial * laws.weight[:, :, None]

@@ -15,7 +15,7 @@ In fifty debates k is near 0, in some thousand near 1: the promise is then the c
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,7 @@ class ChainLoss(NamedTuple):
 
 
 class PilotLosses:
-    """The loss of ladders against unanimity, counted on a pilot of which every debate was played to full depth."""
+    """The loss of ladders against unanimity or full depth, counted on a pilot that was played to full depth."""
 
     def __init__(self, log: Trajectories, target: Target) -> None:
         verdicts = log.verdicts()
@@ -110,7 +110,9 @@ class PilotLosses:
         self._all = Unanimity().stop_rounds(log).rounds - 1
         self._cluster = log.cluster
 
-    def of(self, thresholds: tuple[int, ...]) -> tuple[float, int] | None:
+    def of(
+        self, thresholds: tuple[int, ...], against: Literal["unanimity", "full depth"] = "unanimity"
+    ) -> tuple[float, int] | None:
         """Return the mean loss over debates and the number of questions; None where none counts under both rules."""
         rounds = self._lead.shape[1]
         need = np.array([thresholds[min(t, len(thresholds) - 1)] for t in range(rounds)])
@@ -121,8 +123,9 @@ class PilotLosses:
             # Where votes are missing, unanimity of those cast stops as well.
             at = np.minimum(at, self._all)
         row = np.arange(len(at))
-        both = self._known[row, at] & self._known[row, self._all]
+        later = self._all if against == "unanimity" else np.full_like(self._all, rounds - 1)
+        both = self._known[row, at] & self._known[row, later]
         if not both.any():
             return None
-        lost = self._kept[row, self._all].astype(float) - self._kept[row, at]
+        lost = self._kept[row, later].astype(float) - self._kept[row, at]
         return float(lost[both].mean()), len(np.unique(self._cluster[both]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._words import Advised, counted, counted_points, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
-from d3stats.models.chains.optimum import cheapest
+from d3stats.models.chains.optimum import cheapest, solve
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chains
 from d3stats.models.chains.process import CountProcess, agreement_loss
 from d3stats.note import Note, severity_of, warning, worst_first
@@ -50,6 +50,7 @@ from d3stats.planning.costs import (
     with_turns,
 )
 from d3stats.planning.exact import evaluate
+from d3stats.planning.frontier import Candidate, best_by_cost, earlier_stop, frontier_table, most_accurate
 from d3stats.planning.ladders import (
     Coded,
     Evaluated,
@@ -539,6 +540,7 @@ def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
 
 _NODES = 2
 """Classes of easiness within a kind, in the limit: beliefs over more take minutes."""
+_BELIEFS = 1_000
 
 
 class Limit:
@@ -548,6 +550,8 @@ class Limit:
     ----------
     rounds, tokens, kept : float
         Expected, per debate.
+    most_kept, most_kept_tokens : float
+        What the most accurate policy keeps, and what it spends.
     law : ndarray of float
         Probability of stopping after each round.
     unanimity_tokens, unanimity_kept : float
@@ -562,6 +566,9 @@ class Limit:
         loss = None if target == "accuracy" else agreement_loss(process)
         allowed = min(1.0, 1.0 - self.unanimity_kept + max_loss)
         policy = cheapest(process, allowed, tokens=tokens, loss=loss, max_beliefs=max_beliefs)
+        best = solve(process, 0.0, loss=loss, max_beliefs=max_beliefs)
+        self.most_kept = 1.0 - float(best.expected_loss)
+        self.most_kept_tokens = float((best.stop_rounds_law() * np.cumsum(tokens)).sum())
         self.law: Floats = policy.stop_rounds_law().astype(np.float64)
         self.rounds = self.spent(np.ones(len(self.law)))
         self.tokens = self.spent(tokens)
@@ -584,12 +591,17 @@ def exact_limit(
     return Limit(process, tokens, max_loss, target, max_beliefs)
 
 
-def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> dict[str, Any]:
-    """Return the last row of a plan's table: the exact optimum of the fitted chain, no interval around it."""
+def limit_rows(
+    fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the exact optima of the fitted chain, no interval around them: the cheapest, and the most accurate.
+
+    The first is the last row of a plan's table, the second that of its frontier.
+    """
     cost, tokens, target = pilot.cost_by_round(), pilot.tokens_by_round(), pilot.target
     process = fit.process(panel, len(cost), labelled=target == "accuracy", nodes=_NODES)
-    limit = exact_limit(process, cost, max_loss, target)
-    return {
+    limit = exact_limit(process, cost, max_loss, target, _BELIEFS)
+    cheap = {
         "rule": "optimum of the fitted chain",
         "role": "limit",
         "undecided": 0,
@@ -602,6 +614,12 @@ def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> 
         "loss": limit.unanimity_kept - limit.kept,
         "loss_from": "chain",
     }
+    best = {
+        "rule": "most accurate policy",
+        "cost": limit.most_kept_tokens * pilot.factor,
+        "gain": limit.most_kept - limit.unanimity_kept,
+    }
+    return cheap, best
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -634,6 +652,9 @@ class Plan(Result):
         Planned number of debates, for totals.
     n_candidates : int
         Ladders that were compared.
+    earlier_stop : str
+        A sentence where unanimity or full depth is less accurate than the most accurate ladder, which stops earlier,
+        with probability `confidence` and by more than `max_loss`; else empty.
 
     Examples
     --------
@@ -665,17 +686,21 @@ class Plan(Result):
     checks: pd.DataFrame
     debates: int
     n_candidates: int
+    earlier_stop: str
     _table: pd.DataFrame = field(repr=False)
+    _frontier: pd.DataFrame = field(repr=False)
     _words: str = field(repr=False)
 
     @property
     def headline(self) -> str:
         """The answer, which rule to run, what it saves, and what it may lose."""
-        return f"Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
+        first = f"{self.earlier_stop} " if self.earlier_stop else ""
+        return f"{first}Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
 
     def _answer(self) -> Sequence[str]:
         first = self._table.to_dict("records")[0]
-        lines = [f"Run {short_name(self.rule)}: {self._words}."]
+        lines = [self.earlier_stop] if self.earlier_stop else []
+        lines.append(f"Run {short_name(self.rule)}: {self._words}.")
         if first["undecided"]:
             ended = counted(int(first["undecided"]), "debate")
             lines.append(
@@ -726,10 +751,19 @@ class Plan(Result):
         )
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {"rules": self._table.copy(), "checks": self.checks}
+        return {"rules": self._table.copy(), "frontier": self._frontier.copy(), "checks": self.checks}
 
     def _document(self) -> dict[str, Any]:
-        names = ("target", "max_loss", "confidence", "probability", "level", "debates", "reason")
+        names = (
+            "target",
+            "max_loss",
+            "confidence",
+            "probability",
+            "level",
+            "debates",
+            "reason",
+            "earlier_stop",
+        )
         return {
             "rule": str(self.rule),
             **{name: getattr(self, name) for name in names},
@@ -762,6 +796,14 @@ class Plan(Result):
         if self.target == "accuracy":
             del each["kept"]
         lost: dict[str, Write] = {"loss": change_cell("loss"), "from": lambda row: str(row["loss_from"])}
+        digits = {"tokens": 0, "rounds": 2, "dollars": 4}[unit]
+        best: dict[str, Write] = {
+            "rule": rule_cell,
+            unit: amount("cost", digits, limits=False),
+            "kept" if self.target == "agreement" else "accuracy": share_cell("kept", None),
+            "gain": change_cell("gain"),
+            "P(gain>0)": lambda row: "-" if row["p_gain"] != row["p_gain"] else f"{row['p_gain']:z.2f}",
+        }
         checks = {
             "statistic": lambda row: str(row["statistic"]),
             "round": lambda row: str(row["round"]),
@@ -773,11 +815,14 @@ class Plan(Result):
             "Rules": cells(self._table, main),
             "Each rule on the pilot": cells(self._table, {"rule": rule_cell, **each}),
             "Loss against unanimity, in points": cells(self._table, {"rule": rule_cell, **lost}),
+            "Cost and verdicts kept under the fitted model; gain: against unanimity, points": cells(
+                self._frontier, best
+            ),
             "The pilot against pilots drawn from the fitted chain": cells(self.checks, checks),
         }
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Return one row per rule, the recommendation first, or the table with this title ("rules", "checks").
+        """Return one row per rule, the recommendation first, or the table "frontier" or "checks".
 
         Parameters
         ----------
@@ -795,7 +840,9 @@ class Plan(Result):
             or "pilot"); ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
             of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
             what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
-            ``level``. The row with the role "limit" is the exact optimum of the fitted chain.
+            ``level``. The row with the role "limit" is the exact optimum of the fitted chain. "frontier" has the
+            ladders that lose less than every cheaper one, with unanimity and full depth: ``rule, cost, kept, gain``
+            against unanimity, their limits, and ``p_gain``, the probability of a gain, all under the fitted chains.
         """
         return super().to_frame(table)
 
@@ -820,14 +867,6 @@ class Plan(Result):
         variation. Levels are 50 %, 80 % and 95 %.
         """
         return fan_table(self._table, self.debates, points)
-
-
-class Candidate(NamedTuple):
-    """A ladder with its mean cost and the probability that it loses no more than allowed."""
-
-    cost: float
-    kept: float
-    thresholds: tuple[int, ...]
 
 
 def cheapest_kept(ladders: Sequence[Candidate], confidence: float, usual: float) -> Candidate | None:
@@ -965,10 +1004,12 @@ def plan(
         return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted)
 
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
-    ladders = [
-        Candidate(float(found.cost.mean()), lost_by(found, thresholds).within(loss), thresholds)
-        for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
-    ]
+    ladders = []
+    for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others):
+        lost = lost_by(found, thresholds)
+        ladders.append(
+            Candidate(float(found.cost.mean()), lost.within(loss), thresholds, float(lost.mean.mean()))
+        )
     usual = float(incumbent.cost.mean())
     refused = _no_promise(told, coded, incumbent, capped, at)
     count, chosen = len(ladders), None if refused else cheapest_kept(ladders, sure, usual)
@@ -982,12 +1023,31 @@ def plan(
     known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     losses = {name: lost_by(found, known[name]) for name, found in chain.items()}
+    drawn = {str(rule_of(one.thresholds, gaps)): one.thresholds for one in best_by_cost(ladders)}
+    drawn |= {str(Unanimity()): (panel,), str(FullDepth()): (panel + 1,)}
+    each = evaluate_thresholds(laws, drawn, cost, coded.target, coded.others)
+    costs = frontier_table(each, lambda name: lost_by(each[name], drawn[name]), incumbent, at, told.factor)
+    first = ""
+    if coded.target == "accuracy" and not refused:
+        top = most_accurate(ladders, loss)
+        steps = {"top": top.thresholds, "full": (panel + 1,)}
+        near = evaluate_thresholds(laws, steps, cost, coded.target, coded.others)
+        far = evaluate_thresholds(laws, steps, cost, coded.target, coded.others, against="full depth")
+        seen = None if counts is None else counts.of(top.thresholds, against="full depth")
+        later = {
+            "unanimity": lost_by(near["top"], top.thresholds),
+            "full depth": ChainLoss.allowing(far["full"].kept - far["top"].kept, far["top"].differ, seen),
+        }
+        earlier = earlier_stop(top, later, loss, sure)
+        first = "" if earlier is None else earlier.sentence(gaps, _KEPT[coded.target], at)
     table = plan_table(
         told, tried, {} if refused else losses, level=at, max_loss=loss, debates=planned, capped=capped
     )
     if limit and len(pilot.answers) <= 2:
-        row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
-        table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+        cheap, accurate = limit_rows(fit, panel, told, loss)
+        cheap |= {"saved": np.nan} if capped else {}
+        table = pd.concat([table, pd.DataFrame([cheap])], ignore_index=True)
+        costs = pd.concat([costs, pd.DataFrame([accurate])], ignore_index=True)
     every_debate = int(pilot.depth[coded.used].min())
     checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
     went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n > 0}
@@ -1025,7 +1085,9 @@ def plan(
         checks=checks,
         debates=planned,
         n_candidates=count,
+        earlier_stop=first,
         _table=table,
+        _frontier=costs,
         _words=in_words(rule, panel),
     )
 

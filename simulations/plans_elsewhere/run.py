@@ -14,13 +14,14 @@ import csv
 import sys
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from d3stats.note import severity_of
 from d3stats.planning.plan import plan
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import Trajectories
@@ -51,47 +52,51 @@ def held(promise: Mapping[str, Any], measure: str, truth: float) -> bool:
     return bool(np.isclose(promise[measure], truth) if np.isnan(low) else low <= truth <= high)
 
 
-def one_world(config: Mapping[str, Any], family: str, number: int, size: int) -> dict[str, Any]:
-    """Plan from a pilot of one world, and hold the plan to other debates."""
+def one_world(
+    config: Mapping[str, Any], family: str, number: int, sizes: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """Plan from pilots of one world, and hold each plan to the same campaign of other debates."""
     kind = FAMILIES[family]
     key = [config["seed"], list(FAMILIES).index(family), number]
     rng = np.random.default_rng(key)
     panel = config["panels"][number % len(config["panels"])]
     x = kind.draw(rng)
-    pilot = debates(kind, x, panel, config["rounds"], size, np.random.default_rng([*key, size]))
-    made = plan(
-        pilot,
-        max_loss=config["max_loss"],
-        confidence=config["confidence"],
-        level=config["level"],
-        target="accuracy",
-        limit=False,
-        rng=1,
-    )
-    promise = made.to_frame().iloc[0].to_dict()
     later = x | ({"campaign": 1} if kind.shift else {})
     campaign = debates(kind, later, panel, config["rounds"], config["truth"], rng)
-    rounds, spent, right = stopped(campaign, made.rule)
     _, base, base_right = stopped(campaign, Unanimity())
-    lost = base_right.astype(float) - right
-    truth = {
-        "rounds": rounds.mean(),
-        "tokens": spent.mean(),
-        "accuracy": right.mean(),
-        "saved": 1 - spent.mean() / base.mean(),
-        "loss": lost.mean(),
-    }
-    row: dict[str, Any] = {"family": family, "world": number, "panel": panel, "pilot": size}
-    promises = not isinstance(made.rule, Unanimity)
-    row |= {"rule": str(made.rule), "promised": int(promises), "probability": made.probability}
-    row |= {"refused": int("does not describe" in made.reason), "flicker": made.flicker_probability}
-    row |= {"kept": int(truth["loss"] <= config["max_loss"]), "loss_se": lost.std() / np.sqrt(len(lost))}
-    row |= {"warned": int(any("does not reproduce" in note or "lost" in note for note in made.notes))}
-    row |= {"misfit": promise["loss_high"] - promise["loss_low"]}
-    for measure in MEASURES:
-        row |= {measure: truth[measure], f"{measure}_said": promise[measure]}
-        row[f"{measure}_held"] = int(held(promise, measure, truth[measure]))
-    return {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
+    for size in sizes:
+        pilot = debates(kind, x, panel, config["rounds"], size, np.random.default_rng([*key, size]))
+        made = plan(
+            pilot,
+            max_loss=config["max_loss"],
+            confidence=config["confidence"],
+            level=config["level"],
+            target="accuracy",
+            n_draws=config["n_draws"],
+            limit=False,
+            rng=1,
+        )
+        promise = made.to_frame().iloc[0].to_dict()
+        rounds, spent, right = stopped(campaign, made.rule)
+        lost = base_right.astype(float) - right
+        truth = {
+            "rounds": rounds.mean(),
+            "tokens": spent.mean(),
+            "accuracy": right.mean(),
+            "saved": 1 - spent.mean() / base.mean(),
+            "loss": lost.mean(),
+        }
+        row: dict[str, Any] = {"family": family, "world": number, "panel": panel, "pilot": size}
+        promises = not isinstance(made.rule, Unanimity)
+        row |= {"rule": str(made.rule), "promised": int(promises), "probability": made.probability}
+        row |= {"refused": int("does not describe" in made.reason), "flicker": made.flicker_probability}
+        row |= {"kept": int(truth["loss"] <= config["max_loss"]), "loss_se": lost.std() / np.sqrt(len(lost))}
+        row |= {"warned": int(any(severity_of(note) == "warning" for note in made.notes))}
+        row |= {"misfit": promise["loss_high"] - promise["loss_low"]}
+        for measure in MEASURES:
+            row |= {measure: truth[measure], f"{measure}_said": promise[measure]}
+            row[f"{measure}_held"] = int(held(promise, measure, truth[measure]))
+        yield {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
 
 
 def study(config: Mapping[str, Any], minutes: float, journal: Path = JOURNAL) -> pd.DataFrame:
@@ -103,12 +108,10 @@ def study(config: Mapping[str, Any], minutes: float, journal: Path = JOURNAL) ->
     end = time.monotonic() + 60 * minutes
     for number in range(config["worlds_per_family"]):
         for family in FAMILIES:
-            for size in config["pilots"]:
-                if (family, number, size) in done:
-                    continue
-                if time.monotonic() > end:
-                    return pd.read_csv(journal)
-                row = one_world(config, family, number, size)
+            sizes = [size for size in config["pilots"] if (family, number, size) not in done]
+            if time.monotonic() > end:
+                return pd.read_csv(journal)
+            for row in one_world(config, family, number, sizes) if sizes else ():
                 new = not journal.exists()
                 with journal.open("a", encoding="utf-8", newline="") as file:
                     writer = csv.DictWriter(file, fieldnames=list(row), lineterminator="\n")
