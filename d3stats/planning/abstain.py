@@ -1,9 +1,9 @@
 """Which verdicts should be withheld, so that few of the others are wrong?
 
 A verdict is kept where a large enough share of the panel voted for it. A higher threshold keeps fewer verdicts, of
-which fewer are wrong (El-Yaniv and Wiener 2010, JMLR 11: risk and coverage of selective classification). The promise
-about the kept verdicts is that of learn then test (see ``risk``): it holds for finite samples of independent questions,
-and assumes nothing of the debates.
+which fewer are wrong (El-Yaniv and Wiener 2010, JMLR 11: risk and coverage of selective classification). The
+guarantee about the kept verdicts is that of learn then test (see ``risk``). It holds for finite samples of independent
+questions, and assumes nothing of the debates.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ Order = Literal["given", "none"]
 
 _MOST_ROWS = 15
 _POWER = 0.8
-"""Probability with which the advised number of labelled debates gives a promise."""
+"""Probability with which the advised number of labelled debates certifies."""
 _MOST_NEEDED = 100_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Abstention(Result):
-    """The threshold below which verdicts are withheld, with its promise, and all thresholds with error and coverage.
+    """The threshold below which verdicts are withheld, with its guarantee, and all thresholds with error and coverage.
 
     Attributes
     ----------
     threshold : float or None
-        The lowest promised threshold: verdicts with a smaller share of the votes are withheld. None where no threshold
-        can be promised.
+        The lowest certified threshold: verdicts with a smaller share of the votes are withheld. None where no threshold
+        is certified.
     max_error, confidence : float
-        The promise: P(share of wrong verdicts among those kept > max_error) <= 1 - confidence.
+        The guarantee: P(share of wrong verdicts among those kept > max_error) <= 1 - confidence.
     rule : str or None
         The stopping rule whose verdicts these are; None for the last votes of each debate.
     n_debates, n_labelled, n_questions : int
@@ -76,8 +76,8 @@ class Abstention(Result):
     order : {"given", "none"}
         As asked for.
     needed : int or None
-        Where nothing is promised: with about how many labelled debates, on different questions, the strictest threshold
-        would be promised with probability .8 if its error is as estimated. None where no number would do.
+        Where nothing is certified: with about how many labelled debates, of as many questions, the strictest
+        threshold would be certified with probability .8 if its error is as estimated. None where no number would do.
     level : float
         Level of the intervals.
     notes : tuple of str
@@ -90,7 +90,7 @@ class Abstention(Result):
     >>> found = abstain(log, max_error=0.1)
     >>> round(found.threshold, 3), found.method
     (0.857, 'binomial')
-    >>> found.to_frame()[["votes", "kept", "error", "promised"]].head(2).round(3).values.tolist()
+    >>> found.to_frame()[["votes", "kept", "error", "certified"]].head(2).round(3).values.tolist()
     [['7 of 7', 0.33, 0.008, True], ['6 of 7', 0.593, 0.042, True]]
     >>> found.plot().get_xlabel()
     'verdicts kept'
@@ -112,11 +112,11 @@ class Abstention(Result):
 
     @property
     def headline(self) -> str:
-        """The answer, which verdicts to withhold, what is kept, and the promised and estimated error."""
+        """The answer, which verdicts to withhold, what is kept, and the guaranteed and estimated error."""
         limit, sure = f"{100 * self.max_error:g} %", f"{100 * self.confidence:g} %"
         chosen = self._table[self._table["chosen"]]
         if chosen.empty:
-            return f"An error of at most {limit} cannot be promised with {sure} confidence: {self._why()}."
+            return f"An error of at most {limit} cannot be guaranteed with {sure} confidence: {self._why()}."
         row = chosen.to_dict("records")[0]
         what = f"Withhold verdicts with fewer than {row['votes']} votes"
         if chosen.index[0] == len(self._table) - 1:
@@ -160,7 +160,7 @@ class Abstention(Result):
         cost = "tokens" if "tokens" in self._table.columns else "rounds"
 
         def state(row: Mapping[Any, Any]) -> str:
-            words = ("chosen", "promised", "tested")
+            words = ("chosen", "certified", "tested")
             return next((word for word in words if row[word]), "not tested")
 
         columns: dict[str, Write] = {
@@ -191,7 +191,7 @@ class Abstention(Result):
             has; ``kept``, the share of all debates whose verdict is kept, with ``kept_low, kept_high``; ``error``, the
             share of wrong verdicts among kept ones with a label, with ``error_low, error_high``; ``n_kept`` of these
             and ``n_wrong``; ``rounds`` and, where known, ``tokens`` of all debates for one kept verdict, with limits;
-            ``p_value`` of "the error is above the limit"; ``tested``, ``promised``, ``chosen``; then ``level,
+            ``p_value`` of "the error is above the limit"; ``tested``, ``certified``, ``chosen``; then ``level,
             max_error, confidence, method``.
         """
         return super().to_frame(table)
@@ -230,7 +230,7 @@ def abstain(
     max_error : float
         The limit of the share of wrong verdicts among the kept ones, in (0, 1).
     confidence : float
-        Least probability with which the promise holds, in (0, 1): P(the true error of the chosen threshold is above
+        Least probability with which the guarantee holds, in (0, 1): P(the true error of the chosen threshold is above
         `max_error`) <= 1 - `confidence`, over logs of independent questions.
     rule : StoppingRule or text, optional
         The stopping rule whose verdicts these are, such as "unanimity"; by default each debate's last votes decide.
@@ -251,7 +251,7 @@ def abstain(
     ------
     ValueError
         When a number is outside (0, 1), no debate has a label and votes, the rule cannot be run in these debates,
-        decides for a batch, or would have gone on after the end of some debate.
+        decides for a batch, or would have continued after the end of some debate.
 
     Notes
     -----
@@ -263,7 +263,7 @@ def abstain(
     over all kept verdicts, so that a question counts with its debates. Source: Angelopoulos, Bates, Candès, Jordan and
     Lei (2021), arXiv 2110.01052, sections 2 and 5 (selective classification).
 
-    The questions must be independent, and those to come drawn like these. The promise is about the mean over many
+    The questions must be independent, and those to come drawn like these. The guarantee is about the mean over many
     verdicts, not about a single one.
 
     Examples
@@ -298,8 +298,8 @@ def abstain(
     method, sizes, p = p_values(wrong[known], judged[known], t.cluster[known], max_error)
     # The complement of .9 is not quite .1.
     delta = 1.0 - confidence + 1e-12
-    tested, promised = certified_rules(p, delta, order)
-    chosen = int(np.flatnonzero(promised)[-1]) if promised.any() else None
+    tested, certified = certified_rules(p, delta, order)
+    chosen = int(np.flatnonzero(certified)[-1]) if certified.any() else None
     same = int(asked[voted].max()) if len(set(asked[voted].tolist())) == 1 else None
     table = pd.DataFrame({"votes": [_named(x, same) for x in thresholds], "share": thresholds})
     every = np.ones(len(t))
@@ -318,7 +318,7 @@ def abstain(
     table = table.assign(
         p_value=p,
         tested=tested,
-        promised=promised,
+        certified=certified,
         chosen=np.arange(n_thresholds) == (-1 if chosen is None else chosen),
         level=level,
         max_error=max_error,
@@ -434,13 +434,13 @@ def _turned(found: Measured) -> Measured:
 
 
 def _needed(row: Mapping[Any, Any], max_error: float, delta: float) -> int | None:
-    """Return the labelled debates, one per question, with which a threshold of this error is promised with power .8."""
+    """Return the labelled debates, one per question, that certify a threshold of this error with power .8."""
     error, kept = float(row["error"]), float(row["kept"])
     if not error < max_error or not kept > 0:
         return None
     least = smallest_certifying(max_error, delta, "binomial", 0.0)
     sizes = np.unique(np.geomspace(least, _MOST_NEEDED, 300).round()).astype(np.int64)
-    # The largest number of errors with which a log of each size gives the promise.
+    # The largest number of errors with which a log of each size certifies.
     allowed = np.floor(scipy.special.bdtrik(delta, sizes.astype(np.float64), max_error) + 1e-9)
     enough = (allowed >= 0) & (scipy.special.bdtr(np.maximum(allowed, 0), sizes, error) >= _POWER)
     return int(np.ceil(sizes[enough.argmax()] / kept)) if enough.any() else None
@@ -463,12 +463,12 @@ def _notes(
         )
     if unlabelled := int((voted & ~known).sum()):
         notes.append(
-            f"{unlabelled} of {counted(len(t), 'debate')} have no label: they count in what is kept, not in the error."
+            f"{unlabelled} of {counted(len(t), 'debate')} have no label; they count in what is kept, not in the error."
         )
     if method == "betting":
         notes.append(
-            f"{counted(int(sizes.sum()), 'labelled debate')} are of {counted(len(sizes), 'question')}; the promise "
-            "takes questions as independent, not debates, and its error is that over debates."
+            f"{counted(int(sizes.sum()), 'labelled debate')} are of {counted(len(sizes), 'question')}; the "
+            "guarantee takes questions as independent, not debates, and its error is that over debates."
         )
     if t.coding == "correctness":
         notes.append(
@@ -476,7 +476,7 @@ def _notes(
         )
     first = table.to_dict("records")[0]
     least = smallest_certifying(float(first["max_error"]), delta, method, 0.0)
-    if order == "given" and not first["promised"] and first["n_kept"] < least:
+    if order == "given" and not first["certified"] and first["n_kept"] < least:
         notes.append(
             f"The tests begin with {first['votes']} votes, which keeps {first['n_kept']} labelled verdicts, and even "
             f"without an error {least} are needed. For the next log, fix {_ORDER_NONE} beforehand."

@@ -834,7 +834,7 @@ def _risk(d: Data, rng: Generator) -> Outcomes:
 def _abstention(d: Data, rng: Generator) -> Outcomes:
     panel = d.votes.shape[2]
     truth = _kept_truth(_key(d), panel)
-    # A limit just below the error of the strictest threshold, so that each promise of it is broken.
+    # A limit just below the error of the strictest threshold, so that each certificate of it is wrong.
     limit = min(max(0.98 * truth[panel][1], 0.01), 0.95)
     found = planning.abstain(_trajectories(d), max_error=limit)
     votes = None if found.threshold is None else round(found.threshold * panel)

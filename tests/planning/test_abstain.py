@@ -1,4 +1,4 @@
-"""Verdicts with weak majorities are withheld: the frontier is the exact one, and the promise holds."""
+"""Verdicts with weak majorities are withheld: the frontier is the exact one, and the guarantee holds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_coverage_and_error_of_50000_debates_are_those_of_the_exact_law(
     (0.30, 0.0335, 0.55, 0.1165), (0.50, 0.10, 0.35, 0.05), (0.05, 0.006, 0.80, 0.144), (0.89, 0.0, 0.0, 0.11),
     (0.0, 0.0, 0.89, 0.11),
 ])  # fmt: skip
-def test_the_promise_is_broken_with_at_most_its_probability_by_enumeration(
+def test_the_guarantee_is_broken_with_at_most_its_probability_by_enumeration(
     law: tuple[float, ...], order: Any
 ) -> None:
     """Panels of three: unanimous and right, unanimous and wrong, two of three and right, two of three and wrong."""
@@ -101,7 +101,7 @@ def hostile(kind: str, rng: np.random.Generator) -> tuple[Any, Any, float]:
 
 
 def broken(kind: str, order: Any, *, clustered: bool = True, n: int = 1000) -> float:
-    """Return how often a threshold is promised although none should be; wrong verdicts are kept at both or at one."""
+    """Return how often a threshold is certified although none should be; wrong verdicts are kept at both or at one."""
     count = 0
     for seed in range(n):
         rng = np.random.default_rng([7, seed])
@@ -118,11 +118,11 @@ def broken(kind: str, order: Any, *, clustered: bool = True, n: int = 1000) -> f
 @pytest.mark.parametrize("kind", [
     "ten debates a question, all alike", "one question has most of the debates", "rare errors", "five questions",
 ])  # fmt: skip
-def test_the_promise_holds_in_hostile_cells(kind: str, order: Any) -> None:
+def test_the_guarantee_holds_in_hostile_cells(kind: str, order: Any) -> None:
     assert broken(kind, order) <= 0.1 + 3 * np.sqrt(0.09 / 1000)
 
 
-def test_a_test_that_takes_debates_as_independent_would_break_the_promise() -> None:
+def test_a_test_that_takes_debates_as_independent_would_break_the_guarantee() -> None:
     assert broken("ten debates a question, all alike", "given", clustered=False, n=300) > 0.2
 
 
@@ -147,7 +147,7 @@ def test_verdicts_are_withheld_as_the_headline_says() -> None:
     assert rows["n_wrong"].tolist() == [2, 2, 2, 22]
     # 22 of 492 are wrong, and P(Bin(492, .05) <= 22) = .33.
     assert rows["p_value"].iloc[-1] == pytest.approx(binom.cdf(22, 492, 0.05))
-    assert rows["promised"].tolist() == [True, True, True, False]
+    assert rows["certified"].tolist() == [True, True, True, False]
     assert found.threshold == pytest.approx(5 / 7)
     assert found.headline == (
         "Withhold verdicts with fewer than 5 of 7 votes: 90 % of verdicts kept, error at most 5 % with 90 % confidence "
@@ -202,7 +202,7 @@ def test_a_rule_s_verdicts_are_those_at_its_stop() -> None:
     assert "under fixed:1" in abstain(log, rule="fixed:1").summary()
 
 
-def test_the_number_of_labels_that_would_do_gives_the_promise_in_four_of_five_logs() -> None:
+def test_the_number_of_labels_that_would_do_gives_the_guarantee_in_four_of_five_logs() -> None:
     limit = 0.04
     found = abstain(log_of(np.repeat([3, 0, 2], [88, 2, 10]), 3), max_error=limit)
     assert found.threshold is None
@@ -210,7 +210,7 @@ def test_the_number_of_labels_that_would_do_gives_the_promise_in_four_of_five_lo
     assert "labelled debates of as many questions would do" in found.headline
 
     def chance(n: int) -> float:
-        """The chance of the promise with so many kept verdicts, of which 2 in 90 are wrong."""
+        """The chance of the guarantee with so many kept verdicts, of which 2 in 90 are wrong."""
         allowed = [k for k in range(n) if binom.cdf(k, n, limit) <= 0.1]
         return float(binom.cdf(max(allowed), n, 2 / 90)) if allowed else 0.0
 
@@ -219,12 +219,12 @@ def test_the_number_of_labels_that_would_do_gives_the_promise_in_four_of_five_lo
     assert max(map(chance, range(1, int(0.9 * needed)))) < 0.8
 
 
-def test_what_cannot_be_promised_is_said_with_its_reason() -> None:
+def test_what_cannot_be_guaranteed_is_said_with_its_reason() -> None:
     weak = abstain(log_of(np.repeat([3, 0], [80, 20]), 3))
     assert weak.threshold is None
     assert weak.needed is None
     assert weak.headline == (
-        "An error of at most 5 % cannot be promised with 90 % confidence: at 3 of 3 votes it is 20 % [13, 29], and "
+        "An error of at most 5 % cannot be guaranteed with 90 % confidence: at 3 of 3 votes it is 20 % [13, 29], and "
         "more such debates would not help."
     )
     few = abstain(log_of(np.repeat([3, 2], [10, 200]), 3))
