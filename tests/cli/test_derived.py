@@ -54,7 +54,7 @@ NO_WORD: dict[str, dict[str, str]] = {
 OWN_FORM = {
     "report": {"prices": "a path", "role_models": "ROLE=NAME for each"},
     "simulate": {"out": "a short name is --output in a terminal"},
-    "debate": {"rule": "a text", "prices": "a path", "temperature": "a number alone"},
+    "debate": {"rule": "a text", "shadow": "a text", "prices": "a path", "temperature": "a number alone"},
     "power": {"n_questions": "it also says what is asked for"},
     "abstain": {"rule": "the rule that is looked at, not one that stops a run (--stop)"},
     "scores": {"human": "a table is given by its path"},
