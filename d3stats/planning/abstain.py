@@ -86,12 +86,12 @@ class Abstention(Result):
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate_debates
-    >>> log = simulate_debates(Voter(panel=7), n_debates=400, n_rounds=3, rng=1)
-    >>> found = abstain(log, max_error=0.1)
+    >>> log = simulate_debates(Voter(accuracy=0.9), n_debates=400, n_rounds=3, rng=1)
+    >>> found = abstain(log, max_error=0.05)
     >>> round(found.threshold, 3), found.method
     (0.857, 'binomial')
     >>> found.to_frame()[["votes", "kept", "error", "certified"]].head(2).round(3).values.tolist()
-    [['7 of 7', 0.33, 0.008, True], ['6 of 7', 0.593, 0.042, True]]
+    [['7 of 7', 0.778, 0.016, True], ['6 of 7', 0.855, 0.026, True]]
     >>> found.plot().get_xlabel()
     'verdicts kept'
     """
@@ -269,9 +269,9 @@ def abstain(
     Examples
     --------
     >>> from d3stats.worlds import Voter, simulate_debates
-    >>> log = simulate_debates(Voter(panel=7), n_debates=400, n_rounds=3, rng=1)
-    >>> abstain(log, max_error=0.1).threshold
-    0.857143
+    >>> log = simulate_debates(Voter(accuracy=0.9), n_debates=400, n_rounds=3, rng=1)
+    >>> abstain(log, max_error=0.05).threshold
+    0.857142857143
     """
     max_error = loss("max_error", max_error, positive=True)
     confidence = probability("confidence", confidence, open_interval=True)

@@ -449,7 +449,8 @@ def _risk(table: pd.DataFrame) -> Numbers:
 
 
 def _abstained(table: pd.DataFrame) -> Numbers:
-    return numbers(abstain(t_of(table), max_error=0.45, confidence=0.6).to_frame(), ["votes"])
+    found = abstain(t_of(table), max_error=0.45, confidence=0.6)
+    return numbers(found.to_frame(), ["votes"])
 
 
 def _describe(table: pd.DataFrame) -> Numbers:
@@ -1102,7 +1103,7 @@ def test_a_log_split_in_two_and_joined_again_gives_the_same(
     assert _result(name, table, tmp_path) == pytest.approx(whole, rel=1e-7, abs=1e-9, nan_ok=True)
 
 
-NOT_A_RATE = {"d3stats.risk_controlled", "d3stats.plan", "d3stats.calibrate"}
+NOT_A_RATE = {"d3stats.abstain", "d3stats.risk_controlled", "d3stats.plan", "d3stats.calibrate"}
 """Results that a larger log changes: p-values, and parameters fitted with a prior."""
 
 
