@@ -2,8 +2,8 @@
 
 From a log: :func:`replay` (intervals), :func:`scan` (a thousand rules), :func:`risk_controlled` (a guarantee without a
 model), :func:`plan` (a rule from fifty debates), :func:`abstain` (which verdicts to withhold), :func:`calibrate` (a
-world from a pilot). Without a log: :func:`evaluate` (exact, no debate drawn), :func:`simulate` (worlds x rules x seeds,
-resumable, on any number of machines).
+world from a pilot). For one campaign: :class:`Ledger` (a guarantee without a model). Without a log: :func:`evaluate`
+(exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of machines).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from d3stats._lazy import lazy
 if TYPE_CHECKING:
     from d3stats.planning.abstain import Abstention, abstain
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
+    from d3stats.planning.campaigns import LedgerReplay
     from d3stats.planning.describe import RoundsReport, fit
     from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
+    from d3stats.planning.ledger import Campaign, Certificate, Ledger, audit_shares, net_design, over_budget
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
     from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
@@ -30,8 +32,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Abstention",
     "Calibration",
+    "Campaign",
+    "Certificate",
     "Escalation",
     "ExactResult",
+    "Ledger",
+    "LedgerReplay",
     "Plan",
     "Replay",
     "RiskControlled",
@@ -40,12 +46,15 @@ __all__ = [
     "Simulation",
     "Study",
     "abstain",
+    "audit_shares",
     "calibrate",
     "escalate",
     "evaluate",
     "fit",
     "join_protocols",
     "needed_debates",
+    "net_design",
+    "over_budget",
     "plan",
     "read_study",
     "replay",
