@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     from d3stats.models.mixtures.law import BetaBinomialMixture
     from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
     from d3stats.models.separation.best_of_k import separation
+    from d3stats.planning.abstain import abstain
     from d3stats.planning.calibration.calibrate import calibrate
     from d3stats.planning.describe import fit
     from d3stats.planning.escalation import escalate
     from d3stats.planning.exact import evaluate
+    from d3stats.planning.ledger import Ledger
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import replay
     from d3stats.planning.risk import risk_controlled
@@ -74,6 +76,7 @@ __all__ = [
     "FixedRounds",
     "KSStability",
     "Ladder",
+    "Ledger",
     "LogWriter",
     "NoiseAwareKS",
     "Opened",
@@ -85,6 +88,7 @@ __all__ = [
     "TransitionCounts",
     "Unanimity",
     "__version__",
+    "abstain",
     "agent",
     "agreement",
     "as_trajectories",

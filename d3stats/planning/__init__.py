@@ -1,9 +1,9 @@
 """What does a stopping rule cost and lose, and which one should the next debates use?
 
 From a log: :func:`replay` (intervals), :func:`scan` (a thousand rules), :func:`risk_controlled` (a guarantee without a
-model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world from a pilot). Without a log:
-:func:`evaluate` (exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of
-machines).
+model), :func:`plan` (a rule from fifty debates), :func:`abstain` (which verdicts to withhold), :func:`calibrate` (a
+world from a pilot). For one campaign: :class:`Ledger` (a guarantee without a model). Without a log: :func:`evaluate`
+(exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of machines).
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
+    from d3stats.planning.abstain import Abstention, abstain
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
+    from d3stats.planning.campaigns import LedgerReplay
     from d3stats.planning.describe import RoundsReport, fit
     from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
+    from d3stats.planning.ledger import Campaign, Certificate, Ledger, audit_shares, net_design, over_budget
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
     from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
@@ -27,9 +30,14 @@ if TYPE_CHECKING:
     from d3stats.planning.study import Study, read_study
 
 __all__ = [
+    "Abstention",
     "Calibration",
+    "Campaign",
+    "Certificate",
     "Escalation",
     "ExactResult",
+    "Ledger",
+    "LedgerReplay",
     "Plan",
     "Replay",
     "RiskControlled",
@@ -37,12 +45,16 @@ __all__ = [
     "ScoreReport",
     "Simulation",
     "Study",
+    "abstain",
+    "audit_shares",
     "calibrate",
     "escalate",
     "evaluate",
     "fit",
     "join_protocols",
     "needed_debates",
+    "net_design",
+    "over_budget",
     "plan",
     "read_study",
     "replay",

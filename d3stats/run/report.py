@@ -13,6 +13,7 @@ from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn
+    from d3stats.run.shadow import Shadow
 
 __all__ = ["Observer", "RunReport"]
 
@@ -81,6 +82,8 @@ class RunReport:
         cost more than its bound while there was a budget), ``"unreached"`` (calls reached no server, and their debates
         were left open). None when all were played.
     seconds : float
+    shadow : Shadow or None
+        What another rule would have done, where one was followed (:class:`d3stats.run.shadow.Shadow`).
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
 
@@ -128,6 +131,7 @@ class RunReport:
     dollars_to_begin: float | None = None
     stopped: str | None = None
     seconds: float = 0.0
+    shadow: Shadow | None = None
     notes: tuple[str, ...] = ()
 
     def add(self, turn: Turn, *, votes: bool) -> None:
@@ -166,6 +170,7 @@ class RunReport:
             "dropped": list(self.dropped),
             "notes": note_values(self.notes),
             "seconds": round(self.seconds, 3),
+            "shadow": None if self.shadow is None else self.shadow.to_dict(),
         }
 
 

@@ -27,6 +27,7 @@ from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import DebateItem, Orders, Planned
 from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, opening, resume, source
 from d3stats.run.report import Observer, RunReport
+from d3stats.run.shadow import refuse_batch, shadow_of
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason
 from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
 from d3stats.trajectories import MISSING
@@ -883,6 +884,7 @@ async def run_debates(
     halt: asyncio.Event | None = None,
     wait: float = PATIENCE,
     retry_missing: bool = False,
+    shadow: StoppingRule | None = None,
 ) -> RunReport:
     """Play debates and write their log; the same call resumes an earlier one.
 
@@ -926,6 +928,9 @@ async def run_debates(
     retry_missing : bool
         Ask again for votes that no model gave: lost to an outage, a timeout or the budget. The rest of a debate stays
         as it was, and its verdict is decided again. The earlier log is kept as ``<log>.before``.
+    shadow : StoppingRule, optional
+        Another rule, which is followed through the closed debates and stops none. The report says what it would have
+        saved and how many verdicts would differ, and ``<stem>.shadow.csv`` has its stop and verdict in each debate.
 
     Returns
     -------
@@ -976,8 +981,14 @@ async def run_debates(
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
     number("wait", wait, minimum=0.0)
+    if shadow is not None:
+        refuse_batch(shadow)
+        asked.check(shadow)
     name = path.stem if name is None else name
-    return await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    report = await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    if shadow is not None:
+        report.shadow = shadow_of(path, shadow)
+    return report
 
 
 def debate(
