@@ -1,7 +1,7 @@
 """Cost against accuracy: the ladders that no cheaper one beats, and whether an earlier stop is the more accurate.
 
-A debate can make verdicts worse. Unanimity and full depth then lose to a rule that stops earlier, and whoever asks only
-how much may be lost does not see it.
+A debate can make verdicts worse. Unanimity and full depth then lose to a rule that stops earlier. A limit on the loss
+alone does not show it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""How far the loss of a rule may be from what a fitted chain says of it.
+"""The loss of a rule under a fitted chain, with an allowance for the misfit of the chain.
 
-A chain is an approximation of debates. What it misses is a bias that a larger pilot does not take away by itself, and
-a rule can lose only where its verdict is another one than unanimity's. The loss of a rule is therefore taken to be the
-chain's plus an error e ~ N(0, (c D)^2), where D is the chain's share of debates in which the two verdicts differ: among
-verdicts that differ, the chain's share of lost minus gained ones is off by a standard deviation of c.
+A chain is an approximation of debates, and a larger pilot does not take its bias away by itself. A rule can lose only
+where its verdict is another one than unanimity's. So the loss of a rule is taken to be the chain's plus an error
+e ~ N(0, (c D)^2), where D is the chain's share of debates in which the two verdicts differ. Among verdicts that differ,
+the chain's share of lost minus gained ones is then off by a standard deviation of c.
 
 The pilot's own count of verdicts lost tells of that error. With m the count's mean over n questions, which has a
 variance of (D - loss^2) / n, the error given the count is normal with
 
     mean k (m - loss), variance (1 - k) (c D)^2, k = (c D)^2 / ((c D)^2 + (D - loss^2) / n).
 
-In fifty debates k is near 0, in some thousand near 1: the promise is then the count's.
+In fifty debates k is near 0, in some thousand near 1, and the loss is then the count's.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ from d3stats.planning.costs import Target
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["MISFIT", "ChainLoss", "PilotLosses"]
+__all__ = ["MISFIT", "MISFIT_OF_MANY", "ChainLoss", "PilotLosses"]
 
 Floats = NDArray[np.float64]
 
 MISFIT = 0.15
-"""c: chosen by ``simulations/plans_elsewhere``."""
+"""c; ``simulations/plans_elsewhere`` has what it gives."""
+MISFIT_OF_MANY = 0.3
+"""c where more than two answers occur: the chain then does not follow which wrong answer leads."""
 _HALVINGS = 50
 
 
 class ChainLoss(NamedTuple):
-    """What a rule loses against unanimity under draws of the chain, with an allowance for what the chain misses.
+    """The loss of a rule against unanimity under draws of the chain, with an allowance for what the chain misses.
 
     Examples
     --------

@@ -61,7 +61,7 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning.misfit import ChainLoss, PilotLosses
+from d3stats.planning.misfit import MISFIT, MISFIT_OF_MANY, ChainLoss, PilotLosses
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
 from d3stats.resampling.degrees import too_unequal, unequal_clusters
@@ -840,9 +840,10 @@ class Plan(Result):
             or "pilot"); ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
             of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
             what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
-            ``level``. The row with the role "limit" is the exact optimum of the fitted chain. "frontier" has the
-            ladders that lose less than every cheaper one, with unanimity and full depth: ``rule, cost, kept, gain``
-            against unanimity, their limits, and ``p_gain``, the probability of a gain, all under the fitted chains.
+            ``level``. The row with the role "limit" is the exact optimum of the fitted chain. The table "frontier"
+            has the ladders that lose less than every cheaper one, with unanimity and full depth, all under the fitted
+            chains. Its columns are ``rule, cost, kept, gain`` (against unanimity) with limits, and ``p_gain``, the
+            probability of a gain.
         """
         return super().to_frame(table)
 
@@ -927,7 +928,8 @@ def plan(
         depth.)
     confidence : float
         Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
-        miss (a normal error of .15 times the share of verdicts that differ from unanimity's).
+        miss: a normal error of .15 times the share of verdicts that differ from unanimity's, .3 times with more than
+        two answers.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
@@ -998,10 +1000,11 @@ def plan(
     capped = is_capped(pilot)
     whole = not capped and bool((pilot.depth == pilot.n_rounds).all())
     counts = PilotLosses(pilot, coded.target) if whole else None
+    misfit = MISFIT if len(pilot.answers) <= 2 else MISFIT_OF_MANY
 
     def lost_by(found: Evaluated, thresholds: tuple[int, ...]) -> ChainLoss:
         counted = None if counts is None else counts.of(thresholds)
-        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted)
+        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted, misfit)
 
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
     ladders = []
@@ -1036,7 +1039,9 @@ def plan(
         seen = None if counts is None else counts.of(top.thresholds, against="full depth")
         later = {
             "unanimity": lost_by(near["top"], top.thresholds),
-            "full depth": ChainLoss.allowing(far["full"].kept - far["top"].kept, far["top"].differ, seen),
+            "full depth": ChainLoss.allowing(
+                far["full"].kept - far["top"].kept, far["top"].differ, seen, misfit
+            ),
         }
         earlier = earlier_stop(top, later, loss, sure)
         first = "" if earlier is None else earlier.sentence(gaps, _KEPT[coded.target], at)

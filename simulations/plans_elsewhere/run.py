@@ -99,7 +99,12 @@ def one_world(
         yield {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
 
 
-def study(config: Mapping[str, Any], minutes: float, journal: Path = JOURNAL) -> pd.DataFrame:
+def study(
+    config: Mapping[str, Any],
+    minutes: float,
+    journal: Path = JOURNAL,
+    families: Sequence[str] = tuple(FAMILIES),
+) -> pd.DataFrame:
     """Run what the journal does not hold yet, each family in turn, until the time is up; return all rows."""
     done = set()
     if journal.exists():
@@ -107,7 +112,7 @@ def study(config: Mapping[str, Any], minutes: float, journal: Path = JOURNAL) ->
             done = {(r["family"], int(r["world"]), int(r["pilot"])) for r in csv.DictReader(file)}
     end = time.monotonic() + 60 * minutes
     for number in range(config["worlds_per_family"]):
-        for family in FAMILIES:
+        for family in families:
             sizes = [size for size in config["pilots"] if (family, number, size) not in done]
             if time.monotonic() > end:
                 return pd.read_csv(journal)
@@ -179,10 +184,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, help="worlds per family, fewer than the configured number")
     parser.add_argument("--minutes", type=float, default=np.inf, help="end after so many minutes")
+    parser.add_argument("--family", action="append", choices=[*FAMILIES], help="one family, again for others")
     given = parser.parse_args()
     config = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
     config["worlds_per_family"] = given.worlds or config["worlds_per_family"]
-    summary = summarise(study(config, given.minutes))
+    summary = summarise(study(config, given.minutes, families=given.family or tuple(FAMILIES)))
     summary.to_csv(HERE / "summary.csv", index=False, float_format="%.6g", lineterminator="\n")
     tables = shown(pd.read_csv(HERE / "summary.csv"))
     findings = HERE / "findings.md"

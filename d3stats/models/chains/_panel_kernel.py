@@ -1,6 +1,6 @@
 """The compiled loops of the panel chain: its likelihood with the gradient, and its laws for many parameter vectors.
 
-Compiled because a fit asks for the likelihood some hundred times and a plan for the laws of a thousand draws; in
+Compiled because a fit asks for the likelihood some hundred times and a plan for the laws of a thousand draws. In
 numpy both are passes over arrays that hold every node and shock of every debate. Importing this module loads numba.
 Parameters are the fourteen of ``FLICKER_NAMES``; a logit of minus infinity is a kind that never flickers.
 """

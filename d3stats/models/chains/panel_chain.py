@@ -14,7 +14,7 @@ is log_pull near 2), ``hardening`` lets convictions grow, ``shock`` is error tha
 and z, seats that voted alike are exchangeable. The number of ones is therefore a Markov chain, and everything that
 depends on it is exact.
 
-With *flicker* the kind that shows is drawn again in every round, for all seats together: an easy debate behaves like a
+With *flicker* the kind that shows is drawn again in every round, for all seats together. An easy debate behaves like a
 hard one with probability ``flicker_easy``, a hard one like an easy one with probability ``flicker_hard``. Both at 0 is
 the chain above. Panels whose ability jumps from round to round are like that; a chain that holds the kind fixed takes
 those jumps for chance and makes the loss of stopping early too small.
