@@ -453,7 +453,7 @@ def _abstained(table: pd.DataFrame) -> Numbers:
     return numbers(found.to_frame(), ["votes"])
 
 
-def _labels(table: pd.DataFrame) -> Numbers:
+def _label_value(table: pd.DataFrame) -> Numbers:
     return numbers(label_value(t_of(table), "fixed:1").to_frame(), ["labels", "chosen"])
 
 
@@ -734,7 +734,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.scan": ("turns", _scan),
     "d3stats.risk_controlled": ("turns", _risk),
     "d3stats.abstain": ("turns", _abstained),
-    "d3stats.planning.label_value": ("turns", _labels),
+    "d3stats.planning.label_value": ("turns", _label_value),
     "d3stats.plan": ("turns", _plan),
     "d3stats.calibrate": ("turns", _calibrate),
     "d3stats.stopping.rounds_of": ("turns", _rounds),
