@@ -13,6 +13,7 @@ from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn
+    from d3stats.planning.ledger import Certificate
 
 __all__ = ["Observer", "RunReport"]
 
@@ -80,6 +81,8 @@ class RunReport:
         Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``, ``"overdrawn"`` (a call
         cost more than its bound while there was a budget), ``"unreached"`` (calls reached no server, and their debates
         were left open). None when all were played.
+    certificate : Certificate or None
+        The guarantee of the ledger, where the run has one.
     seconds : float
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
@@ -127,6 +130,7 @@ class RunReport:
     dollars_left: float | None = None
     dollars_to_begin: float | None = None
     stopped: str | None = None
+    certificate: Certificate | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
 
@@ -166,6 +170,7 @@ class RunReport:
             "dropped": list(self.dropped),
             "notes": note_values(self.notes),
             "seconds": round(self.seconds, 3),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
         }
 
 
