@@ -114,6 +114,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
     ]
     print_table(str(report.log), ["", ""], rows)
     notes = without_warnings(report.notes)
+    if report.shadow is not None:
+        notes.append(f"Shadow: {report.shadow}")
     if (report.not_begun or report.unfinished) and report.stopped == "budget":
         notes.append(
             f"The budget was too small: {len(report.not_begun)} debates did not start, {report.unfinished} did not end"
@@ -205,6 +207,14 @@ def debate(
             help="A stopping rule, e.g. 'unanimity'; default: the protocol's own rule.",
         ),
     ] = None,
+    shadow: Annotated[
+        str | None,
+        typer.Option(
+            "--shadow",
+            autocompletion=completion.rules,
+            help="Another stopping rule, which stops no debate; the report says what it would have saved.",
+        ),
+    ] = None,
     prices: Prices = None,
     log: Annotated[
         Path | None,
@@ -247,6 +257,7 @@ def debate(
             raise ValueError("-o must name the log to write; got none (or use --dry-run)")
         played = protocol_from_text(protocol)
         stop = None if rule is None else from_text(rule)
+        followed = None if shadow is None else from_text(shadow)
         table = None if prices is None else PriceTable.read(prices)
         running = given.of(RUN)
         if "ledger" in running:
@@ -305,7 +316,7 @@ def debate(
         job = _Job(
             agents=agents,
             arguments=(played, chosen, agents, log),
-            settings={**running, "rule": stop, "prices": table},
+            settings={**running, "rule": stop, "shadow": followed, "prices": table},
             said=said,
         )
         report = asyncio.run(job.run())

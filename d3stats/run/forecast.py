@@ -290,8 +290,7 @@ class Asked:
         self.notes = (*notes_of(items), *dict.fromkeys(note for each in cautions for note in each))
         self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         _check_items(self.planned, protocol)
-        labelled = any(debate.item.label is not None for debate in self.planned)
-        check_rule(protocol, self.rule, [debate.case for debate in self.planned], self.cast, labelled)
+        self.check(self.rule)
         slots = [(request.role, request.slot) for request, _ in self.calls(self.planned[0], "typical")]
         self.roles = tuple(sorted({role for role, _ in slots}))
         self.voters = tuple(
@@ -305,6 +304,11 @@ class Asked:
     def bank(self, spent: Cost = FREE) -> Bank:
         """Return the budget, of which so much is spent."""
         return Bank(self.budget_tokens, self.max_usd, spent)
+
+    def check(self, rule: StoppingRule) -> None:
+        """Refuse a rule that these debates give nothing to look at."""
+        labelled = any(debate.item.label is not None for debate in self.planned)
+        check_rule(self.protocol, rule, [debate.case for debate in self.planned], self.cast, labelled)
 
     @property
     def batched(self) -> bool:

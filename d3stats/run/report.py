@@ -14,6 +14,7 @@ from d3stats.note import note_values
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn
     from d3stats.planning.ledger import Certificate
+    from d3stats.run.shadow import Shadow
 
 __all__ = ["Observer", "RunReport"]
 
@@ -84,6 +85,8 @@ class RunReport:
     certificate : Certificate or None
         The guarantee of the ledger, where the run has one.
     seconds : float
+    shadow : Shadow or None
+        What another rule would have done, where one was followed (:class:`d3stats.run.shadow.Shadow`).
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
 
@@ -132,6 +135,7 @@ class RunReport:
     stopped: str | None = None
     certificate: Certificate | None = None
     seconds: float = 0.0
+    shadow: Shadow | None = None
     notes: tuple[str, ...] = ()
 
     def add(self, turn: Turn, *, votes: bool) -> None:
@@ -171,6 +175,7 @@ class RunReport:
             "notes": note_values(self.notes),
             "seconds": round(self.seconds, 3),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "shadow": None if self.shadow is None else self.shadow.to_dict(),
         }
 
 

@@ -28,6 +28,7 @@ from d3stats.run.items import DebateItem, Orders, Planned
 from d3stats.run.ledgers import Early, RunningCampaign, as_ledger, check_protocol, identity
 from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, opening, resume, source
 from d3stats.run.report import Observer, RunReport
+from d3stats.run.shadow import refuse_batch, shadow_of
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason, from_text
 from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
 from d3stats.trajectories import MISSING
@@ -924,6 +925,7 @@ async def run_debates(
     retry_missing: bool = False,
     ledger: str | None = None,
     incumbent: str | None = None,
+    shadow: StoppingRule | None = None,
 ) -> RunReport:
     """Play debates and write their log; the same call resumes an earlier one.
 
@@ -973,6 +975,9 @@ async def run_debates(
         check.
     incumbent : str, optional
         The rule whose verdicts the ledger keeps, in place of `rule`; by default ``"unanimity"``.
+    shadow : StoppingRule, optional
+        Another rule, which is followed through the closed debates and stops none. The report says what it would have
+        saved and how many verdicts would differ, and ``<stem>.shadow.csv`` has its stop and verdict in each debate.
 
     Returns
     -------
@@ -1009,6 +1014,10 @@ async def run_debates(
     (4, 12, None)
     """
     if ledger is not None:
+        if shadow is not None:
+            raise ValueError(
+                f"shadow must not be given with a ledger, which stops debates early; got {shadow}"
+            )
         rule = _rule_of(rule, incumbent, retry_missing)
     asked = Asked(
         protocol,
@@ -1028,8 +1037,14 @@ async def run_debates(
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
     number("wait", wait, minimum=0.0)
+    if shadow is not None:
+        refuse_batch(shadow)
+        asked.check(shadow)
     name = path.stem if name is None else name
-    return await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    report = await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    if shadow is not None:
+        report.shadow = shadow_of(path, shadow)
+    return report
 
 
 def _rule_of(rule: StoppingRule | None, incumbent: str | None, retry_missing: bool) -> StoppingRule:

@@ -178,9 +178,11 @@ def test_what_a_run_with_a_ledger_refuses(settings: dict[str, Any], message: str
         run(tmp_path / "log.jsonl", Chancy(), **settings)
 
 
-def test_a_rule_beside_a_ledger_is_refused(tmp_path: Path) -> None:
+def test_a_rule_and_a_shadow_beside_a_ledger_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="rule must not be given with a ledger"):
         run(tmp_path / "log.jsonl", Chancy(), rule=from_text("fixed:2"))
+    with pytest.raises(ValueError, match="shadow must not be given with a ledger"):
+        run(tmp_path / "log.jsonl", Chancy(), shadow=from_text("fixed:2"))
 
 
 def test_a_campaign_of_other_debates_is_no_continuation(tmp_path: Path) -> None:
