@@ -260,15 +260,12 @@ def debate(
         followed = None if shadow is None else from_text(shadow)
         table = None if prices is None else PriceTable.read(prices)
         running = given.of(RUN)
-        if "ledger" in running:
-            if stop is not None:
-                raise ValueError(
-                    f"--stop must not be given with --ledger, which chooses its early rules; got {rule!r} (give it as "
-                    "--incumbent)"
-                )
-            reference = from_text(running.get("incumbent", "unanimity"))
-        else:
-            reference = stop
+        if "ledger" in running and stop is not None:
+            raise ValueError(
+                f"--stop must not be given with --ledger, which chooses its early rules; got {rule!r} (give it as "
+                "--incumbent)"
+            )
+        reference = from_text(running.get("incumbent") or "unanimity") if "ledger" in running else stop
         seed, budget_tokens, max_usd = running["seed"], running.get("budget_tokens"), running.get("max_usd")
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
