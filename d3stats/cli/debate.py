@@ -22,6 +22,7 @@ from d3stats.cli.output import (
     is_warning,
     print_json,
     print_notes,
+    print_result,
     print_table,
     print_warnings,
     without_warnings,
@@ -93,6 +94,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
 
+    if report.certificate is not None:
+        print_result(report.certificate)
     print_warnings(report.notes)
     print_notes(report.warnings)
     rows = [
@@ -257,6 +260,12 @@ def debate(
         followed = None if shadow is None else from_text(shadow)
         table = None if prices is None else PriceTable.read(prices)
         running = given.of(RUN)
+        if "ledger" in running and stop is not None:
+            raise ValueError(
+                f"--stop must not be given with --ledger, which chooses its early rules; got {rule!r} (give it as "
+                "--incumbent)"
+            )
+        reference = from_text(running.get("incumbent") or "unanimity") if "ledger" in running else stop
         seed, budget_tokens, max_usd = running["seed"], running.get("budget_tokens"), running.get("max_usd")
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
@@ -284,7 +293,7 @@ def debate(
             chosen = read_items(items, **given.of(ITEMS), **how)
         placing = {name: running[name] for name in ("orders", "repeats", "seed")}
         limits: dict[str, Any] = {
-            "rule": stop,
+            "rule": reference,
             "prices": table,
             # A log with calls has begun: what is left of its budget need not do for one more debate.
             "budget_tokens": budget_tokens if log is None or is_unused(log) else None,
@@ -293,7 +302,7 @@ def debate(
         outlook = forecast(played, chosen, agents, **limits, **placing)
         said.forecast = outlook
         if not as_json:
-            show_forecast(outlook, str(played), str(stop or played.rule()), budget_tokens, max_usd)
+            show_forecast(outlook, str(played), str(reference or played.rule()), budget_tokens, max_usd)
         elif not dry_run:  # the object is printed after the run, when it is paid for
             for note in outlook.notes:
                 typer.echo(f"d3stats: {note}", err=True)

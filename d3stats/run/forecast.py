@@ -29,6 +29,8 @@ from d3stats.worlds.tokens import PriceTable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from d3stats.planning.ledger import Ledger
+
 __all__ = ["Asked", "Cast", "Forecast", "Outlook", "ahead", "check_rule", "forecast", "imagined"]
 
 Key = tuple[int, str]
@@ -282,6 +284,7 @@ class Asked:
         self.orders, self.seed, self.repeats = orders, seed, repeats
         self.budget_tokens, self.max_usd, self.prices = budget_tokens, max_usd, prices
         self.cast, self.tariff = Cast(agents), Tariff(prices)
+        self.ledger: Ledger | None = None
         items = items if isinstance(items, list) else list(items)
         cautions = (getattr(agent, "cautions", ()) for agent in self.cast.all.values())
         self.notes = (*notes_of(items), *dict.fromkeys(note for each in cautions for note in each))
@@ -311,6 +314,11 @@ class Asked:
     def batched(self) -> bool:
         """Whether the rule decides for all debates together."""
         return not isinstance(self.rule, Rule)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether a resumed run goes through its closed debates again, because later decisions depend on them."""
+        return self.batched or self.ledger is not None
 
     def calls(
         self,
