@@ -253,6 +253,7 @@ def reading_options(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    read: str | None = None,
 ) -> tuple[str, ...]:
     """Return how files are read, as the options of a command that reads them alike.
 
@@ -268,7 +269,9 @@ def reading_options(
         options += ["--columns", typed]
     if encoding is not None:
         options += ["--encoding", encoding]
-    return (*options, *(["--sheet", sheet] if sheet is not None else []))
+    if sheet is not None:
+        options += ["--sheet", sheet]
+    return (*options, *(["--read", read] if read is not None else []))
 
 
 def command_on(name: str, *paths: Any, **how: Any) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._check import choice
 from d3stats._words import counted, percent, visible
 from d3stats.log.arrays import stopped_by_rule, voting_roles
 from d3stats.log.column_names import Columns, command_on, reading_options
@@ -406,7 +407,9 @@ class DoctorReport:
 
     def _fix_command(self) -> str:
         ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in self.paths[0]), ".csv")
-        return shlex.join(["d3stats", "doctor", *self.paths, *self.options, "--fix", f"clean{ending}"])
+        # A copy keeps the votes as they are written, however they were read.
+        options = self.options[: self.options.index("--read")] if "--read" in self.options else self.options
+        return shlex.join(["d3stats", "doctor", *self.paths, *options, "--fix", f"clean{ending}"])
 
     def to_json(self) -> str:
         """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
@@ -430,6 +433,7 @@ def doctor(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    read: Literal["answer"] | None = None,
     log: DebateLog | None = None,
 ) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
@@ -443,6 +447,8 @@ def doctor(
         As for :func:`d3stats.read_log`.
     missing_values, columns, encoding, sheet
         As for :func:`d3stats.read_log`.
+    read : "answer", optional
+        Examine votes as the answers that they state, as :class:`d3stats.sources.Reading` has it.
     log : DebateLog, optional
         What :func:`d3stats.read_log` made of these files with ``strict=False``, so that they are not read twice.
 
@@ -472,12 +478,13 @@ def doctor(
                 columns=columns,
                 encoding=encoding,
                 sheet=sheet,
+                read=None if read is None else choice("read", read, ("answer",)),
             )
         else:
             checked = log.to_checked()
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
-    options = reading_options(missing_values, columns, encoding, sheet)
+    options = reading_options(missing_values, columns, encoding, sheet, read)
     return examined(files, paths, log, checked, options)
 
 

@@ -44,6 +44,7 @@ from d3stats.log.schema import (
     parse_json,
 )
 from d3stats.log.sheets import Sheet, cell_text, texts_as_cells
+from d3stats.log.stated import with_stated_answers
 from d3stats.log.table_reader import nothing, records_of_sheet, records_of_table
 from d3stats.values import missing_words
 
@@ -1010,12 +1011,13 @@ def read_both(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    read: str | None = None,
 ) -> tuple[DebateLog, Checked]:
     """Read a log leniently into tables, in which scores are JSON texts, and into columns of the same order.
 
     For those who need both, since ``DebateLog.to_checked`` looks at every cell again.
     """
-    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet}
+    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet, "read": read}
     checked = in_order(read_checked(paths, strict=False, missing_values=missing_values, **how))
     return _log_of(checked, parsed=False), checked
 
@@ -1029,12 +1031,13 @@ def read_checked(
     encoding: str | None = None,
     sheet: str | None = None,
     texts: bool = False,
+    read: str | None = None,
 ) -> Checked:
-    """Read a log into columns, see :func:`read_log`."""
+    """Read a log into columns, see :func:`read_log`; with ``read="answer"`` votes are the answers that they state."""
     words = missing_words(missing_values)
     files = find_files(paths, sheet)
     records = together(files, [read_file(file, columns, encoding, texts) for file in files])
-    checked = check(records, words)
+    checked = check(with_stated_answers(records) if read == "answer" else records, words)
     return checked.strictly() if strict else checked.warned()
 
 

@@ -27,8 +27,9 @@ from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
 from d3stats.log.problems import Problem, omissions
 from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
+from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
-from d3stats.note import FIRST_SHEET, Note, kind_of
+from d3stats.note import FIRST_SHEET, kind_of
 from d3stats.sources.item_tables import (
     Fields,
     TableFile,
@@ -42,7 +43,7 @@ from d3stats.sources.item_tables import (
 )
 from d3stats.sources.recorded import recorded_of
 from d3stats.trajectories import Trajectories
-from d3stats.values import answer_said, canonical_text, is_missing_word, missing_words, statement_in
+from d3stats.values import canonical_text, missing_words
 
 __all__ = [
     "LogSource",
@@ -337,7 +338,7 @@ class Opened:
             parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
             whole = parts[0] if self.frame is not None else together(self.files, parts)
             if self.reading.get("read") == "answer":
-                whole = _with_stated_answers(whole)
+                whole = with_stated_answers(whole)
             read = check(whole, self.missing_words)
             lenient = self.reading.get("lenient")
             self._checked[texts] = read.warned(*omissions(read.problems)) if lenient else read.strictly()
@@ -561,80 +562,19 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
     return type(source).__name__, ()
 
 
-def _with_stated_answers(records: Records) -> Records:
-    """Read votes, and decisions, as the answers that they state."""
-    items, turns, verdicts = records.items, records.turns, records.verdicts
-    answers = {text for text in items.coded("label").occurring() if not is_missing_word(text)}
-    answers |= {text for several in items.coded("answers").occurring() for text in several}
-    if not answers:
-        raise ValueError(
-            "read='answer' needs the answers that there are; got no label and no declared answer"
-        )
-    vote, decision = turns.coded("vote"), verdicts.coded("decision")
-    forms = _stated({*vote.occurring(), *decision.occurring()}, answers)
-    return replace(
-        records,
-        turns=turns.replaced(vote=vote.mapped(forms)) if "vote" in turns.columns else turns,
-        verdicts=verdicts.replaced(decision=decision.mapped(forms))
-        if "decision" in verdicts.columns
-        else verdicts,
-        notes=[*records.notes, *_stated_notes(forms, vote)],
-    )
-
-
 def _items_with_stated_answers(table: TableFile) -> TableFile:
     frame = table.frame
     if "vote" not in frame.columns or "label" not in frame.columns:
         got = ", ".join(map(str, frame.columns[:12]))
         raise ValueError(f"read='answer' needs the columns vote and label, which tell the answers; got {got}")
     vote = Coded.of(map(canonical_text, frame["vote"]))
-    forms = _stated(
+    forms = stated_forms(
         filter(None, vote.occurring()), {text for text in map(canonical_text, frame["label"]) if text}
     )
     texts = pd.Series(vote.to_array(), index=frame.index, dtype=object)
     read = frame.assign(vote=texts.map(forms).where(texts.isin(list(forms)), frame["vote"]))
     read.attrs = frame.attrs
-    return replace(table, frame=read, notes=[*table.notes, *_stated_notes(forms, vote)])
-
-
-def _stated(said: Iterable[str], answers: set[str]) -> dict[str, str | None]:
-    """Return the answer of each text that is none and states one, and None for a text that names some unclearly."""
-    found = {text: answer_said(text, answers) for text in set(said) - answers}
-    return {text: answer for text, (answer, named) in found.items() if named}
-
-
-def _stated_notes(forms: Mapping[str, str | None], vote: Coded) -> list[Note]:
-    read = {text: answer for text, answer in forms.items() if answer is not None}
-    unclear = sorted(text for text, answer in forms.items() if answer is None)
-
-    def cast(texts: Collection[str]) -> int:
-        return int(np.isin(vote.codes, [k for k, text in enumerate(vote.values) if text in texts]).sum())
-
-    notes = []
-    if read:
-        # Sentences first: how a plain letter is read is no question.
-        examples = sorted(read, key=lambda text: (-len(text) // 20, text))[:2]
-        shown = " and ".join(f"{statement_in(text)!r} as {read[text]!r}" for text in examples)
-        notes.append(
-            Note(
-                f"{cast(read):,} of {len(vote):,} votes were read as the answer that they state, for example {shown}",
-                kind="stated answers",
-                n=cast(read),
-                examples=examples,
-            )
-        )
-    if unclear:
-        notes.append(
-            Note(
-                f"{cast(unclear):,} of {len(vote):,} votes are missing, because they name answers but state none "
-                f"clearly as their own, for example {statement_in(unclear[0])!r}",
-                kind="unclear answers",
-                severity="warning",
-                n=cast(unclear),
-                examples=unclear[:3],
-            )
-        )
-    return notes
+    return replace(table, frame=read, notes=[*table.notes, *stated_notes(forms, vote)])
 
 
 def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:

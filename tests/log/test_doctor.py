@@ -221,3 +221,19 @@ def test_a_question_with_most_of_the_debates_is_named_and_nothing_is_wrong_is_no
     even = [f"d{k},q{k // 5},1,{a},A,A" for k in range(125) for a in ("a", "b")]
     path.write_text("\n".join(["debate,question,round,agent,vote,label", *even]) + "\n")
     assert "questions count as" not in doctor(path).to_text()
+
+
+def test_votes_are_examined_as_the_answers_that_they_state(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"q{k},1,{agent},The answer is {'AB'[k % 2]}.,A" for k in range(20) for agent in "ab"]
+    path.write_text(
+        "debate,round,agent,vote,label\n" + "\n".join([*rows, "q1,1,a,The answer is A.,A"]) + "\n"
+    )
+    assert "no vote is a label" in doctor(path).headline
+    read = doctor(path, read="answer")
+    assert "no vote is a label" not in read.headline
+    assert any("21 of 41 votes were read as the answer that they state" in note for note in read.notes)
+    copied = next(line for line in read.to_text().splitlines() if line.startswith("A copy without"))
+    assert "--read" not in copied
+    with pytest.raises(ValueError, match="read must be"):
+        doctor(path, read="sentence")  # type: ignore[arg-type]
