@@ -656,8 +656,8 @@ class _Rules:
         if cut:
             self._leave_out(cut, (last == depth)[debate.codes] & (played == depth[debate.codes]))
             return True
-        for i, message, key in found:
-            self._note(turns.row[i], "mixed panel", "agent", message, key, "nothing")
+        for i, said, key in found:
+            self._note(turns.row[i], "mixed panel", "agent", said, key, "nothing")
         return False
 
     def _leave_out(self, cut: Mapping[int, str], ends: Mask) -> None:

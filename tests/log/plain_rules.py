@@ -255,7 +255,7 @@ class Checked:
 
     def _compare_panels(self) -> None:
         """Leave out rounds that were cut short, then name what is wrong with the panels of the rest."""
-        cut, _ = self._look_at_panels(self._under_way())
+        cut, found = self._look_at_panels(self._under_way())
         last = self._depths()
         kept = []
         for row in self._kept:
@@ -270,7 +270,8 @@ class Checked:
             else:
                 kept.append(row)
         self._kept = kept
-        _, found = self._look_at_panels(set())
+        if cut:
+            found = self._look_at_panels(set())[1]
         for row, message, key in found:
             self._note(row, "mixed panel", "agent", message, key, "nothing")
 
