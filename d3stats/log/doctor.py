@@ -448,7 +448,7 @@ def doctor(
     missing_values, columns, encoding, sheet
         As for :func:`d3stats.read_log`.
     read : "answer", optional
-        Examine votes as the answers that they state, as :class:`d3stats.sources.Reading` has it.
+        Examine votes as the answers that they state; see :func:`d3stats.values.stated_answer`.
     log : DebateLog, optional
         What :func:`d3stats.read_log` made of these files with ``strict=False``, so that they are not read twice.
 
