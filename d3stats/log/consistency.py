@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
-from d3stats.log.problems import CUT_SHORT, Advised, LeftOut, Problem, in_reading_order, raise_first
+from d3stats.log.problems import (
+    CUT_SHORT,
+    DEBATES_OF_A_NOTE,
+    Advised,
+    LeftOut,
+    Problem,
+    in_reading_order,
+    raise_first,
+)
 from d3stats.note import Note, warning
 from d3stats.plausibility import running_totals
 from d3stats.values import Canonical, canonical_texts, missing_words
@@ -86,17 +94,24 @@ class Checked:
         absent = [problem.message for problem in panels if len(problem.record_key) == 3]
         if absent:
             more = f" (and {len(absent) - 1:,} more of this kind)" if len(absent) > 1 else ""
-            notes.append(warning(f"{absent[0]}{more}", "mixed panel", n=len(absent)))
+            names = [str(problem.record_key[0]) for problem in panels if len(problem.record_key) == 3]
+            notes.append(warning(f"{absent[0]}{more}", "mixed panel", n=len(absent), examples=_few(names)))
         cut = [problem.record_key for problem in self.problems if problem.kind == CUT_SHORT]
         if cut:
-            n = len({key[0] for key in cut})
+            names = [str(key[0]) for key in cut]
+            n = len(set(names))
             text = (
                 f"{counted(n, 'round')} {verb(n, 'was', 'were')} cut short in {counted(n, 'debate')} without a verdict "
-                f"({cut[0][0]!r}{' and others' if n > 1 else ''}); {verb(n, 'its', 'their')} "
+                f"({names[0]!r}{' and others' if n > 1 else ''}); {verb(n, 'its', 'their')} "
                 f"{counted(len(cut), 'turn')} {verb(len(cut), 'is', 'are')} left out; {RESUME}"
             )
-            notes.append(warning(text, CUT_SHORT, n=n))
+            notes.append(warning(text, CUT_SHORT, n=n, examples=_few(names)))
         return self if notes == list(self.notes) else replace(self, notes=tuple(notes))
+
+
+def _few(names: Iterable[str]) -> list[str]:
+    """Return different names, at most so many as a note has of debates."""
+    return list(dict.fromkeys(names))[:DEBATES_OF_A_NOTE]
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:

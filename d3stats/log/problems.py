@@ -294,6 +294,9 @@ CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "interru
 CUT_SHORT = "interrupted round"
 """The kind of turns of a round that was cut short; a note of its own counts these rounds."""
 
+DEBATES_OF_A_NOTE = 20
+"""The most debates that the note on such a kind names; with fewer it names all of them."""
+
 TOLERATED = frozenset({"mixed panel", CUT_SHORT})
 """Kinds of logs that a strict reader reads, too; the results begin with a remark."""
 

@@ -386,6 +386,7 @@ class Calls:
             "seconds": round(time.monotonic() - began, 4),
         }
         end |= {"estimated": True} if reply.estimated else {}
+        end |= {"served": dict(reply.served)} if reply.served else {}
         end |= {"error": "interrupted" if given_up else reply.error} if reply.error else {}
         try:
             if given is not None:

@@ -8,7 +8,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from types import TracebackType
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from d3stats._check import choice, flag, integer, number
 from d3stats._words import cut, missing_extra, storable
-from d3stats.agent import More, Refused, Reply, Request, Size, always
+from d3stats.agent import KEPT, More, Refused, Reply, Request, Size, always
 from d3stats.note import Note, warning
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.prompt import (
@@ -73,8 +73,8 @@ REFUSAL = 5.0
 LOADING = 1.0
 """Seconds between two looks at a server that loads its model."""
 
-KEPT = 32_768
-"""Bytes of a reply that the log keeps, or more where more words were asked for."""
+SAID = 200
+"""The most characters that are kept of a server's name for itself, or for the end of a reply."""
 
 ENOUGH = 64
 """Tokens: a reply is asked for again with what a full window leaves, if it leaves so many."""
@@ -105,6 +105,7 @@ class _Call:
     temperature: float | None = None
     room: int | None = None
     charged: tuple[int, int] = (0, 0)
+    served: dict[str, str | int] = field(default_factory=dict)
 
     def lose(self, most: tuple[int, int]) -> None:
         """Add an attempt that may have cost all that it could."""
@@ -129,6 +130,13 @@ class _Call:
                 counts.append((count, max(count, min(math.ceil(size / LEAST_PER_TOKEN), bound))))
         (tokens_in, charged_in), (tokens_out, charged_out) = counts
         self._add(tokens_in, tokens_out, (charged_in, charged_out))
+
+    def told(self, got: Got) -> None:
+        """Keep what a server says of a reply besides its text and its tokens."""
+        words = {"finish": got.finish, "fingerprint": got.fingerprint}
+        self.served |= {name: storable(said[:SAID]) for name, said in words.items() if said}
+        if got.reasoning is not None:
+            self.served["reasoning"] = int(self.served.get("reasoning", 0)) + got.reasoning
 
     def _add(self, tokens_in: int, tokens_out: int, charged: tuple[int, int]) -> None:
         self.tokens_in += tokens_in
@@ -546,6 +554,7 @@ class LiveAgent:
                 call.reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
                 return found
             call.model = found.model or call.model
+            call.told(found)
             said = self._bounds.out_of(found.content or found.refusal, call.draft.wire)
             call.pay(found, prompt, (most[0], said))
             if found.tokens_cached is not None:
@@ -722,6 +731,7 @@ class LiveAgent:
             call.temperature,
             call.tokens_cached,
             None if call.charged == (call.tokens_in, call.tokens_out) else call.charged,
+            call.served or None,
         )
 
     def _safe(self, words: str) -> str:
