@@ -341,7 +341,7 @@ class Reply:
     temperature: float | None = None
     tokens_cached: int | None = None
     charged: tuple[int, int] | None = None
-    served: Mapping[str, str | int] | None = None
+    served: Mapping[str, str | int] | None = field(default=None, compare=False)
 
 
 class Refused(ValueError):

@@ -50,7 +50,6 @@ from d3stats.run.live.server import (
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from tenacity import AsyncRetrying, RetryCallState
 
 __all__ = ["LiveAgent"]
 
@@ -346,9 +345,8 @@ class LiveAgent:
         try:
             import aiolimiter  # noqa: F401
             import openai
-            import tenacity  # noqa: F401
         except ImportError as error:
-            needs = "a live agent needs openai >= 3, tenacity and aiolimiter"
+            needs = "a live agent needs openai >= 3 and aiolimiter"
             raise Refused(missing_extra(needs, "live", error)) from None
         # The environment may change during a run; what was sent stays secret.
         self._key.sent = self._key.read()
@@ -475,10 +473,16 @@ class LiveAgent:
         self._entered()
         draft = self._draft(request)
         call = _Call(draft.request, draft, more)
-        repeats = self._repeats(random.Random(self._seed_of(request)))
-        found: Reply | Failed = await repeats(self._until_answered, call)
-        if isinstance(found, Reply):
-            return found
+        jitter = random.Random(self._seed_of(request))
+        failures = 0
+        while True:
+            found = await self._until_answered(call)
+            failures += 1
+            if isinstance(found, Reply):
+                return found
+            if not found.again or self._gives_up(found, failures):
+                break
+            await self._pause(found, failures, jitter)
         if found.error == "refused":
             raise Refused(self._refusal(found), tokens=call.charged)
         return self._reply(call, found.error)
@@ -487,42 +491,23 @@ class LiveAgent:
         """Return the messages of a request, or of the same with fewer words."""
         return Draft(request if self.most_words is None else shortened(request, self.most_words))
 
-    def _repeats(self, jitter: random.Random) -> AsyncRetrying:
-        """Return what repeats a call after failures that may pass."""
-        from tenacity import AsyncRetrying, retry_if_result
+    def _gives_up(self, found: Failed, failures: int) -> bool:
+        """Whether a call is abandoned: after so many failures, or because its server has closed for the day."""
+        if found.wait is None or found.wait < max(HOPELESS, self.longest_wait):
+            return failures > self.retries
+        self.notes["retry_after"] = f"{found.wait:g} s were requested by the server; the call was abandoned"
+        return True
 
-        def last(state: RetryCallState) -> Failed:
-            assert state.outcome is not None
-            return cast(Failed, state.outcome.result())
-
-        def given_up(state: RetryCallState) -> bool:
-            asked = last(state).wait
-            if asked is None or asked < max(HOPELESS, self.longest_wait):
-                return state.attempt_number > self.retries
-            self.notes["retry_after"] = f"{asked:g} s were requested by the server; the call was abandoned"
-            return True
-
-        def wait(state: RetryCallState) -> float:
-            drawn = backoff(state.attempt_number, self.backoff, self.longest_wait, jitter)
-            return min((last(state).wait or 0.0) + drawn, self.longest_wait)
-
-        def hold_all(state: RetryCallState) -> None:
-            asked = last(state).wait
-            if asked is None:
-                return
-            if asked > self.longest_wait:
-                self.notes["retry_after"] = (
-                    f"{asked:g} s were requested by the server, but longest_wait is {self.longest_wait:g} s"
-                )
+    async def _pause(self, found: Failed, failures: int, jitter: random.Random) -> None:
+        """Wait before a call is repeated; the wait that a server asks of one call holds for all."""
+        asked, drawn = found.wait or 0.0, backoff(failures, self.backoff, self.longest_wait, jitter)
+        if asked > self.longest_wait:
+            self.notes["retry_after"] = (
+                f"{asked:g} s were requested by the server, but longest_wait is {self.longest_wait:g} s"
+            )
+        if found.wait is not None:
             self._pace.hold(min(asked, self.longest_wait))
-
-        return AsyncRetrying(
-            retry=retry_if_result(lambda found: isinstance(found, Failed) and found.again),
-            stop=given_up,
-            wait=wait,
-            before_sleep=hold_all,
-            retry_error_callback=last,
-        )
+        await asyncio.sleep(min(asked + drawn, self.longest_wait))
 
     async def _until_answered(self, call: _Call) -> Reply | Failed:
         """Make attempts until one is answered or fails.

@@ -347,12 +347,6 @@ class Dialect:
         self.limit, self._renamed = LIMITS[1 - LIMITS.index(name)], True
         return True
 
-    def _no_seed(self, words: str, body: dict[str, Any]) -> bool | None:
-        return self._drop("seed", words)
-
-    def _no_temperature(self, words: str, body: dict[str, Any]) -> bool | None:
-        return self._drop("temperature", words)
-
     def _drop(self, name: str, words: str) -> bool | None:
         if name not in words:
             return None
@@ -367,8 +361,8 @@ LESSONS: tuple[tuple[str, re.Pattern[str], Callable[[Dialect, str, dict[str, Any
     ("messages", NO_SYSTEM, Dialect._fold),
     ("limit", TOO_LARGE, Dialect._cap),
     ("limit", NOT_TAKEN, Dialect._rename),
-    ("seed", NOT_TAKEN, Dialect._no_seed),
-    ("temperature", NOT_TAKEN, Dialect._no_temperature),
+    ("seed", NOT_TAKEN, lambda dialect, words, body: dialect._drop("seed", words)),
+    ("temperature", NOT_TAKEN, lambda dialect, words, body: dialect._drop("temperature", words)),
 )
 """The lessons of refusals: a parameter, words, and a function that says whether to ask again (None: not for it)."""
 
