@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from d3stats.planning.describe import fit
     from d3stats.planning.escalation import escalate
     from d3stats.planning.exact import evaluate
+    from d3stats.planning.ledger import Ledger
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import replay
     from d3stats.planning.risk import risk_controlled
@@ -74,6 +75,7 @@ __all__ = [
     "FixedRounds",
     "KSStability",
     "Ladder",
+    "Ledger",
     "LogWriter",
     "NoiseAwareKS",
     "Opened",

@@ -77,6 +77,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("d3stats/run/live/reply.py", "a field stands in it twice"): "part of the prompt that asks for a repair",
     ("d3stats/log/writer.py", "moves it to ….torn"): "the name of a file",
     ("d3stats/plotting/costs.py", '"incumbent"'): "a value of the column role",
+    ("d3stats/planning/ledger.py", "incumbent must"): "the name of an argument",
 }
 
 

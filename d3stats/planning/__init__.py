@@ -1,7 +1,8 @@
 """What does a stopping rule cost and lose, and which one should the next debates use?
 
 From a log: :func:`replay` (intervals), :func:`scan` (a thousand rules), :func:`risk_controlled` (a guarantee without a
-model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world from a pilot). Without a log:
+model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world from a pilot). For one campaign:
+:class:`Ledger` (a guarantee without a model). Without a log:
 :func:`evaluate` (exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of
 machines).
 """
@@ -14,9 +15,11 @@ from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
+    from d3stats.planning.campaigns import LedgerReplay
     from d3stats.planning.describe import RoundsReport, fit
     from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
+    from d3stats.planning.ledger import Campaign, Certificate, Ledger, audit_shares, net_design, over_budget
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
     from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
@@ -28,8 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Calibration",
+    "Campaign",
+    "Certificate",
     "Escalation",
     "ExactResult",
+    "Ledger",
+    "LedgerReplay",
     "Plan",
     "Replay",
     "RiskControlled",
@@ -37,12 +44,15 @@ __all__ = [
     "ScoreReport",
     "Simulation",
     "Study",
+    "audit_shares",
     "calibrate",
     "escalate",
     "evaluate",
     "fit",
     "join_protocols",
     "needed_debates",
+    "net_design",
+    "over_budget",
     "plan",
     "read_study",
     "replay",
