@@ -89,3 +89,19 @@ def test_without_a_verdict_in_the_run_and_without_a_journal_nothing_is_left_out(
     found = Trajectories.from_log(write_lines(tmp_path / "log.jsonl", lines))
     assert found.depth.max() == 3
     assert not any("cut short" in note for note in found.notes)
+
+
+def test_a_part_without_these_debates_has_no_note_on_them(logs: tuple[Path, Path]) -> None:
+    found = Trajectories.from_log(logs[0])
+    kept = np.array([name not in ("d9", "e9") for name in found.debates])
+    assert found.select(kept).notes == ()
+    assert found.select(~kept).notes == found.notes
+    assert found.select(np.array([found.debates.index("d9")])).notes == found.notes
+
+
+def test_a_part_without_absent_agents_has_no_note_on_them(tmp_path: Path) -> None:
+    lines = [item("d1"), *panel("d1"), item("d2"), *panel("d2")[:-1]]
+    found = Trajectories.from_log(write_lines(tmp_path / "log.jsonl", lines))
+    assert [note for note in found.notes if "must have a turn" in note]
+    assert not [note for note in found.select([0]).notes if "must have a turn" in note]
+    assert found.select([1]).notes == found.notes
