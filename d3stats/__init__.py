@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from d3stats.models.mixtures.law import BetaBinomialMixture
     from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
     from d3stats.models.separation.best_of_k import separation
+    from d3stats.planning.abstain import abstain
     from d3stats.planning.calibration.calibrate import calibrate
     from d3stats.planning.describe import fit
     from d3stats.planning.escalation import escalate
@@ -87,6 +88,7 @@ __all__ = [
     "TransitionCounts",
     "Unanimity",
     "__version__",
+    "abstain",
     "agent",
     "agreement",
     "as_trajectories",

@@ -42,6 +42,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     "Plan a stopping rule": (
         "plan",
         "Plan",
+        "abstain",
         "escalate",
         "replay",
         "scan",

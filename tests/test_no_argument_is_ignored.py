@@ -174,6 +174,9 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     "replay": (d3stats.replay, LOGS, {}, {
         "rules": ["fixed:1"], "missing": "wrong", "level": 0.5, "strata": "kind",
     }),
+    "abstain": (d3stats.abstain, LOGS, {"max_error": 0.45, "confidence": 0.5}, {
+        "max_error": 0.3, "confidence": 0.9, "rule": "fixed:1", "order": "none", "level": 0.5,
+    }),
     "scan": (lambda log, rules=("fixed:1", "fixed:2"), **how: d3stats.scan(log, rules, **how), LOGS, {}, {
         "rules": ["fixed:1"], "missing": "wrong",
     }),

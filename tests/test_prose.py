@@ -78,6 +78,9 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("d3stats/log/writer.py", "moves it to ….torn"): "the name of a file",
     ("d3stats/plotting/costs.py", '"incumbent"'): "a value of the column role",
     ("d3stats/planning/ledger.py", "incumbent must"): "the name of an argument",
+    ("d3stats/run/ledgers.py", "incumbent must"): "the name of an argument",
+    ("d3stats/run/run.py", "as incumbent"): "the name of an argument",
+    ("d3stats/cli/debate.py", "--incumbent"): "the name of an option",
 }
 
 

@@ -22,7 +22,7 @@ from d3stats.cli.options import choices, read_as
 
 GROUPS = {
     "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "scores"),
-    "Plan": ("plan", "power", "simulate", "rules"),
+    "Plan": ("plan", "abstain", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example"),
     "Research": ("rationales", "escalate", "calibrate", "worlds", "theorems"),

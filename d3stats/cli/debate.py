@@ -23,6 +23,7 @@ from d3stats.cli.output import (
     is_warning,
     print_json,
     print_notes,
+    print_result,
     print_table,
     print_warnings,
     without_warnings,
@@ -96,6 +97,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
 
     from d3stats.agent import KEPT
 
+    if report.certificate is not None:
+        print_result(report.certificate)
     print_warnings(report.notes)
     print_notes(report.warnings)
     rows = [
@@ -114,6 +117,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
     ]
     print_table(str(report.log), ["", ""], rows)
     notes = without_warnings(report.notes)
+    if report.shadow is not None:
+        notes.append(f"Shadow: {report.shadow}")
     if (report.not_begun or report.unfinished) and report.stopped == "budget":
         notes.append(
             f"The budget was too small: {len(report.not_begun)} debates did not start, {report.unfinished} did not end"
@@ -210,6 +215,14 @@ def debate(
             help="A stopping rule, e.g. 'unanimity'; default: the protocol's own rule.",
         ),
     ] = None,
+    shadow: Annotated[
+        str | None,
+        typer.Option(
+            "--shadow",
+            autocompletion=completion.rules,
+            help="Another stopping rule, which stops no debate; the report says what it would have saved.",
+        ),
+    ] = None,
     prices: Prices = None,
     log: Annotated[
         Path | None,
@@ -252,8 +265,15 @@ def debate(
             raise ValueError("-o must name the log to write; got none (or use --dry-run)")
         played = protocol_from_text(protocol)
         stop = None if rule is None else from_text(rule)
+        followed = None if shadow is None else from_text(shadow)
         table = None if prices is None else PriceTable.read(prices)
         running = given.of(RUN)
+        if "ledger" in running and stop is not None:
+            raise ValueError(
+                f"--stop must not be given with --ledger, which chooses its early rules; got {rule!r} (give it as "
+                "--incumbent)"
+            )
+        reference = from_text(running.get("incumbent") or "unanimity") if "ledger" in running else stop
         seed, budget_tokens, max_usd = running["seed"], running.get("budget_tokens"), running.get("max_usd")
         if max_usd is not None and table is None:
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
@@ -281,7 +301,7 @@ def debate(
             chosen = read_items(items, **given.of(ITEMS), **how)
         placing = {name: running[name] for name in ("orders", "repeats", "seed")}
         limits: dict[str, Any] = {
-            "rule": stop,
+            "rule": reference,
             "prices": table,
             # A log with calls has begun: what is left of its budget need not do for one more debate.
             "budget_tokens": budget_tokens if log is None or is_unused(log) else None,
@@ -293,7 +313,7 @@ def debate(
             outlook = outlook if pace is None else outlook.timed(*pace)
         said.forecast = outlook
         if not as_json:
-            show_forecast(outlook, str(played), str(stop or played.rule()), budget_tokens, max_usd)
+            show_forecast(outlook, str(played), str(reference or played.rule()), budget_tokens, max_usd)
         elif not dry_run:  # the object is printed after the run, when it is paid for
             for note in outlook.notes:
                 typer.echo(f"d3stats: {note}", err=True)
@@ -304,7 +324,7 @@ def debate(
         job = _Job(
             agents=agents,
             arguments=(played, chosen, agents, log),
-            settings={**running, "rule": stop, "prices": table},
+            settings={**running, "rule": stop, "shadow": followed, "prices": table},
             said=said,
         )
         report = asyncio.run(job.run())

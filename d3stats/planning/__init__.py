@@ -1,10 +1,9 @@
 """What does a stopping rule cost and lose, and which one should the next debates use?
 
 From a log: :func:`replay` (intervals), :func:`scan` (a thousand rules), :func:`risk_controlled` (a guarantee without a
-model), :func:`plan` (a rule from fifty debates), :func:`calibrate` (a world from a pilot). For one campaign:
-:class:`Ledger` (a guarantee without a model). Without a log:
-:func:`evaluate` (exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of
-machines).
+model), :func:`plan` (a rule from fifty debates), :func:`abstain` (which verdicts to withhold), :func:`calibrate` (a
+world from a pilot). For one campaign: :class:`Ledger` (a guarantee without a model). Without a log: :func:`evaluate`
+(exact, no debate drawn), :func:`simulate` (worlds x rules x seeds, resumable, on any number of machines).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
+    from d3stats.planning.abstain import Abstention, abstain
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
     from d3stats.planning.campaigns import LedgerReplay
     from d3stats.planning.describe import RoundsReport, fit
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from d3stats.planning.study import Study, read_study
 
 __all__ = [
+    "Abstention",
     "Calibration",
     "Campaign",
     "Certificate",
@@ -44,6 +45,7 @@ __all__ = [
     "ScoreReport",
     "Simulation",
     "Study",
+    "abstain",
     "audit_shares",
     "calibrate",
     "escalate",

@@ -556,6 +556,11 @@ class Campaign:
             raise ValueError("stages must be chosen before an early stop is decided; got none (see design)")
         return self._design
 
+    @property
+    def audit_open(self) -> bool:
+        """Whether the last decision was an audit whose loss is not known yet."""
+        return self._open
+
     def covers(self, serial: int) -> bool:
         """Say whether a debate that stopped early, of this serial number or a later one, is audited for certain.
 

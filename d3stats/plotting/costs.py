@@ -38,6 +38,7 @@ __all__ = [
     "plot_frontier",
     "plot_plan_fan",
     "plot_regret_map",
+    "plot_risk_coverage",
     "plot_savings",
     "plot_threshold_path",
 ]
@@ -179,6 +180,92 @@ def plot_frontier(
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, columnspacing=1.0)
     else:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return ax
+
+
+def plot_risk_coverage(
+    frame: pd.DataFrame, *, max_error: float | None = None, cost: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the share of wrong verdicts among those kept against the share kept, and beside it the cost of a verdict.
+
+    Right and down is better. Points are joined from the strictest threshold on; a ring marks the chosen one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per threshold, the strictest first, with ``votes`` (its name), ``kept`` and ``error`` (shares; ``error``
+        missing where it cannot be counted) and, where there are intervals, ``kept_low, kept_high, error_low,
+        error_high``. Optionally ``chosen`` (true for one row) and the column named by `cost`.
+    max_error : float, optional
+        The limit of the error, a share, drawn as a line; by default none.
+    cost : str, optional
+        Column of the cost of one kept verdict, drawn in axes beside; by default, and in given axes, none.
+    ax : Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        Those of the error.
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value is not finite, or no threshold has an error.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"votes": ["3 of 3", "2 of 3"], "kept": [0.6, 1.0], "error": [0.02, 0.1]})
+    >>> plot_risk_coverage(frame, max_error=0.05).get_ylabel()
+    'wrong among the kept'
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    ends = ("kept_low", "kept_high", "error_low", "error_high")
+    there = getattr(frame, "columns", [])
+    given = [name for name in ends if name in there]
+    told = ["chosen"] if "chosen" in there else []
+    paid = [cost] if cost is not None else []
+    columns = ("votes", "kept", "error", *given, *told, *paid)
+    checked = check_frame(frame, columns, ("kept",), ("error", *given, *paid), shares=("kept", "error"))
+    checked = checked.dropna(subset=["error"]).reset_index(drop=True)
+    if checked.empty:
+        raise ValueError("frame must have a threshold with an error; got none")
+    for name in ends:
+        checked[name] = checked.get(name, np.nan)
+    beside = None
+    if ax is None and cost is not None:
+        _, (ax, beside) = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained")
+    ax = one_axes(ax, width=4.2, height=3.0)
+    best = checked["chosen"].astype(bool).to_numpy() if told else np.zeros(len(checked), dtype=bool)
+    kept, error, left, right, low, high = (column(checked[name]) for name in ("kept", "error", *ends))
+    ring: Look = {"s": 70, "facecolors": "none", "edgecolors": VERMILLION, "linewidths": 1.4, "zorder": 3}
+    if max_error is not None:
+        ax.axhline(max_error, color="0.5", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    ax.plot(kept, error, color=BLUE, linewidth=0.9, zorder=1)
+    draw_points(ax, kept, error, low, high, along="y", color=BLUE, marker="o", zorder=2)
+    draw_points(ax, kept, error, left, right, along="x", color=BLUE, marker="o", zorder=2)
+    ax.scatter(kept[best], error[best], **ring)
+    words: Look = {"textcoords": "offset points", "ha": "right", "va": "bottom", "fontsize": 7}
+    for x, y, name in zip(kept, error, checked["votes"], strict=True):
+        ax.annotate(str(name), (x, y), (-4, 3), **words)
+    written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_formatter(written)
+    ax.set_ylabel("wrong among the kept")
+    for one in filter(None, (ax, beside)):
+        one.set_xlim(max(float(np.nanmin([*kept, *left])) - 0.15, 0.0), 1.03)
+        one.xaxis.set_major_formatter(written)
+        one.set_xlabel("verdicts kept")
+    tell_intervals(ax, checked, np.isfinite(low))
+    if beside is not None:
+        price = column(checked[str(cost)])
+        beside.plot(kept, price, color=BLUE, linewidth=0.9, marker="o", markersize=4.0)
+        beside.scatter(kept[best], price[best], **ring)
+        beside.set_ylim(0, 1.12 * np.nanmax([*price, 1e-9]))
+        beside.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+        beside.set_ylabel(f"{cost} for a kept verdict")
     return ax
 
 

@@ -22,7 +22,9 @@ _HALVINGS = 30
 _TOP = 1.0 - 1e-9
 
 
-def betting_p(sums: ArrayLike, limit: float, sizes: ArrayLike | None = None) -> Floats:
+def betting_p(
+    sums: ArrayLike, limit: float, sizes: ArrayLike | None = None, *, largest: float | None = None
+) -> Floats:
     """Return the p-value of "the mean is at least `limit`", one over the mean wealth of constant bets against it.
 
     Let x be the sum of a cluster and w its size, both divided by the largest size, and m the limit. A bet of stake s in
@@ -41,6 +43,9 @@ def betting_p(sums: ArrayLike, limit: float, sizes: ArrayLike | None = None) -> 
         In (0, 1).
     sizes : array of float, shape (clusters,), optional
         Number of values of each cluster; by default 1.
+    largest : float, optional
+        The most values that a cluster could have had; by default the largest size. Where chance makes the sizes, as
+        where only some values of a cluster count, the test is valid with a number that is fixed beforehand.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def betting_p(sums: ArrayLike, limit: float, sizes: ArrayLike | None = None) -> 
     0.87
     """
     values = np.asarray(sums, dtype=np.float64)
-    x, w, counts = _distinct(values, sizes)
+    x, w, counts = _distinct(values, sizes, largest)
     return np.asarray(_p(x, w, counts, limit).reshape(values.shape[1:]))
 
 
@@ -96,11 +101,13 @@ def betting_upper(sums: ArrayLike, alpha: float, sizes: ArrayLike | None = None)
     return high
 
 
-def _distinct(sums: Floats, sizes: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+def _distinct(
+    sums: Floats, sizes: ArrayLike | None, largest: float | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Return the different pairs of sum and size, over the largest size, and how often each column has them."""
     columns = sums.reshape(len(sums), -1)
     size = np.ones(len(sums)) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    largest = size.max()
+    largest = size.max() if largest is None else largest
     pairs, index = np.unique(columns + 1j * size[:, None], return_inverse=True)
     index = index.reshape(columns.shape)
     counts = np.array([np.bincount(column, minlength=len(pairs)) for column in index.T], dtype=np.float64).T

@@ -29,6 +29,8 @@ from d3stats.worlds.tokens import PriceTable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from d3stats.planning.ledger import Ledger
+
 __all__ = ["Asked", "Cast", "Forecast", "Outlook", "ahead", "check_rule", "forecast", "imagined"]
 
 Key = tuple[int, str]
@@ -282,13 +284,13 @@ class Asked:
         self.orders, self.seed, self.repeats = orders, seed, repeats
         self.budget_tokens, self.max_usd, self.prices = budget_tokens, max_usd, prices
         self.cast, self.tariff = Cast(agents), Tariff(prices)
+        self.ledger: Ledger | None = None
         items = items if isinstance(items, list) else list(items)
         cautions = (getattr(agent, "cautions", ()) for agent in self.cast.all.values())
         self.notes = (*notes_of(items), *dict.fromkeys(note for each in cautions for note in each))
         self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         _check_items(self.planned, protocol)
-        labelled = any(debate.item.label is not None for debate in self.planned)
-        check_rule(protocol, self.rule, [debate.case for debate in self.planned], self.cast, labelled)
+        self.check(self.rule)
         slots = [(request.role, request.slot) for request, _ in self.calls(self.planned[0], "typical")]
         self.roles = tuple(sorted({role for role, _ in slots}))
         self.voters = tuple(
@@ -303,10 +305,20 @@ class Asked:
         """Return the budget, of which so much is spent."""
         return Bank(self.budget_tokens, self.max_usd, spent)
 
+    def check(self, rule: StoppingRule) -> None:
+        """Refuse a rule that these debates give nothing to look at."""
+        labelled = any(debate.item.label is not None for debate in self.planned)
+        check_rule(self.protocol, rule, [debate.case for debate in self.planned], self.cast, labelled)
+
     @property
     def batched(self) -> bool:
         """Whether the rule decides for all debates together."""
         return not isinstance(self.rule, Rule)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether a resumed run goes through its closed debates again, because later decisions depend on them."""
+        return self.batched or self.ledger is not None
 
     def calls(
         self,

@@ -153,6 +153,11 @@ class Journal:
                 self._file.close()
                 self._file = None
 
+    def sync(self) -> None:
+        """Put what is written on the disk."""
+        assert self._file is not None, "a journal must be open"
+        self._file.sync()
+
     @property
     def changed(self) -> str | None:
         """The change that another program made to the file."""
@@ -447,6 +452,10 @@ class Past:
         Turns of the journal that the log lacks.
     defects : int
         Lines of the log that cannot be read, or that say something twice.
+    secret : bytes or None
+        The secret of a ledger's coins.
+    decided : int
+        The last debate, by its number in the campaign, whose early stop the journal says to be honoured or audited.
     """
 
     report: RunReport
@@ -460,6 +469,8 @@ class Past:
     missing: dict[Place, tuple[int, int]] = field(default_factory=dict)
     kept: dict[Place, Turn] = field(default_factory=dict)
     defects: int = 0
+    secret: bytes | None = None
+    decided: int = 0
 
     @classmethod
     def read(cls, journal: Journal, asked: Asked) -> Past:
@@ -515,7 +526,7 @@ class Past:
             elif isinstance(record, Verdict):
                 self.defects += record.debate in self.closed
                 self.closed.setdefault(record.debate, record)
-                if not asked.batched:
+                if not asked.replayed:
                     self.items.pop(record.debate, None)
                     self.turns.pop(record.debate, None)
         self.defects += len(unopened & planned.keys()) + (not headed)
@@ -575,6 +586,10 @@ class Past:
                 self.kept.pop(place, None)
             elif "begun" in record:
                 self.void.discard(_key(record["begun"]))
+            elif "secret" in record:
+                self.secret = bytes.fromhex(record["secret"])
+            elif "ledger" in record:
+                self.decided = max(self.decided, int(record["ledger"]))
             else:
                 told.read(record)
 
@@ -656,8 +671,8 @@ def opening(planned: Planned, asked: Asked, name: str) -> Item:
 def resume(journal: Journal, asked: Asked, name: str, *, retry_missing: bool = False) -> Past:
     """Read the log and the journal of a run that is resumed: its turns, decisions and costs.
 
-    Turns that one of them lacks are put back from the other. With a rule for a whole batch the turns of closed debates
-    are kept too.
+    Turns that one of them lacks are put back from the other. With a rule for a whole batch, and with a ledger, the
+    turns of closed debates are kept too.
 
     Parameters
     ----------

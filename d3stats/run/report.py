@@ -15,6 +15,8 @@ from d3stats.note import note_values
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn
+    from d3stats.planning.ledger import Certificate
+    from d3stats.run.shadow import Shadow
 
 __all__ = ["Observer", "RunReport"]
 
@@ -84,7 +86,11 @@ class RunReport:
         Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``, ``"overdrawn"`` (a call
         cost more than its bound while there was a budget), ``"unreached"`` (calls reached no server, and their debates
         were left open). None when all were played.
+    certificate : Certificate or None
+        The guarantee of the ledger, where the run has one.
     seconds : float
+    shadow : Shadow or None
+        What another rule would have done, where one was followed (:class:`d3stats.run.shadow.Shadow`).
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
 
@@ -132,7 +138,9 @@ class RunReport:
     dollars_left: float | None = None
     dollars_to_begin: float | None = None
     stopped: str | None = None
+    certificate: Certificate | None = None
     seconds: float = 0.0
+    shadow: Shadow | None = None
     notes: tuple[str, ...] = ()
 
     def add(self, turn: Turn, *, votes: bool) -> None:
@@ -172,6 +180,8 @@ class RunReport:
             "dropped": list(self.dropped),
             "notes": note_values(self.notes),
             "seconds": round(self.seconds, 3),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "shadow": None if self.shadow is None else self.shadow.to_dict(),
         }
 
 

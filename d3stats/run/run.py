@@ -25,9 +25,11 @@ from d3stats.protocols.recorded import as_reply
 from d3stats.run.budget import FREE, Bank, Cost, Hold, Purse
 from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import DebateItem, Orders, Planned
+from d3stats.run.ledgers import Early, RunningCampaign, as_ledger, check_protocol, identity
 from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, opening, resume, source
 from d3stats.run.report import Observer, RunReport
-from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason
+from d3stats.run.shadow import refuse_batch, shadow_of
+from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason, from_text
 from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical_text
@@ -36,6 +38,7 @@ from d3stats.worlds.tokens import PriceTable
 if TYPE_CHECKING:
     from d3stats.log.schema import Turn, Verdict
     from d3stats.log.writer import LogWriter
+    from d3stats.planning.ledger import Ledger
 
 __all__ = [
     "BUDGET",
@@ -622,6 +625,7 @@ class Stage:
         self.writer, self.journal = calls.writer, calls.journal
         asked = self.asked
         self.lockstep = Lockstep(asked.rule, asked.planned, self.bank) if asked.batched else None
+        self.running: RunningCampaign | None = None
         self.left_out: list[str] = []
         self.alike = _Alike(asked.voters)
         self._smallest: tuple[int, Cost] | None = None
@@ -632,16 +636,19 @@ class Stage:
 
     async def play(self, concurrency: int) -> None:
         """Play all debates that are not closed; with a batch rule the closed ones too, from their record."""
-        planned = self.asked.planned if self.lockstep is not None else self._open()
-        queue = iter(list(enumerate(planned)) if self.lockstep is not None else ((0, one) for one in planned))
+        planned = self.asked.planned if self.asked.replayed else self._open()
+        queue = iter(list(enumerate(planned)) if self.asked.replayed else ((0, one) for one in planned))
         workers = len(self.asked.planned) if self.lockstep is not None else concurrency
         try:
             async with asyncio.TaskGroup() as group:
+                if self.running is not None:
+                    self.running.workers = self.running.limit = workers
+                    self.running.more = lambda: group.create_task(self._work(queue))
                 for _ in range(workers):
                     group.create_task(self._work(queue))
         except* Exception as group_error:
             raise group_error.exceptions[0] from None
-        self.left_out += [planned.debate for _, planned in queue]
+        self.left_out += [one.debate for _, one in queue if one.debate not in self.past.closed]
         self.report.not_begun = tuple(self.left_out)
         self._say_what_is_left()
         if self.report.closed == self.report.planned and not self.calls.overdrawn:
@@ -664,15 +671,19 @@ class Stage:
             except Halted:
                 halted = self.calls.halted
                 self._leave_open(planned)
+                if self.running is not None:
+                    self.running.abandon()
             finally:
                 purse.close()
                 if self.lockstep is not None:
                     self.lockstep.leave(row, halted=halted)
                 self.bank.pause()
-            if self.calls.halted:
+            if self.calls.halted or (self.running is not None and self.running.spare()):
                 return
 
     def _leave_open(self, planned: Planned) -> None:
+        if planned.debate in self.past.closed:
+            return
         if planned.debate in self.past.items:
             self.report.unfinished += 1
         else:
@@ -683,6 +694,9 @@ class Stage:
         verdict = past.closed.get(planned.debate)
         course: tuple[Cost, ...] = ()
         begun = planned.debate in past.items
+        early = None if self.running is None else await self.running.begin(row)
+        if self.running is not None and early is None:
+            raise Halted
         if verdict is None:
             if self.calls.halted:
                 raise Halted
@@ -694,12 +708,18 @@ class Stage:
             report.playing += 1
         turns = past.turns.pop(planned.debate, {})
         seat = _Seat(self, row, planned, purse, turns, verdict, course)
+        seat.early = early
         try:
             outcome = await drive(self.asked.protocol.play(planned.case), seat.answer, seat.settle)
         finally:
             report.playing -= verdict is None
         if verdict is None:
             self._close(planned, outcome)
+        if self.running is not None and early is not None:
+            cut = outcome.reason == BUDGET
+            failed = cut or outcome.decision is None
+            loss = self.running.ledger.loss(early.decision, outcome.decision, _label(planned))
+            self.running.close(row, early, None if failed else loss, cut)
 
     async def _fund(self, planned: Planned, purse: Purse, begun: bool) -> tuple[Cost, ...]:
         """Set aside what it takes to begin, or to go on from the record; return what its course can cost."""
@@ -811,6 +831,7 @@ class _Seat:
         self.recorded = frozenset(turns)
         self.last = max((number for number, _ in turns), default=0)
         self.book: RuleBook | None = None
+        self.early: Early | None = None
         if stage.lockstep is None:
             self.book = RuleBook(planned.case, stage.asked.rule, stage.asked.protocol.max_rounds)
 
@@ -847,7 +868,8 @@ class _Seat:
 
     async def _decision(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
         if self.book is not None:
-            return self.book.decide(step, since)
+            decision = self.book.decide(step, since)
+            return decision if self.early is None else await self._early(self.early, step, since, decision)
         assert self.stage.lockstep is not None
         decision = await self.stage.lockstep.arrive(self.row, step, since)
         if step.ends is not None:
@@ -859,6 +881,24 @@ class _Seat:
         if decision.stop or step.number < self.stage.asked.protocol.max_rounds:
             return decision
         return Decision(stop=True, reason=str(StopReason.EXHAUSTED))
+
+    async def _early(
+        self, early: Early, step: RoundOver, since: Sequence[tuple[Request, Reply]], decision: Decision
+    ) -> Decision:
+        """Let the ledger stop the debate; a closed one must end as its record says."""
+        settled = await early.settle(step, since, decision, self.said)
+        if settled is None:
+            raise Halted
+        if self.verdict is None:
+            return settled
+        over = step.number >= (self.verdict.round or 0)
+        if settled.stop != over and self.verdict.stop_reason != BUDGET:
+            raise ValueError(
+                f"journal must have the decisions of its ledger; got debate {self.planned.debate!r}, which is closed "
+                f"in round {self.verdict.round} and would be {'closed' if settled.stop else 'open'} in round "
+                f"{step.number} (write another log)"
+            )
+        return Decision(stop=over, reason=self.verdict.stop_reason if over else None)
 
     async def _afford(self, played: int) -> Decision:
         """Go on if the next round and the end fit the budget."""
@@ -898,6 +938,9 @@ async def run_debates(
     halt: asyncio.Event | None = None,
     wait: float = PATIENCE,
     retry_missing: bool = False,
+    ledger: str | None = None,
+    incumbent: str | None = None,
+    shadow: StoppingRule | None = None,
 ) -> RunReport:
     """Play debates and write their log; the same call resumes an earlier one.
 
@@ -941,6 +984,15 @@ async def run_debates(
     retry_missing : bool
         Ask again for votes that no model gave: lost to an outage, a timeout or the budget. The rest of a debate stays
         as it was, and its verdict is decided again. The earlier log is kept as ``<log>.before``.
+    ledger : str, optional
+        Limits of a :class:`d3stats.Ledger`, ``"eps=.01,delta=.1"``. Debates are stopped early, and with chance
+        1 - delta at most a share eps of all verdicts differs from those of another rule. A random share is played on to
+        check.
+    incumbent : str, optional
+        The rule whose verdicts the ledger keeps, in place of `rule`; by default ``"unanimity"``.
+    shadow : StoppingRule, optional
+        Another rule, which is followed through the closed debates and stops none. The report says what it would have
+        saved and how many verdicts would differ, and ``<stem>.shadow.csv`` has its stop and verdict in each debate.
 
     Returns
     -------
@@ -976,6 +1028,12 @@ async def run_debates(
     >>> report.closed, report.calls, report.stopped
     (4, 12, None)
     """
+    if ledger is not None:
+        if shadow is not None:
+            raise ValueError(
+                f"shadow must not be given with a ledger, which stops debates early; got {shadow}"
+            )
+        rule = _rule_of(rule, incumbent, retry_missing)
     asked = Asked(
         protocol,
         items,
@@ -988,11 +1046,33 @@ async def run_debates(
         max_usd=max_usd,
         prices=prices,
     )
+    asked.ledger = as_ledger(ledger, incumbent, len(asked.planned))
+    if asked.ledger is not None:
+        check_protocol(asked)
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
     number("wait", wait, minimum=0.0)
+    if shadow is not None:
+        refuse_batch(shadow)
+        asked.check(shadow)
     name = path.stem if name is None else name
-    return await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    report = await _play(asked, path, name, concurrency, observer, halt, wait, retry_missing)
+    if shadow is not None:
+        report.shadow = shadow_of(path, shadow)
+    return report
+
+
+def _rule_of(rule: StoppingRule | None, incumbent: str | None, retry_missing: bool) -> StoppingRule:
+    """Return the rule of a run with a ledger."""
+    if rule is not None:
+        raise ValueError(
+            f"rule must not be given with a ledger, which chooses its early rules; got {rule} (give it as incumbent)"
+        )
+    if retry_missing:
+        raise ValueError(
+            "retry_missing must be False with a ledger, because its coins are known by then; got True"
+        )
+    return from_text(incumbent or "unanimity")
 
 
 def debate(
@@ -1070,7 +1150,10 @@ async def _play(
         tight = asked.check_windows()
     with ExitStack() as stack:
         try:
-            journal = stack.enter_context(Journal(log, asked.settings | {"concurrency": concurrency}))
+            settings = asked.settings | {"concurrency": concurrency}
+            if asked.ledger is not None:
+                settings["rule"] = identity(asked.ledger, asked.planned)
+            journal = stack.enter_context(Journal(log, settings))
             past = resume(journal, asked, name, retry_missing=retry_missing)
             writer = stack.enter_context(
                 LogWriter(log, source=source(journal.settings), fsync="second", repair=True)
@@ -1094,6 +1177,8 @@ async def _play(
         calls = Calls(asked, bank, journal, writer, report, concurrency, halt, observer, wait)
         calls.again = past.again
         stage = Stage(calls, past, name)
+        if asked.ledger is not None:
+            stage.running = _running(asked.ledger, calls, past, fresh)
         try:
             await stage.play(concurrency)
             calls.look(journal)
@@ -1102,10 +1187,31 @@ async def _play(
             report.waiting = None
             report.seconds = time.monotonic() - began
             report.notes += stage.alike.notes()
+            if stage.running is not None:
+                report.certificate = stage.running.certificate()
+                report.notes += stage.running.notes()
             calls.tell()
         if calls.fatal is not None:
             raise calls.fatal
     return report
+
+
+def _running(ledger: Ledger, calls: Calls, past: Past, fresh: bool) -> RunningCampaign:
+    """Open or resume a campaign, whose secret is in the journal before the first call."""
+    journal = calls.journal
+    secret = past.secret
+    if secret is None:
+        if not fresh:
+            raise ValueError(
+                f"{journal.path} must have the secret of its ledger, because other coins would not keep the limit; "
+                "got a journal without (write another log)"
+            )
+        secret = ledger.start().secret
+        calls.put(journal, {"secret": secret.hex()})
+        journal.sync()
+    return RunningCampaign(
+        ledger, secret, calls.asked, calls.bank, lambda record: calls.put(journal, record), past.decided
+    )
 
 
 async def _measure(asked: Asked) -> None:

@@ -831,6 +831,40 @@ def _risk(d: Data, rng: Generator) -> Outcomes:
     return {"loss of the chosen rule": Outcome(loss.get(str(found.rule), 0.0), -1.0, limit, level=0.9)}
 
 
+def _abstention(d: Data, rng: Generator) -> Outcomes:
+    panel = d.votes.shape[2]
+    truth = _kept_truth(_key(d), panel)
+    # A limit just below the error of the strictest threshold, so that each certificate of it is wrong.
+    limit = min(max(0.98 * truth[panel][1], 0.01), 0.95)
+    found = planning.abstain(_trajectories(d), max_error=limit)
+    votes = None if found.threshold is None else round(found.threshold * panel)
+    error = 0.0 if votes is None else truth[votes][1]
+    row = found.to_frame().iloc[0]
+    strictest = round(row["share"] * panel)
+    return {
+        "error of the chosen threshold": Outcome(error, -1.0, limit, level=0.9),
+        "verdicts kept": columns(row, "kept", truth[strictest][0]),
+        "error": columns(row, "error", truth[strictest][1]),
+    }
+
+
+def _key(d: Data) -> tuple[tuple[str, Any], ...]:
+    setting = {k: tuple(v) if isinstance(v, list) else v for k, v in d.setting.items() if k != "sizes"}
+    return tuple(sorted(setting.items()))
+
+
+@cache
+def _kept_truth(key: tuple[tuple[str, Any], ...], panel: int) -> dict[int, tuple[float, float]]:
+    """Return the share of verdicts kept and their error at each number of votes of the last round."""
+    many = draw(Cell("rounds", "", dict(key) | {"sizes": [1] * 100_000}), np.random.default_rng(5))
+    log = _trajectories(many)
+    last, verdict = log.votes[:, -1], log.verdicts()[:, -1]
+    of_it = ((last == verdict[:, None]) & (verdict != -1)[:, None]).sum(axis=1)
+    kept = {k: of_it >= k for k in range(1, panel + 1)}
+    wrong = verdict != 0
+    return {k: (float(at.mean()), float(wrong[at].mean()) if at.any() else 0.0) for k, at in kept.items()}
+
+
 def _escalation(d: Data, rng: Generator) -> Outcomes:
     limit, n = 0.1, len(d.votes)
     right = (d.votes == 0).sum(axis=2)
@@ -861,12 +895,7 @@ def _plan(d: Data, rng: Generator) -> Outcomes:
     limit = 0.05
     found = planning.plan(_trajectories(d), max_loss=limit, level=0.9, n_draws=100, rng=rng, limit=False)
     rule = str(found.rule)
-    truth = _rule_truth(
-        tuple(
-            sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in d.setting.items() if k != "sizes")
-        ),
-        rule,
-    )
+    truth = _rule_truth(_key(d), rule)
     row = found.to_frame().set_index("role").loc["recommended"]
     loss = truth["loss"]
     out = {
@@ -1145,6 +1174,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("martingale test", "rounds", ("d3stats.martingale_test",), _martingale, 400),
     Estimator("bound of the KS distance", "rounds", ("d3stats.NoiseAwareKS",), _ks_bound, 200),
     Estimator("risk control", "rounds", (PLANNING + "risk_controlled",), _risk, 300),
+    Estimator("abstention", "rounds", (PLANNING + "abstain",), _abstention, 300),
     Estimator(
         "escalation",
         "rounds",

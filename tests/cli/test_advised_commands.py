@@ -79,6 +79,7 @@ CASES: dict[str, tuple[list[str], int]] = {
     "replay refused": (["replay", "twice.csv", *HOW], 1),
     "agreement refused": (["agreement", "twice.csv", *HOW], 1),
     "compare refused": (["compare", "twice.csv", "my court.csv", *HOW], 1),
+    "abstain refused": (["abstain", "twice.csv", *HOW], 1),
     "escalate refused": (["escalate", "twice.csv", *HOW], 1),
     "rationales refused": (["rationales", "twice.csv", *HOW], 0),
     "show refused": (["show", "right.csv", *HOW[:2], *HOW[4:]], 0),

@@ -99,6 +99,7 @@ COMMANDS: dict[str, list[str]] = {
     "bias": ["bias", "LOG"],
     "rationales": ["rationales", "LOG"],
     "show": ["show", "LOG"],
+    "abstain": ["abstain", "LOG"],
     "scores": ["scores", "LOG"],
     "power": ["power", "--pilot", "good.csv", "LOG"],
 }
@@ -239,6 +240,7 @@ TAKES: dict[str, list[str]] = {
     "agreement": ["agreement", "IN"],
     "bias": ["bias", "IN"],
     "rationales": ["rationales", "IN"],
+    "abstain": ["abstain", "IN"],
     "scores": ["scores", "IN"],
     "cites": ["rationales", "good.csv", "--cites", "IN"],
     "plan": ["plan", "IN"],
@@ -320,6 +322,7 @@ WRONG: list[list[str]] = [
     ["plan", "good.csv", "-r", "zzz"],
     ["plan", "good.csv", "--debates", "0"], ["plan", "good.csv", "--model", "m"],
     ["escalate", "good.csv", "good.csv"],
+    ["abstain", "good.csv", "--max-error", "5"], ["abstain", "good.csv", "-r", "zzz"],
     ["power"], ["power", "--effect", "2"], ["power", "--effect", "0.02"], ["power", "--n", "0"],
     ["power", "--effect", "0.02", "--discordance", "7"], ["power", "--effect", "x"],
     ["calibrate", "good.csv", "--world", "conformty"], ["calibrate", "good.csv", "--world", "assembly"],
@@ -338,8 +341,8 @@ WRONG: list[list[str]] = [
     ["rules", "zzz"], ["worlds", "zzz"], ["protocols", "zzz"], ["theorems", "zzz"], ["formats", "zzz"],
     ["demo", "--nonsense"], ["nonsense"], ["fitt"],
     ["fit", "tokens.csv"], ["plan", "tokens.csv"], ["compare", "tokens.csv", "tokens.csv", "--value", "tokens"],
-    *([name] for name in ("report", "fit", "replay", "compare", "agreement", "bias", "rationales", "plan", "escalate",
-                          "calibrate", "doctor", "show", "import", "example")),
+    *([name] for name in ("report", "fit", "replay", "compare", "agreement", "bias", "rationales", "plan", "abstain",
+                          "escalate", "calibrate", "doctor", "show", "import", "example")),
 ]  # fmt: skip
 
 

@@ -93,6 +93,7 @@ ONE_LOG = {
     "doctor": "doctor {one}",
     "replay": "replay {one}",
     "plan": "plan {one} --max-loss 0.2",
+    "abstain": "abstain {one} --max-error 0.5",
     "fit": "fit {one} --n-boot 5",
     "agreement": "agreement {one}",
     "agreement --jury": "agreement {one} --jury",
@@ -162,7 +163,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(command: str, **paths: Path) -> tuple[int, str]:
     words = [word.format(**paths) for word in command.split()]
-    if words[0] in ("fit", "replay", "plan", "compare", "agreement", "bias", "rationales", "scores"):
+    if words[0] in (
+        "fit",
+        "replay",
+        "plan",
+        "abstain",
+        "compare",
+        "agreement",
+        "bias",
+        "rationales",
+        "scores",
+    ):
         words.append("--all")  # every note
     done = CliRunner().invoke(app, words, env={"COLUMNS": "1000"})
     refused = f" {done.exception}" if done.exception is not None else ""

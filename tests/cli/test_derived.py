@@ -54,8 +54,9 @@ NO_WORD: dict[str, dict[str, str]] = {
 OWN_FORM = {
     "report": {"prices": "a path", "role_models": "ROLE=NAME for each"},
     "simulate": {"out": "a short name is --output in a terminal"},
-    "debate": {"rule": "a text", "prices": "a path", "temperature": "a number alone"},
+    "debate": {"rule": "a text", "shadow": "a text", "prices": "a path", "temperature": "a number alone"},
     "power": {"n_questions": "it also says what is asked for"},
+    "abstain": {"rule": "the rule that is looked at, not one that stops a run (--stop)"},
     "scores": {"human": "a table is given by its path"},
     "compare": {
         "value": "a column of a table may be named beside the words that it takes",
@@ -114,6 +115,7 @@ def parameters(name: str) -> list[tuple[Any, inspect.Parameter]]:
 
 def test_most_commands_are_derived() -> None:
     assert {
+        "abstain",
         "debate",
         "power",
         "doctor",
@@ -146,7 +148,8 @@ def test_each_parameter_is_an_option_of_the_same_name_default_and_choices(name: 
             assert typed.pop("strata").default is None
         elif parameter.name in OWN_FORM.get(name, ()):
             word = NAMED.get(parameter.name, parameter.name)
-            assert typed.pop(word if word in typed else singular(word)) is not None
+            named = next(each for each in (word, singular(word), parameter.name) if each in typed)
+            assert typed.pop(named) is not None
         else:
             form = form_of(resolved(function, parameter.annotation))
             assert form is not None, parameter

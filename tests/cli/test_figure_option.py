@@ -29,6 +29,7 @@ COMMANDS = {
     "calibrate": ("calibrate", "slm7"),
     "protocols": ("protocols", "samre:jurors=3"),
     "rationales": ("rationales", "SAID"),
+    "abstain": ("abstain", "slm7"),
     "scores": ("scores", "CHEAP"),
     "escalate": ("escalate", "CHEAP", "DEAR", "--max-loss", "0.2"),
 }

@@ -84,4 +84,5 @@ def test_the_analyses_and_plans_have_it() -> None:
         "power",
         "rationales",
         "scores",
+        "abstain",
     } <= set(WITH_LATEX)

@@ -43,6 +43,7 @@ MODES: dict[str, list[str]] = {
         "rationales said.csv disputed.csv",
     ],
     "escalate": ["escalate more.jsonl samre.jsonl --max-loss 0.2 --confidence 0.6"],
+    "abstain": ["abstain log.csv --max-error 0.45 --confidence 0.5"],
     "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 200"],
     "power": [
         "power --effect 0.05 --discordance 0.2",
@@ -148,6 +149,7 @@ CHANGES: dict[str, list[str]] = {
         ),
         *("--name x --name y",),
     ],
+    "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
     "escalate": [
         *("--max-loss 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5"),
     ],

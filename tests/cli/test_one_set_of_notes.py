@@ -61,6 +61,7 @@ COMMANDS = (
     "plan twice.csv --lenient --prices prices.toml --model m",
     "replay twice.csv --lenient",
     "replay scored.csv -r fixed:1",
+    "abstain twice.csv --lenient",
     "fit twice.csv --lenient --n-boot 20",
     "compare one.csv two.csv",
     "compare log.csv twice.csv --lenient --round 1 --round last --margin 0.1",

@@ -32,6 +32,7 @@ from d3stats.log import read_log
 COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 CASES: dict[str, list[str]] = {
+    "abstain": ["abstain turns.csv --max-error 0.3", "abstain ragged.csv --rule fixed:1 --max-error 0.02"],
     "agreement": [
         "agreement turns.csv --round 1",
         "agreement ratings.csv --jury",
