@@ -573,7 +573,7 @@ class Forecast(Result):
         Parameters
         ----------
         seconds : float
-            Of the earlier run per call.
+            A call's share of the time of the earlier run.
         calls, at_once : int
             Calls that were timed there, and the most at a time.
         source : str

@@ -341,12 +341,12 @@ def _short(value: Any) -> str:
 
 
 class Pace(NamedTuple):
-    """How fast the calls of an earlier run were.
+    """The pace of the calls of an earlier run.
 
     Attributes
     ----------
     seconds : float
-        Of a run per call, calls at the same time counted together.
+        A call's share of the time of the run: its own seconds, divided by the calls at a time.
     calls, at_once : int
         How many calls were timed, and how many could be made at a time.
     journal : str
