@@ -1,7 +1,7 @@
 """How large should a pilot be, when its own bill belongs to the campaign?
 
-A larger pilot gives surer plans, but its debates save nothing. What pilots of other sizes would find is computed from a
-pilot that is there, without any new debate.
+A larger pilot gives surer plans, but its debates save nothing. One pilot tells by its chain what pilots of other sizes
+would find, without any new debate.
 """
 
 from __future__ import annotations
@@ -171,12 +171,13 @@ def pilot_sizes(
 
     Notes
     -----
-    Let l be the loss of a ladder in one draw of the chain, of which the pilot at hand has m debates. A pilot of n is
-    taken to see l + sqrt(m / n) d, where d is the deviation of another draw from the mean of all, and to be unsure by
-    sqrt(m / n) times the same deviations and by what the chain misses (:mod:`d3stats.planning.misfit`). It finds the
-    cheapest ladder whose loss is within `max_loss` with the confidence. With S its saving in the first draw, the net
-    saving of N debates is (1 - n / N) S + (n / N) (1 - b), where b is the pilot's cost per debate over unanimity's: 1
-    where the pilot is stopped at unanimity.
+    Let l be the loss of a ladder in one draw of the chain, of which the pilot at hand has m debates, and d the
+    deviation of another draw from the mean of all. A pilot of n is taken to see l + sqrt(m / n) d. It is unsure by
+    sqrt(m / n) times such deviations, and by what the chain misses (:mod:`d3stats.planning.misfit`). It finds the
+    cheapest ladder whose loss is within `max_loss` with the confidence.
+
+    Let S be the saving of that ladder in the first draw, and b the pilot's cost per debate over unanimity's, which is
+    1 where the pilot is stopped at unanimity. The net saving of N debates is (1 - n / N) S + (n / N) (1 - b).
 
     Examples
     --------
