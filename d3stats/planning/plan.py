@@ -928,8 +928,8 @@ def plan(
         depth.)
     confidence : float
         Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
-        miss: a normal error of .15 times the share of verdicts that differ from unanimity's, .3 times with more than
-        two answers.
+        miss. That is a normal error of .15 times the share of verdicts that differ from unanimity's, .3 times with
+        more than two answers.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int

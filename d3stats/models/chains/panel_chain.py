@@ -457,7 +457,7 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
         raise ValueError(
             f"theta must have {_HELD} parameters a row, or {len(FLICKER_NAMES)} with flicker; got {given.shape[1]}"
         )
-    from d3stats.models.chains import _panel_kernel as kernel
+    from d3stats.models.chains import compiled as kernel
 
     # A logit of minus infinity says that there is no flicker, so it stays.
     size = given.shape[1]
@@ -557,7 +557,7 @@ class ChainData:
 
 def scores(theta: Floats, data: ChainData) -> tuple[Floats, Floats]:
     """Return each debate's log-likelihood and score, without the prior, shapes (debates,) and (debates, parameters)."""
-    from d3stats.models.chains import _panel_kernel as kernel
+    from d3stats.models.chains import compiled as kernel
 
     rules = (*hermite(NODES), *hermite(SHOCKS))
     llf, gradient = kernel.each(
@@ -575,7 +575,7 @@ def _with_flicker(theta: Floats) -> Floats:
 
 def minus_log_posterior(theta: Floats, data: ChainData) -> tuple[float, Floats]:
     """Return minus the log-likelihood plus the prior's penalty, and the gradient; what the fit minimises."""
-    from d3stats.models.chains import _panel_kernel as kernel
+    from d3stats.models.chains import compiled as kernel
 
     size = len(theta)
     full = _with_flicker(theta[None])[0]
