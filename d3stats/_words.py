@@ -213,6 +213,10 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+CUT = " [cut]"
+"""The end of a text that was cut."""
+
+
 def cut(text: str, longest: int) -> str:
     r"""Cut a text where it needs more than so many bytes of UTF-8 to be shown, at a whole character, and say so.
 
@@ -244,7 +248,7 @@ def cut(text: str, longest: int) -> str:
     while too_many - kept > 1:
         middle = (kept + too_many) // 2
         kept, too_many = (middle, too_many) if _shown_bytes(text[:middle]) <= longest else (kept, middle)
-    return text[:kept] + " [cut]"
+    return text[:kept] + CUT
 
 
 def _shown_bytes(text: str) -> int:
@@ -270,6 +274,19 @@ def by_option(message: str) -> str:
         if message.startswith(start):
             return written + message.removeprefix(start)
     return message
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its largest unit.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(95), duration(3600 * 2.6)
+    ('1 s', '2 min', '2.6 h')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):z.0f} s"
+    return f"{seconds / 60:z.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:z.1f} h"
 
 
 def percent(

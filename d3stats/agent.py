@@ -40,6 +40,9 @@ More = Callable[..., bool]
 RESPONSE = "response"
 """The name of a candidate that is scored by itself."""
 
+KEPT = 32_768
+"""Bytes of a reply that a log keeps, or more where more words were asked for."""
+
 BYTES_PER_WORD = 16
 """A message is cut at so many bytes per word that it was allowed: far above any language's average."""
 
@@ -315,6 +318,9 @@ class Reply:
     charged : tuple of int or None
         Tokens in and out that a budget is charged for it, where the texts must have more than the server counted; None
         for those of the turn.
+    served : dict or None
+        What else the server said: ``finish`` (why the last reply ended) and ``fingerprint`` (of the system that made
+        it), as they came, and ``reasoning``, tokens of thought in all attempts, which are part of `tokens_out`.
 
     Examples
     --------
@@ -335,6 +341,7 @@ class Reply:
     temperature: float | None = None
     tokens_cached: int | None = None
     charged: tuple[int, int] | None = None
+    served: Mapping[str, str | int] | None = field(default=None, compare=False)
 
 
 class Refused(ValueError):

@@ -5,7 +5,7 @@ A simulated, an imported and a live debate look the same here. The value is immu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +25,8 @@ from d3stats.log.arrays import (
     tally_rounds,
 )
 from d3stats.log.deciding import decided, tie_rule
-from d3stats.note import kind_of
+from d3stats.log.problems import DEBATES_OF_A_NOTE, TOLERATED
+from d3stats.note import Note, kind_of
 from d3stats.plausibility import OF_NUMBERS, Finding, VoteTable, findings, warnings_of
 from d3stats.polling import Polling
 from d3stats.values import missing_words, shared_spelling
@@ -359,7 +360,7 @@ class Trajectories:
         return tuple(range(1, self.n_rounds + 1))
 
     def select(self, debates: ArrayLike) -> Trajectories:
-        """Keep some debates (a boolean mask or indices, repeats allowed)."""
+        """Keep some debates (a boolean mask or indices, repeats allowed), without notes on the others alone."""
         at = np.asarray(debates)
         if at.dtype == bool:
             if at.shape != (self.n_debates,):
@@ -379,6 +380,7 @@ class Trajectories:
             cluster_names=tuple(self.cluster_names[i] for i in used),
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
             questions=tuple(np.asarray(self.questions, dtype=object)[at]) if self.questions else (),
+            notes=tuple(note for note in self.notes if not _elsewhere(note, set(names))),
         )
 
     @classmethod
@@ -780,6 +782,13 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         # Of a part that does not say so, a rule ended no debate.
         "stopped_by_rule": stacked("stopped_by_rule", (), False, lambda p: np.zeros(len(p), np.bool_)),
     }
+
+
+def _elsewhere(note: str, debates: Set[str]) -> bool:
+    """Whether a note tells of debates, all of which it names, and none of these is there."""
+    if kind_of(note) not in TOLERATED or not isinstance(note, Note):
+        return False
+    return 0 < len(note.examples) < DEBATES_OF_A_NOTE and debates.isdisjoint(note.examples)
 
 
 def _union(tuples: Any) -> tuple[Any, ...]:

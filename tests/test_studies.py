@@ -32,6 +32,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "chateval_sweeps",
         "pilot_size",
         "ledger",
+        "pilot_bills",
     ],
 )
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
@@ -55,6 +56,24 @@ def test_the_page_on_pilots_holds_the_table_of_the_study_and_a_pilot_gives_its_r
     assert row["rule"] == there["rule"]
     for name in ("saved_width", "loss_width", "saved", "loss"):
         assert row[name] == pytest.approx(there[name], abs=0.002), name
+
+
+def test_the_bills_of_pilots_follow_from_the_journal_and_a_pilot_stopped_at_unanimity_costs_what_unanimity_costs() -> (
+    None
+):
+    module, config, made = _study("pilot_bills")
+    pilots = made["pilots"]
+    pd.testing.assert_frame_equal(module["net"](pilots, config), made["net"], rtol=1e-4, atol=1e-6)
+    assert len(pilots) == len(config["families"]) * config["worlds"] * len(config["sizes"]) * config["pilots"]
+    # By hand, for one policy: 50 debates of the pilot at its own cost, 950 at that of the rule.
+    of = pilots[pilots["size"] == 50]
+    spent = 50 * of["bill full"] + 950 * (1 - of["saved plan of full"]) * of["unanimity"]
+    by_hand = (1 - spent / (1000 * of["unanimity"])).mean()
+    row = made["net"].query("policy == 'plan, pilot to the end' and size == 50 and campaign == 1000").iloc[0]
+    assert row["net"] == pytest.approx(by_hand, abs=1e-5)
+    # A pilot of 200 debates costs what unanimity costs elsewhere in the same world, within chance.
+    ratio = (pilots["bill stopped"] / pilots["unanimity"])[pilots["size"] == 200]
+    assert abs(ratio.mean() - 1) <= 4 * ratio.std() / np.sqrt(len(ratio))
 
 
 def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:

@@ -7,6 +7,9 @@ Needs the texts (items.jsonl.gz of the folder of real data) and a server (`serve
 in FOLDER. `--collect` writes what is committed: `items.csv`, a log of each arm without texts in `votes/`,
 `debates.csv` (tokens beside their forecast, and calls) and `replies.csv.gz` (measures of the replies). Items are
 collected up to the first that is not done, as many of either label, so that any part is balanced.
+
+What is collected is not played again: an item in `items.csv` needs no whole log, and a new FOLDER goes on with the item
+after the last one there. `--collect` adds to the collected records those of the items that follow, and changes none.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
+import io
 import json
 import sys
 import time
@@ -92,17 +96,28 @@ def orders(arm: str) -> Orders:
     return found
 
 
+def collected(out: Path, asked: list[tuple[DebateItem, str]]) -> int:
+    """Return how many items are collected, which must be the first ones."""
+    path = out / "items.csv"
+    names = pd.read_csv(path)["item"].tolist() if path.is_file() else []
+    if names != [item.question for item, _ in asked[: len(names)]]:
+        sys.exit(
+            f"COLLECTED ITEMS MUST BE THE FIRST OF THE DRAW: {path} has others; collect into an empty folder (-o)"
+        )
+    return len(names)
+
+
 def log_of(raw: Path, arm: str, item: DebateItem) -> Path:
     """Return where the debates of an item are."""
     return raw / arm / f"{item.question}.jsonl"
 
 
-async def play(raw: Path, base_url: str, limit: float, most: int) -> None:
+async def play(raw: Path, out: Path, base_url: str, limit: float, most: int) -> None:
     """Play a few items at a time, all arms of each, until the time is over."""
-    began, left = (
-        time.monotonic(),
-        iter([item for item, _ in items()[:most] if not (raw / "done" / item.question).exists()]),
-    )
+    asked = items()
+    after = asked[collected(out, asked) : most]
+    began = time.monotonic()
+    left = iter([item for item, _ in after if not (raw / "done" / item.question).exists()])
     (raw / "done").mkdir(parents=True, exist_ok=True)
     async with agent(base_url) as model:
         await model.check(60)
@@ -166,66 +181,76 @@ def said(turns: list[dict[str, Any]], item: DebateItem) -> Iterator[dict[str, An
         before.add(tuple(found))
 
 
-def collect(raw: Path, out: Path) -> None:
-    """Write what is committed, of the items that are done."""
-    played = list(takewhile(lambda pair: (raw / "done" / pair[0].question).exists(), items()))
-    done = played[: len(played) // 2 * 2]
-    pd.DataFrame(
-        [
-            {
-                "item": one.question,
-                "kind": kind,
-                "cluster": one.cluster,
-                "side": one.label,
-            }
-            for one, kind in done
-        ]
-    ).to_csv(out / "items.csv", index=False, lineterminator="\n")
+def rows_of(arm: str, item: DebateItem, found: list[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """Return a row per debate (tokens beside their forecast, and calls), and a row per reply."""
+    protocol = protocol_of(ARMS[arm]["protocol"])
     debates, replies = [], []
-    unasked = agent("http://127.0.0.1:1/v1")
+    turns = [record for record in found if record["type"] == "turn"]
+    for verdict in [record for record in found if record["type"] == "verdict"]:
+        mine = [turn for turn in turns if turn["debate"] == verdict["debate"]]
+        ahead = forecast(with_rounds(protocol, verdict["round"]), [item], agent("http://127.0.0.1:1/v1")).full
+        row = {"arm": arm, "debate": verdict["debate"]}
+        debates.append(
+            {
+                **row,
+                "item": item.question,
+                "rounds": verdict["round"],
+                "stop": verdict["stop_reason"],
+                "calls": len(mine),
+                "tokens_in": sum(turn["tokens_in"] for turn in mine),
+                "tokens_out": sum(turn["tokens_out"] for turn in mine),
+                "forecast_in": ahead.tokens_in,
+                "forecast_out": ahead.tokens_out,
+            }
+        )
+        replies += [
+            {**row, "round": turn["round"], "agent": turn["agent"], **about}
+            for turn, about in zip(mine, said(mine, item), strict=True)
+        ]
+    return debates, replies
+
+
+def add(path: Path, rows: list[Any], digits: str, by_arm: bool = True) -> int:
+    """Write rows after those of their arm in a table, whose own rows stay as they are; return how many it has then."""
+    new = pd.read_csv(io.StringIO(pd.DataFrame(rows).to_csv(index=False, float_format=digits)), dtype=str)
+    table = pd.concat([pd.read_csv(path, dtype=str), new]) if path.is_file() else new
+    if by_arm:
+        table = table.sort_values("arm", key=lambda arm: arm.map(list(ARMS).index), kind="stable")
+    packed: Any = {"method": "gzip", "mtime": 0} if path.suffix == ".gz" else None
+    table.to_csv(path, index=False, lineterminator="\n", compression=packed)
+    return len(table)
+
+
+def collect(raw: Path, out: Path) -> None:
+    """Write what is committed, of the items that are done: what is there already, and then the items that follow."""
+    asked = items()
+    before = collected(out, asked)
+    played = list(takewhile(lambda pair: (raw / "done" / pair[0].question).exists(), asked[before:]))
+    done = played[: (before + len(played)) // 2 * 2 - before]
+    if not done:
+        sys.exit(f"NOTHING TO ADD: {before} items are collected, and {raw} has not the two that follow them")
+    debates, replies = [], []
     (out / "votes").mkdir(exist_ok=True)
-    for arm, settings in ARMS.items():
-        protocol, lines = protocol_of(settings["protocol"]), []
-        for item, _ in done:
-            path = log_of(raw, arm, item)
-            found = list(records(path))
-            lines += found[1:] if lines else found
-            turns = [record for record in found if record["type"] == "turn"]
-            verdicts = {record["debate"]: record for record in found if record["type"] == "verdict"}
-            for debate, verdict in verdicts.items():
-                mine = [turn for turn in turns if turn["debate"] == debate]
-                ahead = forecast(with_rounds(protocol, verdict["round"]), [item], unasked)
-                debates.append(
-                    {
-                        "arm": arm,
-                        "debate": debate,
-                        "item": item.question,
-                        "rounds": verdict["round"],
-                        "stop": verdict["stop_reason"],
-                        "calls": len(mine),
-                        "tokens_in": sum(turn["tokens_in"] for turn in mine),
-                        "tokens_out": sum(turn["tokens_out"] for turn in mine),
-                        "forecast_in": ahead.full.tokens_in,
-                        "forecast_out": ahead.full.tokens_out,
-                    }
-                )
-                replies += [
-                    {"arm": arm, "debate": debate, "round": turn["round"], "agent": turn["agent"], **row}
-                    for turn, row in zip(mine, said(mine, item), strict=True)
-                ]
-        kept = [{k: v for k, v in record.items() if k not in TEXTS} for record in lines]
-        text = "".join(json.dumps(record) + "\n" for record in kept)
+    for arm in ARMS:
         # Without a time in its head, so that the same votes are the same bytes.
-        (out / "votes" / f"{arm}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
-    pd.DataFrame(debates).to_csv(out / "debates.csv", index=False, float_format="%.6g", lineterminator="\n")
-    pd.DataFrame(replies).to_csv(
-        out / "replies.csv.gz",
-        index=False,
-        float_format="%.3g",
-        lineterminator="\n",
-        compression={"method": "gzip", "mtime": 0},
-    )
-    print(f"{len(done)} items, {len(debates)} debates, {len(replies)} replies")
+        path = out / "votes" / f"{arm}.jsonl.gz"
+        text = gzip.decompress(path.read_bytes()).decode() if path.is_file() else ""
+        for item, _ in done:
+            found = list(records(log_of(raw, arm, item)))
+            kept = [{k: v for k, v in r.items() if k not in TEXTS} for r in (found[1:] if text else found)]
+            text += "".join(json.dumps(record) + "\n" for record in kept)
+            tables = rows_of(arm, item, found)
+            debates += tables[0]
+            replies += tables[1]
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    n_debates = add(out / "debates.csv", debates, "%.6g")
+    n_replies = add(out / "replies.csv.gz", replies, "%.3g")
+    names = [
+        {"item": item.question, "kind": kind, "cluster": item.cluster, "side": item.label}
+        for item, kind in done
+    ]
+    n = add(out / "items.csv", names, "%.6g", by_arm=False)
+    print(f"{n} items ({len(done)} of them new), {n_debates} debates, {n_replies} replies")
 
 
 def main() -> None:
@@ -241,7 +266,7 @@ def main() -> None:
     if asked.collect:
         collect(asked.raw, asked.out)
     else:
-        asyncio.run(play(asked.raw, asked.base_url, asked.limit_seconds, asked.most))
+        asyncio.run(play(asked.raw, asked.out, asked.base_url, asked.limit_seconds, asked.most))
 
 
 if __name__ == "__main__":

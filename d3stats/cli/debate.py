@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from d3stats._words import duration
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Json, Prices, typed
@@ -94,6 +95,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
 
+    from d3stats.agent import KEPT
+
     if report.certificate is not None:
         print_result(report.certificate)
     print_warnings(report.notes)
@@ -127,6 +130,11 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
         notes.append(f"Votes and scores were requested as {report.structured}.")
     if not report.warnings:
         notes += [f"The latest message about {kind}: {words}" for kind, words in report.words.items()]
+    if report.shortened:
+        notes.append(
+            f"{report.shortened:,} replies are longer than the {KEPT:,} bytes that the log keeps; their texts end in "
+            "[cut]."
+        )
     if report.overdrawn:
         notes.append(
             f"{report.overdrawn} calls cost more than their bound, because the server does not count "
@@ -248,7 +256,7 @@ def debate(
     from d3stats.protocols import protocol_from_text
     from d3stats.run.forecast import forecast
     from d3stats.run.items import read_items
-    from d3stats.run.record import is_unused
+    from d3stats.run.record import is_unused, measured_pace
     from d3stats.stopping import from_text
     from d3stats.worlds.tokens import PriceTable
 
@@ -300,6 +308,9 @@ def debate(
             "max_usd": max_usd if log is None or is_unused(log) else None,
         }
         outlook = forecast(played, chosen, agents, **limits, **placing)
+        if log is not None and synthetic is None:
+            pace = measured_pace(log, [agent.model for agent in _each(agents)])
+            outlook = outlook if pace is None else outlook.timed(*pace)
         said.forecast = outlook
         if not as_json:
             show_forecast(outlook, str(played), str(reference or played.rule()), budget_tokens, max_usd)
@@ -583,19 +594,6 @@ class Progress:
         else:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
-
-
-def duration(seconds: float) -> str:
-    """Return a time in its largest unit.
-
-    Examples
-    --------
-    >>> duration(0.4), duration(95), duration(3600 * 2.6)
-    ('1 s', '2 min', '2.6 h')
-    """
-    if seconds < 90:
-        return f"{max(seconds, 1):z.0f} s"
-    return f"{seconds / 60:z.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:z.1f} h"
 
 
 def line(report: RunReport, seconds: float = 0.0, calls: int = 0) -> str:

@@ -256,16 +256,11 @@ def read_as(context: Any) -> tuple[str, ...]:
 
 
 def left_out(problems: Iterable[Problem]) -> list[Note]:
-    """Return one sentence for each problem that omitted data, and for interrupted rounds.
-
-    An absent agent omits no data.
-    """
-    from d3stats.log.problems import COUNTED
-
+    """Return one sentence for each problem that omitted data; an absent agent omits none."""
     return [
         Note(str(problem), kind=problem.kind, about=problem.place)
         for problem in problems
-        if problem.left_out != "nothing" or problem.kind in COUNTED
+        if problem.left_out != "nothing"
     ]
 
 
@@ -277,6 +272,4 @@ def omitted_notes(lines: Sequence[Note]) -> list[str]:
     >>> omitted_notes([Note("a.csv, line 3: no round", kind="no round", about="a.csv, line 3")])
     ['left out: a.csv, line 3: no round']
     """
-    from d3stats.log.problems import COUNTED
-
-    return [f"{'counted as it is' if line.kind in COUNTED else 'left out'}: {line}" for line in lines]
+    return [f"left out: {line}" for line in lines]

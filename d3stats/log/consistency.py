@@ -20,12 +20,22 @@ from numpy.typing import NDArray
 from d3stats._words import counted, verb
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
-from d3stats.log.problems import Advised, LeftOut, Problem, in_reading_order, raise_first
+from d3stats.log.problems import (
+    CUT_SHORT,
+    DEBATES_OF_A_NOTE,
+    Advised,
+    LeftOut,
+    Problem,
+    in_reading_order,
+    raise_first,
+)
 from d3stats.note import Note, warning
 from d3stats.plausibility import running_totals
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 Mask = NDArray[np.bool_]
+
+RESUME = "to resume the run, give its command again"
 
 _SAID = ("votes", "labels", "candidates shown first", "decisions", "answers")
 
@@ -78,15 +88,30 @@ class Checked:
         return self.warned()
 
     def warned(self, *more_notes: str) -> Checked:
-        """Say in the notes where agents are absent, which leaves nothing out and only makes trials vary."""
-        if more_notes:
-            return replace(self.warned(), notes=(*more_notes, *self.warned().notes))
+        """Say in the notes which rounds were cut short, and where agents are absent, which only makes trials vary."""
+        notes = [*more_notes, *self.notes]
         panels = [problem for problem in self.problems if problem.kind == "mixed panel"]
         absent = [problem.message for problem in panels if len(problem.record_key) == 3]
-        if not absent:
-            return self
-        more = f" (and {len(absent) - 1:,} more of this kind)" if len(absent) > 1 else ""
-        return replace(self, notes=(*self.notes, warning(f"{absent[0]}{more}", "mixed panel", n=len(absent))))
+        if absent:
+            more = f" (and {len(absent) - 1:,} more of this kind)" if len(absent) > 1 else ""
+            names = [str(problem.record_key[0]) for problem in panels if len(problem.record_key) == 3]
+            notes.append(warning(f"{absent[0]}{more}", "mixed panel", n=len(absent), examples=_few(names)))
+        cut = [problem.record_key for problem in self.problems if problem.kind == CUT_SHORT]
+        if cut:
+            names = [str(key[0]) for key in cut]
+            n = len(set(names))
+            text = (
+                f"{counted(n, 'round')} {verb(n, 'was', 'were')} cut short in {counted(n, 'debate')} without a verdict "
+                f"({names[0]!r}{' and others' if n > 1 else ''}); {verb(n, 'its', 'their')} "
+                f"{counted(len(cut), 'turn')} {verb(len(cut), 'is', 'are')} left out; {RESUME}"
+            )
+            notes.append(warning(text, CUT_SHORT, n=n, examples=_few(names)))
+        return self if notes == list(self.notes) else replace(self, notes=tuple(notes))
+
+
+def _few(names: Iterable[str]) -> list[str]:
+    """Return different names, at most so many as a note has of debates."""
+    return list(dict.fromkeys(names))[:DEBATES_OF_A_NOTE]
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
@@ -312,6 +337,7 @@ class _Rules:
         self.notes: list[str] = []
         self.panels: dict[tuple[str | None, str | None], int] = {}
         self.left_out = np.zeros(records.n_rows, dtype=np.bool_)
+        self.without_cuts = False
         self._collect_items()
         self._collect_verdicts()
         self._collect_turns()
@@ -562,22 +588,29 @@ class _Rules:
         usual = np.zeros(int(group.max()) + 1, dtype=np.int64)
         usual[group] = size[start]
         if len(uneven) or (usual[group] != size[start]).any():
-            self._name_panels(cell, uneven)
+            if self._name_panels(cell, uneven):
+                self._compare_panels()
             return
         logs, roles = [*self.items.coded("log").values, None], [*role.values, None]
         for at in np.flatnonzero(usual).tolist():
             run, spoke = (at, int(role.codes[0])) if alike else (at // n_roles, at % n_roles - 1)
             self.panels[logs[run - 1], roles[spoke]] = int(usual[at])
 
-    def _name_panels(self, cell: Ints, uneven: Ints) -> None:
-        """Name what is wrong with panels, cell by cell (a debate's agents of one role) in reading order."""
+    def _name_panels(self, cell: Ints, uneven: Ints) -> bool:
+        """Name what is wrong with panels, cell by cell (a debate's agents of one role) in reading order.
+
+        Rounds that were cut short go first: where there are some, only they are named and left out, and the answer is
+        True.
+        """
         turns = self.turns
         debate, agent = turns.coded("debate"), turns.coded("agent")
         role, played = turns.coded("role"), turns.numbers("round").astype(np.int64)
         log = self.items.coded("log")
         depth = np.zeros(len(self.names), dtype=np.int64)
         np.maximum.at(depth, debate.codes, played)
-        last = np.where(self._under_way(), depth, -1)
+        last = np.full(len(depth), -1) if self.without_cuts else np.where(self._under_way(), depth, -1)
+        found: list[tuple[int, str, tuple[str | int, ...]]] = []
+        cut: dict[int, str] = {}
 
         n_agents = np.int64(len(agent.values))
         some, sizes = np.unique(np.unique(cell * n_agents + agent.codes) // n_agents, return_counts=True)
@@ -594,12 +627,16 @@ class _Rules:
             if absent:
                 i = rows[where]
                 name = self.names[debate.codes[i]]
+                got = f"none from {_listed(absent[:3])} in round {where[1]} of debate {name!r}"
+                if where[1] == last[debate.codes[i]]:
+                    cut.setdefault(int(debate.codes[i]), got)
+                    continue
                 message = Advised(
                     f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must have "
                     f"a turn in each round that one of them has",
-                    got=f"none from {_listed(absent[:3])} in round {where[1]} of debate {name!r}",
+                    got=got,
                 )
-                self._note_panel(i, where[1] == last[debate.codes[i]], message, (name, where[1], absent[0]))
+                found.append((i, message, (name, where[1], absent[0])))
 
         # A role that speaks for the first time in the round that was cut short says nothing of its size.
         code = np.searchsorted(some, cell)
@@ -607,14 +644,14 @@ class _Rules:
         opening = np.full(len(some), np.iinfo(np.int64).max)
         np.minimum.at(opening, code, played)
         begun = opening == last[debate.codes[first]]
-        found: dict[tuple[int, int], Counter[int]] = {}
+        counts: dict[tuple[int, int], Counter[int]] = {}
         in_order = np.argsort(first, kind="stable")
         runs = [(int(log.codes[debate.codes[i]]), int(role.codes[i])) for i in first]
         for c in in_order:
             if not begun[c]:
-                found.setdefault(runs[c], Counter())[int(sizes[c])] += 1
+                counts.setdefault(runs[c], Counter())[int(sizes[c])] += 1
         # most_common keeps the order of first appearance among ties.
-        usual = {run: sizes.most_common(1)[0][0] for run, sizes in found.items()}
+        usual = {run: sizes.most_common(1)[0][0] for run, sizes in counts.items()}
         for c in in_order:
             most = usual.get(runs[c])
             if most is None or most == sizes[c]:
@@ -622,19 +659,35 @@ class _Rules:
             i = first[c]
             name = self.names[debate.codes[i]]
             run = None if runs[c][0] < 0 else log.values[runs[c][0]]
-            message = Advised(
-                "debates of one run must have panels of one size",
-                got=(
-                    f"{sizes[c]} agents{_of(_value(turns, 'role', i))} in debate {name!r}, {most} in "
-                    f"most debates of {_run(run)}"
-                ),
+            got = (
+                f"{counted(int(sizes[c]), 'agent')}{_of(_value(turns, 'role', i))} in debate {name!r}, {most} in "
+                f"most debates of {_run(run)}"
             )
-            self._note_panel(i, bool(begun[c] and sizes[c] < most), message, (name,))
+            if begun[c] and sizes[c] < most:
+                cut.setdefault(int(debate.codes[i]), got)
+                continue
+            message = Advised("debates of one run must have panels of one size", got=got)
+            found.append((i, message, (name,)))
+        if cut:
+            self._leave_out(cut, (last == depth)[debate.codes] & (played == depth[debate.codes]))
+            return True
+        for i, said, key in found:
+            self._note(turns.row[i], "mixed panel", "agent", said, key, "nothing")
+        return False
 
-    def _note_panel(self, i: int, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
-        more = ", which has no verdict; to resume the run, give its command again" if interrupted else ""
-        kind = "interrupted round" if interrupted else "mixed panel"
-        self._note(self.turns.row[i], kind, "agent", message + more, key, "nothing")
+    def _leave_out(self, cut: Mapping[int, str], ends: Mask) -> None:
+        """Leave out the last round of debates in which it was cut short; `ends` are the turns of last rounds."""
+        debate = self.turns.coded("debate").codes
+        gone = ends & np.isin(debate, list(cut))
+        for i in np.flatnonzero(gone).tolist():
+            message = Advised(
+                "a round of a debate without a verdict must be whole",
+                RESUME,
+                got=cut[int(debate[i])],
+            )
+            self._note(self.turns.row[i], CUT_SHORT, "agent", message, self._key(self.turns, i))
+        self.without_cuts = True
+        self._keep(gone, self.order)
 
     def _under_way(self) -> Mask:
         """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""

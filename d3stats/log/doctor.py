@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -25,7 +25,7 @@ from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
-from d3stats.log.problems import Advised, Cause, Problem, causes_of
+from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of
 from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
@@ -506,7 +506,7 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     """List the debates without a verdict in runs that have verdicts; foreign logs often have none at all."""
     run = log.items["log"].fillna("")
     closed = log.items["debate"].isin(log.verdicts["debate"])
-    told = {problem.record_key[0] for problem in log.problems if problem.kind == "interrupted round"}
+    told = {problem.record_key[0] for problem in log.problems if problem.kind == CUT_SHORT}
     missing = log.items["debate"][
         ~closed & (run.isin(run[closed]) | journaled) & ~log.items["debate"].isin(told)
     ]
@@ -857,15 +857,15 @@ def fix_log(
             changes += mended
             _write(written, partial, texts)
             written = replace(read_log(partial, strict=False), notes=())
-            if not {problem.kind for problem in written.problems} & _MENDED:
+            if not any(problem.kind == "mixed panel" for problem in written.problems):
                 break
     after = doctor(target)
     passed = [p for p in log.problems if p.left_out == "nothing" and p.kind in _PASSED_OVER]
     return FixReport(
         dest=str(dest),
         n_records=log.n_records,
-        n_kept=log.n_records - log.n_left_out - changes[_CUT],
-        left_out=_by_kind(log.problems, "record") | ({_CUT: changes[_CUT]} if changes[_CUT] else {}),
+        n_kept=log.n_records - log.n_left_out,
+        left_out=_by_kind(log.problems, "record"),
         emptied=_by_kind(log.problems, "field"),
         changes=(
             *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
@@ -886,9 +886,7 @@ def fix_log(
     )
 
 
-_MENDED = frozenset({"mixed panel", "interrupted round"})
 _PASSED_OVER = frozenset({"empty file", "not a log", "unknown column", "mixed coding", "truncated last line"})
-_CUT = "interrupted round"
 _ABSENT = "added without vote and tokens, for agents that are absent from a round"
 _APART = "stored as a separate run (column log), because their panel has another size"
 
@@ -924,27 +922,18 @@ def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> 
 
 
 def _mended(log: DebateLog) -> tuple[DebateLog, Counter[str]]:
-    """Take out rounds that were cut short, fill in absent agents, set panels of other sizes apart; and count these."""
+    """Fill in absent agents, set panels of other sizes apart; and count these."""
     changes: Counter[str] = Counter()
     turns, items = log.turns, log.items
-    by_kind: dict[str, list[tuple[str | int, ...]]] = defaultdict(list)
-    for problem in log.problems:
-        if problem.kind in _MENDED:
-            by_kind[problem.kind].append(problem.record_key)
-    cut = {key[0] for key in by_kind["interrupted round"]}
-    if cut:
-        last = turns.groupby("debate")["round"].transform("max")
-        gone = turns["debate"].isin(cut) & (turns["round"] == last)
-        changes[_CUT] += int(gone.sum())
-        turns = turns[~gone]
-    gaps = {key[0] for key in by_kind["mixed panel"] if len(key) == 3} - cut
+    uneven = [problem.record_key for problem in log.problems if problem.kind == "mixed panel"]
+    gaps = {key[0] for key in uneven if len(key) == 3}
     absent = list(_absent(turns[turns["debate"].isin(gaps)]))
     if absent:
         changes[_ABSENT] += len(absent)
         more = pd.DataFrame(absent).reindex(columns=turns.columns).astype(object)
         more = more.where(more.notna(), None).astype(turns.dtypes.to_dict())
         turns = pd.concat([turns, more]).sort_values(["debate", "round", "agent"], ignore_index=True)
-    odd = {key[0] for key in by_kind["mixed panel"] if len(key) == 1} - cut - gaps
+    odd = {key[0] for key in uneven if len(key) == 1} - gaps
     if odd:
         names = [
             _own_run(item["log"], turns[turns["debate"] == item["debate"]])

@@ -125,7 +125,7 @@ KINDS: dict[str, Kind] = {
     ),
     "interrupted round": Kind(
         "A debate without a verdict ends in the middle of its last round, because the run was stopped.",
-        "Nothing is left out; a strict reader reads the log with a warning, and the number of votes varies.",
+        "The turns of that round are left out; a strict reader reads the log with a warning, too.",
         "Run the same command again to resume it.",
     ),
     "open debate": Kind(
@@ -291,8 +291,14 @@ CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "interru
 """Kinds that a lost line brings about elsewhere, perhaps further up."""
 
 
-TOLERATED = frozenset({"mixed panel", "interrupted round"})
-"""Kinds for which nothing is left out; a strict reader reads such a log, and the results begin with a remark."""
+CUT_SHORT = "interrupted round"
+"""The kind of turns of a round that was cut short; a note of its own counts these rounds."""
+
+DEBATES_OF_A_NOTE = 20
+"""The most debates that the note on such a kind names; with fewer it names all of them."""
+
+TOLERATED = frozenset({"mixed panel", CUT_SHORT})
+"""Kinds of logs that a strict reader reads, too; the results begin with a remark."""
 
 
 def raise_first(problems: Sequence[Problem]) -> None:
@@ -305,34 +311,26 @@ def raise_first(problems: Sequence[Problem]) -> None:
         raise LogError(worst[0], len(told))
 
 
-COUNTED = ("interrupted round",)
-"""Problems that are told though nothing is left out for them."""
-
-
 _SHOWN = 80
 """Characters of an example in a warning, which has two lines."""
 
 
 def omissions(problems: Iterable[Problem]) -> list[Note]:
-    """Return warnings that count the records that a lenient reader left out, or counts as they are, by kind.
+    """Return a warning that counts the records that a lenient reader left out, by kind; none of rounds cut short.
 
     Examples
     --------
     >>> omissions([Problem("a.csv", 3, "round", "round must be a number; got 'x'", "wrong field")])
     ["WARNING: left out: wrong field (1), the first at a.csv, line 3: round must be a number; got 'x'"]
     """
-    found = []
-    for what, some in (
-        ("left out", [each for each in problems if each.left_out != "nothing"]),
-        ("counted as it is", [each for each in problems if each.kind in COUNTED]),
-    ):
-        if some:
-            kinds = Counter(each.kind for each in some)
-            said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
-            got = getattr(some[0].message, "got", "") or some[0].message  # the kind names the requirement
-            text = f"{what}: {said}, the first at {some[0].place}: {shortened(got, _SHOWN)}"
-            found.append(warning(text, what, n=len(some), examples=kinds))
-    return found
+    lost = [each for each in problems if each.left_out != "nothing" and each.kind != CUT_SHORT]
+    if not lost:
+        return []
+    kinds = Counter(each.kind for each in lost)
+    said = ", ".join(f"{kind} ({n:,})" for kind, n in kinds.most_common())
+    got = getattr(lost[0].message, "got", "") or lost[0].message  # the kind names the requirement
+    text = f"left out: {said}, the first at {lost[0].place}: {shortened(got, _SHOWN)}"
+    return [warning(text, "left out", n=len(lost), examples=kinds)]
 
 
 # -------------------------------------------------------------------- what brought problems about

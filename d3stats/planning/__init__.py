@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from d3stats.planning.describe import RoundsReport, fit
     from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
+    from d3stats.planning.label_value import LabelValue, label_value
     from d3stats.planning.ledger import Campaign, Certificate, Ledger, audit_shares, net_design, over_budget
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
@@ -36,6 +37,7 @@ __all__ = [
     "Certificate",
     "Escalation",
     "ExactResult",
+    "LabelValue",
     "Ledger",
     "LedgerReplay",
     "Plan",
@@ -52,6 +54,7 @@ __all__ = [
     "evaluate",
     "fit",
     "join_protocols",
+    "label_value",
     "needed_debates",
     "net_design",
     "over_budget",

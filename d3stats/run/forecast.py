@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from d3stats._check import integer
-from d3stats._words import counted
+from d3stats._words import counted, duration
 from d3stats.agent import Agent, Case, Reply, Request, Size
 from d3stats.note import Note, warning
 from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
@@ -507,6 +507,8 @@ class Outlook:
     calls, tokens_in, tokens_out : int
     dollars : float or None
         None without prices.
+    seconds : float or None
+        None where no earlier run has measured its calls.
     """
 
     rounds: int
@@ -515,6 +517,7 @@ class Outlook:
     tokens_in: int
     tokens_out: int
     dollars: float | None
+    seconds: float | None = None
 
     @property
     def tokens(self) -> int:
@@ -563,6 +566,34 @@ class Forecast(Result):
             f"{counted(self.debates, 'debate')}: {self.full.tokens:,} tokens{_paid(self.full)} if none stops early, "
             f"at most {most}."
         )
+
+    def timed(self, seconds: float, calls: int, at_once: int, source: str) -> Forecast:
+        """Return the forecast with the time that its calls take at the pace of an earlier run.
+
+        Parameters
+        ----------
+        seconds : float
+            A call's share of the time of the earlier run.
+        calls, at_once : int
+            Calls that were timed there, and the most at a time.
+        source : str
+            Where they were timed.
+
+        Examples
+        --------
+        >>> look = Outlook(rounds=2, size="typical", calls=40, tokens_in=900, tokens_out=100, dollars=None)
+        >>> found = Forecast(debates=1, measured=1, shortest=look, full=look, bound=look)
+        >>> print(found.timed(1.5, 200, 8, "pilot.calls.jsonl").notes[-1])
+        Time: about 60 s if none stops early, at the pace of 200 calls in pilot.calls.jsonl (1.5 s each, 8 at a time).
+        """
+        shortest, full, bound = (
+            replace(look, seconds=look.calls * seconds) for look in (self.shortest, self.full, self.bound)
+        )
+        note = (
+            f"Time: about {duration(full.calls * seconds)} if none stops early, at the pace of "
+            f"{counted(calls, 'call')} in {source} ({seconds:.2g} s each, {at_once} at a time)."
+        )
+        return replace(self, shortest=shortest, full=full, bound=bound, notes=(*self.notes, note))
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         """Return ``case, rounds, calls, tokens_in, tokens_out, tokens, dollars, tokens_per_debate``."""

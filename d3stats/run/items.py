@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer
-from d3stats._words import storable
+from d3stats._words import cut, storable
 from d3stats.agent import Case
 from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
 from d3stats.log.files import find_files, no_file, unusable
@@ -341,7 +341,7 @@ def read_items(
     text        question, prompt, instruction (with input), query, question_text, text, input
     candidates  answer_a & answer_b, response_a & response_b, output_1 & output_2, and the like with
                 response, answer, output, candidate, conversation, and _a & _b, 1 & 2, _1 & _2;
-                or one column candidates
+                or one column candidates: a list of texts, or an object of two, by A and B or by their systems
     response    response, in a table without these, label or answers: a single response, to be scored
     label       of candidates: label, winner, preference, preferred, gold; better, answer_key,
                 correct_answer and the like, if the cells are labels; or a flag per outcome:
@@ -849,14 +849,26 @@ class _Columns:
             return tuple(self._said(row, column) for column in self.pair)
         if self.response is not None:
             return (self._said(row, self.response),)
-        return tuple(map(flat_text, _parsed(self._cell(row, self.listed)) or ()))
+        cell = self._cell(row, self.listed)
+        given = _json(cell)
+        if isinstance(given, dict):
+            return tuple(text for _, text in _named_pair(given))
+        if cell is not None and not isinstance(given, list):
+            raise ValueError(
+                'candidates must be a list of texts, ["...", "..."], or an object with two, {"A": "...", "B": "..."}; '
+                f"got {cut(cell, 60)!r}"
+            )
+        return tuple(map(flat_text, given or ()))
 
     def _models(self, row: Row) -> tuple[str, ...]:
         if self.response is not None:
             system = self._cell(row, self.names.get("model"))
             return () if system is None else (system,)
         if self.models is None:
-            return _list(self._cell(row, self.names.get("models")))
+            given = _json(self._cell(row, self.listed))
+            named = [name for name, _ in _named_pair(given)] if isinstance(given, dict) else []
+            systems = () if named == ["A", "B"] else tuple(named)
+            return systems or _list(self._cell(row, self.names.get("models")))
         names = [self._cell(row, column) for column in self.models]
         return tuple(name for name in names if name) if all(names) else ()
 
@@ -957,13 +969,36 @@ def _list(text: str | None) -> tuple[str, ...]:
 
 def _parsed(text: str | None) -> list[Any] | None:
     """Return the JSON list that a cell holds, if it holds one."""
-    if text is None or not text.lstrip().startswith("["):
+    found = _json(text)
+    return found if isinstance(found, list) else None
+
+
+def _json(text: str | None) -> Any:
+    """Return the JSON list or object that a cell holds, if it holds one."""
+    if text is None or not text.lstrip().startswith(("[", "{")):
         return None
     try:
-        found: list[Any] = json.loads(text)
+        return json.loads(text)
     except ValueError:
         return None
-    return found
+
+
+def _named_pair(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return two candidates of an object with their names: A and B in this order, or systems as they are written."""
+    sides = [_SIDE.fullmatch(plain(name)) for name in given]
+    if len(given) != 2 or any(sides) != all(sides):
+        raise ValueError(
+            f"candidates must be two, named A and B or by their systems; got {', '.join(map(repr, given)) or 'none'}"
+        )
+    if not all(sides):
+        return [(name, flat_text(text)) for name, text in given.items()]
+    found = {
+        "A" if side and side[1] else "B": flat_text(given[name])
+        for name, side in zip(given, sides, strict=True)
+    }
+    if len(found) < 2:
+        raise ValueError(f"candidates must be A and B; got {' and '.join(map(repr, given))}")
+    return sorted(found.items())
 
 
 def _is_turns(text: str | None) -> bool:

@@ -12,11 +12,11 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from d3stats._words import counted
 from d3stats.agent import Reply, Request
@@ -37,11 +37,13 @@ __all__ = [
     "FORMAT",
     "Call",
     "Journal",
+    "Pace",
     "Past",
     "as_turn",
     "check_log",
     "is_unused",
     "journal_path",
+    "measured_pace",
     "resume",
 ]
 
@@ -52,6 +54,12 @@ FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
 
 UNHEARD = ("budget", "connection", "loading", "rate_limited", "server_error", "timeout", "unreachable")
 """Errors of a vote that no model gave: the call reached no one, was not answered, or was not made."""
+
+FEWEST_TIMED = 10
+"""Calls: fewer tell no pace."""
+
+MOST_JOURNALS = 20
+"""So many journals of a folder are looked at for a pace."""
 
 Place: TypeAlias = tuple[str, int, str]
 """Debate, round and agent."""
@@ -330,6 +338,62 @@ def _short(value: Any) -> str:
         return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 200 else text[:200] + "..."
+
+
+class Pace(NamedTuple):
+    """The pace of the calls of an earlier run.
+
+    Attributes
+    ----------
+    seconds : float
+        A call's share of the time of the run: its own seconds, divided by the calls at a time.
+    calls, at_once : int
+        How many calls were timed, and how many could be made at a time.
+    journal : str
+        Name of the file.
+    """
+
+    seconds: float
+    calls: int
+    at_once: int
+    journal: str
+
+
+def measured_pace(log: Path, models: Iterable[str | None]) -> Pace | None:
+    """Return the pace of these models in the journal of a log, or in the newest one of its folder with the same models.
+
+    A call takes its seconds divided by the calls at a time. None where no journal has timed enough calls.
+    """
+    wanted, own = set(models), journal_path(log)
+    beside = own.parent.glob(f"*{own.name.removeprefix(log.stem)}") if own.parent.is_dir() else ()
+    others = sorted(
+        (path for path in beside if path != own), key=lambda path: path.stat().st_mtime, reverse=True
+    )
+    for path in [own, *others][:MOST_JOURNALS]:
+        if path.is_file() and (found := _pace(path, wanted)) is not None:
+            return found
+    return None
+
+
+def _pace(path: Path, models: Set[str | None]) -> Pace | None:
+    calls, seconds, at_once = 0, 0.0, 1
+    with path.open("rb") as file:
+        header = _parsed(file.readline()) or {}
+        agents = header.get("agents")
+        if header.get("journal") != FORMAT or not isinstance(agents, dict):
+            return None
+        if {agent.get("model") for agent in agents.values() if isinstance(agent, dict)} != models:
+            return None
+        at_once = int(header.get("concurrency") or 1)
+        for line in file:
+            if b'"resumed":' in line:
+                at_once = int((_parsed(line) or {}).get("concurrency") or at_once)
+            elif b'"seconds":' in line and isinstance(
+                took := (_parsed(line) or {}).get("seconds"), (int, float)
+            ):
+                calls += 1
+                seconds += took / at_once
+    return Pace(seconds / calls, calls, at_once, path.name) if calls >= FEWEST_TIMED else None
 
 
 def as_turn(request: Request, reply: Reply) -> Turn:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from d3stats._words import CUT, visible
+from d3stats.agent import KEPT
 from d3stats.log.doctor import MissingVotes
 from d3stats.note import note_values
 
@@ -71,6 +73,8 @@ class RunReport:
         What the run waits for at the moment, when a server does not answer or loads its model.
     estimated : int
         Turns of this run whose tokens are an estimate.
+    shortened : int
+        Turns whose reply was longer than the log keeps (:data:`d3stats.agent.KEPT`); their text ends in ``[cut]``.
     overdrawn : int
         Calls that cost more than the bound of their agent; with such calls a budget cannot be guaranteed.
     tokens_left, tokens_to_begin : int or None
@@ -127,6 +131,7 @@ class RunReport:
     structured: str | None = None
     waiting: str | None = None
     estimated: int = 0
+    shortened: int = 0
     overdrawn: int = 0
     tokens_left: int | None = None
     tokens_to_begin: int | None = None
@@ -143,6 +148,7 @@ class RunReport:
         self.tokens_in += turn.tokens_in or 0
         self.tokens_out += turn.tokens_out or 0
         self.votes += votes
+        self.shortened += _is_cut(turn.text)
         if turn.error is not None:
             self.missing[turn.error] += 1
             if votes and turn.vote is None:
@@ -177,6 +183,16 @@ class RunReport:
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "shadow": None if self.shadow is None else self.shadow.to_dict(),
         }
+
+
+def _is_cut(text: str | None) -> bool:
+    """Whether a text of a log is the beginning of a longer reply: as long as the log keeps, and with the mark."""
+    return (
+        text is not None
+        and len(text) > KEPT // 8
+        and text.endswith(CUT)
+        and len(visible(text).encode()) > KEPT - 16
+    )
 
 
 Observer = Callable[[RunReport], None]

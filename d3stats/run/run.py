@@ -389,6 +389,7 @@ class Calls:
             "seconds": round(time.monotonic() - began, 4),
         }
         end |= {"estimated": True} if reply.estimated else {}
+        end |= {"served": dict(reply.served)} if reply.served else {}
         end |= {"error": "interrupted" if given_up else reply.error} if reply.error else {}
         try:
             if given is not None:
@@ -528,9 +529,16 @@ class Lockstep:
         self._cluster = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
         self._arrived: dict[int, _Arrived] = {}
         self._present = set(range(len(planned)))
+        self._whole = True
 
     async def arrive(self, row: int, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
-        """Wait until all running debates have played the round; return this one's decision."""
+        """Wait until all running debates have played the round; return this one's decision.
+
+        Raises
+        ------
+        Halted
+            When the run was stopped before all had played it: a part of a batch decides nothing.
+        """
         seen = round_seen(step, since, self._codes)
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._arrived[row] = _Arrived(seen, future)
@@ -539,8 +547,9 @@ class Lockstep:
             self.bank.pause()
         return await future
 
-    def leave(self, row: int) -> None:
-        """Take a debate out that is over, or never began."""
+    def leave(self, row: int, *, halted: bool = False) -> None:
+        """Take a debate out that is over, or never began, or goes no further because the run was stopped."""
+        self._whole &= not halted
         self._present.discard(row)
         self._decide(left=True)
 
@@ -550,6 +559,11 @@ class Lockstep:
         arrived, self._arrived = self._arrived, {}
         # Whoever calls from `arrive` is not paused yet.
         self.bank.resume(len(arrived) - (0 if left else 1))
+        if not self._whole:
+            for one in arrived.values():
+                if not one.future.done():
+                    one.future.set_exception(Halted())
+            return True
         decisions = self._state.update(self._round(arrived))
         for row, one in arrived.items():
             stop = bool(decisions.stop[row])
@@ -651,17 +665,18 @@ class Stage:
     async def _work(self, queue: Iterator[tuple[int, Planned]]) -> None:
         for row, planned in queue:
             self.bank.resume()
-            purse = Purse(self.bank)
+            purse, halted = Purse(self.bank), False
             try:
                 await self._one(row, planned, purse)
             except Halted:
+                halted = self.calls.halted
                 self._leave_open(planned)
                 if self.running is not None:
                     self.running.abandon()
             finally:
                 purse.close()
                 if self.lockstep is not None:
-                    self.lockstep.leave(row)
+                    self.lockstep.leave(row, halted=halted)
                 self.bank.pause()
             if self.calls.halted or (self.running is not None and self.running.spare()):
                 return

@@ -1,7 +1,7 @@
 """What would another stopping rule have done in the debates of a run?
 
 The log has every round that was played, so a rule that would have stopped earlier can be followed exactly, at no
-cost. What a rule costs that would have continued is not known, because its later rounds were not played.
+cost. If a rule would have continued, its cost is not known, because no later round was played.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Shadow", "refuse_batch", "shadow_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Shadow:
-    """What a rule would have done in the closed debates of a run that another rule stopped.
+    """The savings and verdicts that a rule would have had in the closed debates of a run that another rule stopped.
 
     Attributes
     ----------

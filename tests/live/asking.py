@@ -11,6 +11,7 @@ from server import Server
 
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
 from d3stats.run.live import LiveAgent
+from d3stats.run.live.prompt import Draft, Prompt
 
 CASE = Case("d1", "q1", "Which is larger?", ("A", "B", "tie"), ("Two is.", "Three is."), "B")
 """B is shown first: "answer 1" means B."""
@@ -35,6 +36,11 @@ BOTH = replace(JUDGE, agent="evaluator", act="evaluate", slot=replace(JUDGE.slot
 
 QUICK: dict[str, Any] = {"backoff": 0.001, "timeout": 2.0, "seed": 7}
 """Settings that do not keep a test waiting."""
+
+
+def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:
+    """Return the messages of a request."""
+    return Draft(request).prompt(seed=seed, as_text=as_text)
 
 
 def asked(

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from asking import render
+
 from d3stats.agent import Request
-from d3stats.run.live.prompt import render
 
 SCORES = (
     '{"answer_1": {"relevance": 20, "depth": 20}, "answer_2": {"relevance": 1, "depth": 1}}'  # as asked for

@@ -118,6 +118,8 @@ class Server:
         May be replaced between calls.
     latency_s : float
         From a request to its reply.
+    style : {"openai", "vllm"}, optional
+        Whose metadata a reply has.
     cached : int, optional
         Cached prompt tokens of each call.
     json_schema : bool
@@ -153,6 +155,7 @@ class Server:
     faults: Faults | None = None
     latency_s: float = 0.0
     cached: int | None = None
+    style: str | None = None
     json_schema: bool = True
     ignores_schema: bool = False
     object_only: bool = False
@@ -408,6 +411,12 @@ class _Connection(asyncio.Protocol):
             "model": say.model or asked.body["model"],
             "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         }
+        if self.server.style == "openai":
+            value |= {"system_fingerprint": "fp_44709d6fcb", "service_tier": "default"}
+        elif self.server.style == "vllm":
+            value |= {"system_fingerprint": None, "service_tier": None, "prompt_logprobs": None}
+            value["choices"][0] |= {"stop_reason": None, "token_ids": None}
+            message |= {"reasoning_content": None, "tool_calls": []}
         if kind == "empty_choices":
             value["choices"] = []
         if kind != "no_usage":
@@ -415,6 +424,8 @@ class _Connection(asyncio.Protocol):
             value["usage"] = used | {"total_tokens": call.tokens_in + call.tokens_out}
             if self.server.cached is not None:
                 value["usage"]["prompt_tokens_details"] = {"cached_tokens": self.server.cached}
+            if self.server.style == "openai":
+                value["usage"]["completion_tokens_details"] = {"reasoning_tokens": 2, "audio_tokens": 0}
             call.told = kind not in ("reset", "half_body", "bad_json")
         return json.dumps(value).encode()
 

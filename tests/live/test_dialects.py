@@ -14,12 +14,12 @@ from asking import ARGUE, BOTH, JUDGE, OPEN, QUICK, VOTE, asked
 from quirks import AROUND, PARTS, Quirks
 from server import Say, Server
 
-from d3stats.agent import Refused, Reply, Request
-from d3stats.log import read_log
+from d3stats._words import cut
+from d3stats.agent import KEPT, Refused, Reply, Request
+from d3stats.log import Turn, read_log
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
-from d3stats.run.live.agent import KEPT
 from d3stats.run.live.prompt import Wire
 from d3stats.run.live.reply import Unreadable, read_reply
 from d3stats.run.live.server import WINDOW_FULL, Key, _got, _refusal, listed, room_in
@@ -273,6 +273,31 @@ def test_a_huge_reply_is_cut_in_the_log_at_the_stated_length(quirks: Quirks, tmp
     wordy = replace(ARGUE, slot=replace(ARGUE.slot, words=10_000))
     (reply,), _ = ask(quirks, "huge", wordy, structured="schema")
     assert wordy.slot.longest < len(reply.text or "") <= wordy.slot.longest + 10
+
+
+def test_replies_that_are_cut_in_the_log_are_counted_in_this_run_and_in_a_resumed_one(
+    quirks: Quirks, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    report = played(quirks, "huge", log, 1)
+    assert report.shortened == report.votes > 0
+    assert played(quirks, "huge", log, 1).shortened == report.shortened
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("A short reply that ends in the mark [cut]", 0),
+        (cut("x" * 40_000, KEPT), 1),
+        (cut("\u202e" * 40_000, KEPT), 1),
+        ("x" * 40_000, 0),
+    ],
+    ids=["own words", "cut", "cut, written out", "long"],
+)
+def test_only_a_long_text_with_the_mark_is_one_that_was_cut(tmp_path: Path, text: str, n: int) -> None:
+    report = RunReport(tmp_path / "log.jsonl")
+    report.add(Turn(debate="d", round=1, agent="a", text=text), votes=False)
+    assert report.shortened == n
 
 
 def test_texts_have_a_length_in_schemas_and_it_is_no_shorter_than_what_is_asked_for() -> None:

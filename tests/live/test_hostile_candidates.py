@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import CASE, JUDGE, VOTE, asked, at_once
+from asking import CASE, JUDGE, VOTE, asked, at_once, render
 from hostile import HOSTILE, aimed
 from server import Asked, Server, wrap
 
@@ -20,7 +20,7 @@ from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn
 from d3stats.log.writer import LogWriter
 from d3stats.run.live.agent import KEPT
-from d3stats.run.live.prompt import Wire, render
+from d3stats.run.live.prompt import Wire
 
 SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17.5, "depth": 18}}
 BOTH = replace(JUDGE, slot=replace(JUDGE.slot, lead=False), seen=())

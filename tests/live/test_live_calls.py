@@ -158,6 +158,41 @@ def test_the_reply_names_the_model_as_the_server_does(server: Server) -> None:
     assert reply.model == "scripted"
 
 
+@pytest.mark.parametrize(
+    ("style", "served"),
+    [
+        ("openai", {"finish": "stop", "fingerprint": "fp_44709d6fcb", "reasoning": 2}),
+        ("vllm", {"finish": "stop"}),
+        (None, {"finish": "stop"}),
+    ],
+)
+def test_the_record_of_a_run_has_what_a_server_says_of_each_call(
+    server: Server, tmp_path: Path, style: str | None, served: dict[str, object]
+) -> None:
+    server.style, server.cached = style, 3
+    items = [DebateItem("q1", "Why?", ("So.", "No."))]
+    log = tmp_path / "log.jsonl"
+    agent = LiveAgent("scripted", server.url, **QUICK)
+    report = debate(protocol_from_text("majority:judges=3"), items, agent, log)
+    ends = [msgspec.json.decode(line) for line in (tmp_path / "log.calls.jsonl").read_bytes().splitlines()]
+    ends = [line for line in ends if "ended" in line]
+    assert len(ends) == report.calls == 3
+    assert all(end["served"] == served for end in ends)
+    assert all(end["turn"]["model"] == "scripted" and end["turn"]["tokens_cached"] == 3 for end in ends)
+    assert all("error" not in end and end["seconds"] >= 0 for end in ends)
+
+
+def test_tokens_of_thought_add_up_over_attempts_and_the_last_end_counts(server: Server) -> None:
+    faults = iter([Fault("length"), None])
+    server.style, server.faults = "openai", lambda call: next(faults)
+    (reply,) = asked(server, VOTE)
+    assert reply.attempts == 2
+    assert reply.served == {"finish": "stop", "fingerprint": "fp_44709d6fcb", "reasoning": 4}
+    server.faults = lambda call: Fault("length")
+    (reply,) = asked(server, VOTE)
+    assert (reply.error, (reply.served or {})["finish"]) == ("length", "length")
+
+
 def test_calls_can_be_told_apart_by_the_server(server: Server) -> None:
     odd = replace(VOTE, case=replace(CASE, debate="q/1 é\n\x00"), agent="judge, B first")
     long = replace(VOTE, case=replace(CASE, debate="d" * 3_000))
@@ -443,7 +478,7 @@ def test_bad_settings_are_refused_in_one_line(make: Callable[[], object], words:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("absent", ["openai", "tenacity", "aiolimiter"])
+@pytest.mark.parametrize("absent", ["openai", "aiolimiter"])
 def test_a_package_that_is_not_installed_is_one_line_with_the_command(
     server: Server, monkeypatch: pytest.MonkeyPatch, absent: str
 ) -> None:
@@ -460,7 +495,7 @@ def test_openai_is_not_imported_before_the_first_call(tmp_path: Path) -> None:
 
     code = (
         "import sys; from d3stats.run.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
-        "print(sorted({'openai', 'httpx2', 'httpx', 'tenacity', 'aiolimiter', 'numba', 'duckdb'} & set(sys.modules)))"
+        "print(sorted({'openai', 'httpx2', 'httpx', 'aiolimiter', 'numba', 'duckdb'} & set(sys.modules)))"
     )
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path

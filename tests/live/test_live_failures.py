@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, QUICK, VOTE, asked, at_once
+from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, QUICK, VOTE, asked, at_once, render
 from scripted import SAID
 from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
 
 from d3stats.agent import Refused, Request
 from d3stats.run.live import LiveAgent
-from d3stats.run.live.prompt import Bounds, Wire, render
+from d3stats.run.live.prompt import Bounds, Wire
 from d3stats.run.live.server import _got, _no_reply
 
 BOUNDS = Bounds(2.0, 0)

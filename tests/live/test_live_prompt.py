@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked
+from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked, render
 from hypothesis import given
 from hypothesis import strategies as st
 from server import Asked as Heard
@@ -19,7 +19,7 @@ from d3stats.protocols import protocol_from_text
 from d3stats.run.forecast import Asked
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
-from d3stats.run.live.prompt import Prompt, Wire, render, shortened
+from d3stats.run.live.prompt import Prompt, Wire, shortened
 from d3stats.stopping import FullDepth
 
 REQUESTS = {

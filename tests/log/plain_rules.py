@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from d3stats._words import counted
 from d3stats.log.consistency import _TWO_RUNS, no_question
 from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem
@@ -253,6 +254,37 @@ class Checked:
         self._kept = kept
 
     def _compare_panels(self) -> None:
+        """Leave out rounds that were cut short, then name what is wrong with the panels of the rest."""
+        cut, found = self._look_at_panels(self._under_way())
+        last = self._depths()
+        kept = []
+        for row in self._kept:
+            assert row.turn is not None
+            debate, played = row.turn["debate"], row.turn["round"]
+            if debate in cut and played == last[debate]:
+                message = (
+                    f"a round of a debate without a verdict must be whole; got {cut[debate]}; to resume the run, give "
+                    "its command again"
+                )
+                self._note(row, "interrupted round", "agent", message, (debate, played, row.turn["agent"]))
+            else:
+                kept.append(row)
+        self._kept = kept
+        if cut:
+            found = self._look_at_panels(set())[1]
+        for row, message, key in found:
+            self._note(row, "mixed panel", "agent", message, key, "nothing")
+
+    def _depths(self) -> dict[str, int]:
+        last: dict[str, int] = {}
+        for row in self._kept:
+            assert row.turn is not None
+            last[row.turn["debate"]] = max(row.turn["round"], last.get(row.turn["debate"], 0))
+        return last
+
+    def _look_at_panels(
+        self, under_way: set[str]
+    ) -> tuple[dict[str, str], list[tuple[Row, str, tuple[str | int, ...]]]]:
         """Compare agents within each role: roles may speak in different rounds, the agents of one may not."""
         agents: dict[_Cell, set[str]] = defaultdict(set)
         speakers: dict[tuple[_Cell, int], set[str]] = defaultdict(set)
@@ -264,22 +296,21 @@ class Checked:
             agents[cell].add(turn["agent"])
             speakers[cell, turn["round"]].add(turn["agent"])
             at.setdefault((cell, turn["round"]), row)
-        last: dict[str, int] = {}
-        under_way = self._under_way()
-        for (debate, _), played in at:
-            if debate in under_way:
-                last[debate] = max(played, last.get(debate, 0))
+        last = {debate: depth for debate, depth in self._depths().items() if debate in under_way}
+        cut: dict[str, str] = {}
+        found: list[tuple[Row, str, tuple[str | int, ...]]] = []
         for (cell, played), present in speakers.items():
             absent = agents[cell] - present
             if absent:
+                got = f"none from {_listed(sorted(absent)[:3])} in round {played} of debate {cell[0]!r}"
+                if played == last.get(cell[0]):
+                    cut.setdefault(cell[0], got)
+                    continue
                 message = (
                     f"all {len(agents[cell])} agents{_of(cell[1])} must have a turn in each round that one "
-                    f"of them has; got none from {_listed(sorted(absent)[:3])} in round {played} of debate "
-                    f"{cell[0]!r}"
+                    f"of them has; got {got}"
                 )
-                key = (cell[0], played, min(absent))
-                interrupted = played == last.get(cell[0])
-                self._note_panel(at[cell, played], interrupted, message, key)
+                found.append((at[cell, played], message, (cell[0], played, min(absent))))
         # A role that speaks for the first time in the round that was cut short says nothing of its size.
         opening: dict[_Cell, int] = {}
         for cell, played in at:
@@ -296,19 +327,18 @@ class Checked:
                 continue
             # most_common keeps the order of first appearance among ties.
             usual = sizes[run, cell[1]].most_common(1)[0][0]
-            if len(names) != usual:
-                message = (
-                    f"debates of one run must have panels of one size; got {len(names)} agents{_of(cell[1])} "
-                    f"in debate {cell[0]!r}, {usual} in most debates of {_run(run)}"
-                )
-                self._note_panel(first[cell], cell in begun and len(names) < usual, message, (cell[0],))
-
-    def _note_panel(self, row: Row, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
-        if interrupted:
-            message += ", which has no verdict; to resume the run, give its command again"
-        self._note(
-            row, "interrupted round" if interrupted else "mixed panel", "agent", message, key, "nothing"
-        )
+            if len(names) == usual:
+                continue
+            got = (
+                f"{counted(len(names), 'agent')}{_of(cell[1])} in debate {cell[0]!r}, {usual} in most debates of "
+                f"{_run(run)}"
+            )
+            if cell in begun and len(names) < usual:
+                cut.setdefault(cell[0], got)
+                continue
+            message = f"debates of one run must have panels of one size; got {got}"
+            found.append((first[cell], message, (cell[0],)))
+        return cut, found
 
     def _under_way(self) -> set[str]:
         """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""

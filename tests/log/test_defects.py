@@ -79,8 +79,8 @@ LINES: list[tuple[str, list[Any], str, int, str | None, str]] = [
     ("a round gap", [*GOOD, *(turn(round=4, agent=a) for a in "abc")], "round gap", 8, "round", "record"),
     ("no first round", [item(), *(turn(round=2, agent=a) for a in "abc"), item("d2"), *panel("d2")], "round gap", 2, "round", "record"),
     ("an absent agent", [*GOOD, turn(round=3, agent="a"), turn(round=3, agent="b")], "mixed panel", 8, "agent", "nothing"),
-    ("a round that was cut short", [*GOOD, VERDICT, item("d2"), *panel("d2"), turn("d2", round=3, agent="a")], "interrupted round", 16, "agent", "nothing"),
-    ("a first round that was cut short", [*GOOD, VERDICT, item("d2"), turn("d2", agent="a")], "interrupted round", 10, "agent", "nothing"),
+    ("a round that was cut short", [*GOOD, VERDICT, item("d2"), *panel("d2"), turn("d2", round=3, agent="a")], "interrupted round", 16, "agent", "record"),
+    ("a first round that was cut short", [*GOOD, VERDICT, item("d2"), turn("d2", agent="a")], "interrupted round", 10, "agent", "record"),
     ("panels of two sizes", [*GOOD, item("d2"), *panel("d2"), item("d3"), *panel("d3", agents="ab")], "mixed panel", 16, "agent", "nothing"),
 ]  # fmt: skip
 

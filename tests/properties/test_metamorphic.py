@@ -49,7 +49,7 @@ from d3stats import (
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
 from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
-from d3stats.planning import abstain, escalate, join_protocols, score_gaps, scores
+from d3stats.planning import abstain, escalate, join_protocols, label_value, score_gaps, scores
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -453,6 +453,10 @@ def _abstained(table: pd.DataFrame) -> Numbers:
     return numbers(found.to_frame(), ["votes"])
 
 
+def _label_value(table: pd.DataFrame) -> Numbers:
+    return numbers(label_value(t_of(table), "fixed:1").to_frame(), ["labels", "chosen"])
+
+
 def _describe(table: pd.DataFrame) -> Numbers:
     found = fit(t_of(table), n_components=1, n_boot=10, rng=1).to_frame()
     return {k: v for k, v in numbers(found, ["round"]).items() if not k.endswith(_RANDOM)}
@@ -730,6 +734,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.scan": ("turns", _scan),
     "d3stats.risk_controlled": ("turns", _risk),
     "d3stats.abstain": ("turns", _abstained),
+    "d3stats.planning.label_value": ("turns", _label_value),
     "d3stats.plan": ("turns", _plan),
     "d3stats.calibrate": ("turns", _calibrate),
     "d3stats.stopping.rounds_of": ("turns", _rounds),
@@ -1103,7 +1108,13 @@ def test_a_log_split_in_two_and_joined_again_gives_the_same(
     assert _result(name, table, tmp_path) == pytest.approx(whole, rel=1e-7, abs=1e-9, nan_ok=True)
 
 
-NOT_A_RATE = {"d3stats.abstain", "d3stats.risk_controlled", "d3stats.plan", "d3stats.calibrate"}
+NOT_A_RATE = {
+    "d3stats.abstain",
+    "d3stats.planning.label_value",
+    "d3stats.risk_controlled",
+    "d3stats.plan",
+    "d3stats.calibrate",
+}
 """Results that a larger log changes: p-values, and parameters fitted with a prior."""
 
 

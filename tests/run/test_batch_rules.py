@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from chancy import Chancy, as_set, defects, of_type, pairs
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
-from d3stats.run.run import debate
+from d3stats.run.report import RunReport
+from d3stats.run.run import debate, run_debates
 from d3stats.stopping import FullDepth, Round, Rule, from_text
 from d3stats.stopping.text import rule_names
 from d3stats.trajectories import Trajectories
@@ -139,6 +141,39 @@ class Says:
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
         return Reply("x", "5", tokens_in=10, tokens_out=10)
+
+
+def test_a_part_of_a_batch_decides_nothing_when_a_run_is_interrupted(tmp_path: Path) -> None:
+    """Three debates agree twice and would stop; the fourth has not voted in the second round, and has changed."""
+    rule, items = from_text("ks:0.05,patience=1"), pairs(4)
+
+    def votes(question: int, number: int) -> str:
+        return "BA"[number % 2] if question == 2 else "A"
+
+    whole, log = tmp_path / "whole.jsonl", tmp_path / "log.jsonl"
+    debate(STABILITY, items, Says(votes), whole, rule=rule, name="n")
+
+    asked: list[tuple[int, int]] = []
+
+    async def interrupted() -> RunReport:
+        halt = asyncio.Event()
+
+        def halting(question: int, number: int) -> str:
+            asked.append((question, number))
+            # A panel has seven; the debate that changes is asked last.
+            if asked.count((1, 2)) == 7:
+                halt.set()
+            return votes(question, number)
+
+        return await run_debates(
+            STABILITY, items, Says(halting), log, rule=rule, name="n", concurrency=1, halt=halt
+        )
+
+    report = asyncio.run(interrupted())
+    assert (2, 2) not in asked
+    assert (report.stopped, report.closed, of_type(log, "verdict")) == ("interrupted", 0, [])
+    debate(STABILITY, items, Says(votes), log, rule=rule, name="n")
+    assert as_set(log) == as_set(whole)
 
 
 @pytest.mark.parametrize("camp", ["right", "first", "largest"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from chancy import Chancy, pairs
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.forecast import forecast, imagined
+from d3stats.run.record import measured_pace
 from d3stats.run.run import debate
 from d3stats.stopping import FixedRounds, FullDepth, from_text
 from d3stats.worlds.tokens import PriceTable
@@ -103,3 +105,37 @@ def test_a_rule_beyond_the_last_round_of_the_protocol_is_said(rule: str | None, 
 def test_nothing_to_debate_is_refused() -> None:
     with pytest.raises(ValueError, match="items must hold at least one item"):
         forecast(SAMRE, [], Chancy())
+
+
+def test_time_is_forecast_at_the_pace_of_a_journal_of_the_same_model(tmp_path: Path) -> None:
+    pilot = tmp_path / "pilot.jsonl"
+    majority = protocol_from_text("majority:judges=3")
+    debate(majority, pairs(6), Chancy(pause=0.02), pilot, concurrency=4)
+    pace = measured_pace(tmp_path / "new.jsonl", [Chancy.model])
+    assert pace is not None
+    assert (pace.calls, pace.at_once, pace.journal) == (18, 4, "pilot.calls.jsonl")
+    ended = [json.loads(line) for line in (tmp_path / "pilot.calls.jsonl").read_text().splitlines()]
+    took = [line["seconds"] for line in ended if "ended" in line]
+    assert pace.seconds == pytest.approx(sum(took) / len(took) / 4)
+    found = forecast(SAMRE, pairs(7), Chancy()).timed(*pace)
+    assert found.full.seconds == found.full.calls * pace.seconds
+    assert "at the pace of 18 calls in pilot.calls.jsonl" in found.notes[-1]
+    assert forecast(SAMRE, pairs(7), Chancy()).full.seconds is None
+    # The log's own journal comes before others.
+    own = tmp_path / "own.jsonl"
+    debate(majority, pairs(5), Chancy(pause=0.001), own, concurrency=2)
+    debate(majority, pairs(9), Chancy(pause=0.001), tmp_path / "later.jsonl")
+    assert measured_pace(own, [Chancy.model]).journal == "own.calls.jsonl"  # type: ignore[union-attr]
+
+
+def test_no_pace_is_taken_from_other_models_few_calls_or_other_files(tmp_path: Path) -> None:
+    majority = protocol_from_text("majority:judges=3")
+    assert measured_pace(tmp_path / "new.jsonl", [Chancy.model]) is None
+    debate(majority, pairs(3), Chancy(), tmp_path / "few.jsonl")
+    (tmp_path / "odd.calls.jsonl").write_text('["no journal"]\n{"seconds": "x"}\nnot json "seconds":\n')
+    assert measured_pace(tmp_path / "new.jsonl", [Chancy.model]) is None
+    debate(majority, pairs(4), Chancy(), tmp_path / "pilot.jsonl")
+    assert measured_pace(tmp_path / "new.jsonl", ["another"]) is None
+    assert measured_pace(tmp_path / "new.jsonl", [Chancy.model, "another"]) is None
+    assert measured_pace(tmp_path / "nowhere" / "new.jsonl", [Chancy.model]) is None
+    assert measured_pace(tmp_path / "new.jsonl", [Chancy.model]) is not None

@@ -178,6 +178,46 @@ def test_questions_without_candidates_are_items_too(tmp_path: Path) -> None:
     assert [item.answers for item in read_items(tmp_path / "qa.csv")] == [("yes", "no"), ("a", "b")]
 
 
+@pytest.mark.parametrize(
+    ("given", "label"),
+    [
+        (["So.", "No."], "A"),
+        ({"A": "So.", "B": "No."}, "A"),
+        ({"B": "No.", "A": "So."}, "A"),
+        ({"response_2": "No.", "response_1": "So."}, "model_a"),
+        ({"gpt": "So.", "llama": "No."}, "gpt"),
+    ],
+    ids=["list", "object", "B first", "numbers", "systems"],
+)
+@pytest.mark.parametrize("kind", ["lines", "frame"])
+def test_two_candidates_are_read_from_a_list_or_an_object(
+    tmp_path: Path, given: Any, label: str, kind: str
+) -> None:
+    rows = [{"question": "Why?", "candidates": given, "label": label}]
+    source = pd.DataFrame(rows) if kind == "frame" else jsonl(tmp_path / "items.jsonl", rows)
+    (item,) = read_items(source)
+    assert (item.candidates, item.answers, item.label) == (("So.", "No."), ("A", "B"), "A")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("So or no", "candidates must be a list of texts.*got 'So or no' .record 1"),
+        ({"A": "So."}, "candidates must be two, named A and B or by their systems; got 'A' .record 1"),
+        ({"A": "So.", "llama": "No."}, "candidates must be two, .*got 'A', 'llama'"),
+        ({"A": "So.", "1": "No."}, "candidates must be A and B; got 'A' and '1'"),
+        ({"A": "So.", "B": "No.", "C": "Yes."}, "candidates must be two.*got 'A', 'B', 'C'"),
+    ],
+    ids=["text", "one", "a side and a system", "a side twice", "three"],
+)
+def test_candidates_that_are_no_two_texts_are_refused_and_no_open_question(
+    tmp_path: Path, given: Any, message: str
+) -> None:
+    rows = [{"question": "Why?", "candidates": given, "label": "A"}]
+    with pytest.raises(ValueError, match=message):
+        read_items(jsonl(tmp_path / "items.jsonl", rows))
+
+
 def test_rows_of_the_same_texts_are_judgments_of_one_item() -> None:
     judged = read_items(pd.DataFrame([{**PAIR, "label": label} for label in "AAB"]))
     assert [item.label for item in judged] == ["A"]

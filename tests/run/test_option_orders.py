@@ -15,7 +15,7 @@ from d3stats.inference.bias.position import PositionBias
 from d3stats.log import read_log
 from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem, placements
-from d3stats.run.live.prompt import Wire, render
+from d3stats.run.live.prompt import Draft, Wire
 from d3stats.run.run import run_debates
 
 OPTIONS = ("Oslo", "Rome", "Bern", "Kyiv")
@@ -58,7 +58,7 @@ def test_options_are_numbered_from_the_first_one_on_and_votes_come_back_by_name(
         assert case.shown == order
         assert Wire(request).votes == dict(zip("1234", order, strict=True))
         assert Wire(request).schema["properties"]["vote"]["enum"] == ["1", "2", "3", "4"]
-        shown = render(request).user
+        shown = Draft(request).prompt().user
         assert [shown.index(option) for option in order] == sorted(shown.index(option) for option in order)
     with pytest.raises(ValueError, match=r"^first must be one of the answers"):
         replace(case, first="Paris")

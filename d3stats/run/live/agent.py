@@ -8,7 +8,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from types import TracebackType
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from d3stats._check import choice, flag, integer, number
 from d3stats._words import cut, missing_extra, storable
-from d3stats.agent import More, Refused, Reply, Request, Size, always
+from d3stats.agent import KEPT, More, Refused, Reply, Request, Size, always
 from d3stats.note import Note, warning
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.prompt import (
@@ -50,7 +50,6 @@ from d3stats.run.live.server import (
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from tenacity import AsyncRetrying, RetryCallState
 
 __all__ = ["LiveAgent"]
 
@@ -73,8 +72,8 @@ REFUSAL = 5.0
 LOADING = 1.0
 """Seconds between two looks at a server that loads its model."""
 
-KEPT = 32_768
-"""Bytes of a reply that the log keeps, or more where more words were asked for."""
+SAID = 200
+"""The most characters that are kept of a server's name for itself, or for the end of a reply."""
 
 ENOUGH = 64
 """Tokens: a reply is asked for again with what a full window leaves, if it leaves so many."""
@@ -105,6 +104,7 @@ class _Call:
     temperature: float | None = None
     room: int | None = None
     charged: tuple[int, int] = (0, 0)
+    served: dict[str, str | int] = field(default_factory=dict)
 
     def lose(self, most: tuple[int, int]) -> None:
         """Add an attempt that may have cost all that it could."""
@@ -129,6 +129,13 @@ class _Call:
                 counts.append((count, max(count, min(math.ceil(size / LEAST_PER_TOKEN), bound))))
         (tokens_in, charged_in), (tokens_out, charged_out) = counts
         self._add(tokens_in, tokens_out, (charged_in, charged_out))
+
+    def told(self, got: Got) -> None:
+        """Keep what a server says of a reply besides its text and its tokens."""
+        words = {"finish": got.finish, "fingerprint": got.fingerprint}
+        self.served |= {name: storable(said[:SAID]) for name, said in words.items() if said}
+        if got.reasoning is not None:
+            self.served["reasoning"] = int(self.served.get("reasoning", 0)) + got.reasoning
 
     def _add(self, tokens_in: int, tokens_out: int, charged: tuple[int, int]) -> None:
         self.tokens_in += tokens_in
@@ -338,9 +345,8 @@ class LiveAgent:
         try:
             import aiolimiter  # noqa: F401
             import openai
-            import tenacity  # noqa: F401
         except ImportError as error:
-            needs = "a live agent needs openai >= 3, tenacity and aiolimiter"
+            needs = "a live agent needs openai >= 3 and aiolimiter"
             raise Refused(missing_extra(needs, "live", error)) from None
         # The environment may change during a run; what was sent stays secret.
         self._key.sent = self._key.read()
@@ -467,10 +473,16 @@ class LiveAgent:
         self._entered()
         draft = self._draft(request)
         call = _Call(draft.request, draft, more)
-        repeats = self._repeats(random.Random(self._seed_of(request)))
-        found: Reply | Failed = await repeats(self._until_answered, call)
-        if isinstance(found, Reply):
-            return found
+        jitter = random.Random(self._seed_of(request))
+        failures = 0
+        while True:
+            found = await self._until_answered(call)
+            failures += 1
+            if isinstance(found, Reply):
+                return found
+            if not found.again or self._gives_up(found, failures):
+                break
+            await self._pause(found, failures, jitter)
         if found.error == "refused":
             raise Refused(self._refusal(found), tokens=call.charged)
         return self._reply(call, found.error)
@@ -479,42 +491,23 @@ class LiveAgent:
         """Return the messages of a request, or of the same with fewer words."""
         return Draft(request if self.most_words is None else shortened(request, self.most_words))
 
-    def _repeats(self, jitter: random.Random) -> AsyncRetrying:
-        """Return what repeats a call after failures that may pass."""
-        from tenacity import AsyncRetrying, retry_if_result
+    def _gives_up(self, found: Failed, failures: int) -> bool:
+        """Whether a call is abandoned: after so many failures, or because its server has closed for the day."""
+        if found.wait is None or found.wait < max(HOPELESS, self.longest_wait):
+            return failures > self.retries
+        self.notes["retry_after"] = f"{found.wait:g} s were requested by the server; the call was abandoned"
+        return True
 
-        def last(state: RetryCallState) -> Failed:
-            assert state.outcome is not None
-            return cast(Failed, state.outcome.result())
-
-        def given_up(state: RetryCallState) -> bool:
-            asked = last(state).wait
-            if asked is None or asked < max(HOPELESS, self.longest_wait):
-                return state.attempt_number > self.retries
-            self.notes["retry_after"] = f"{asked:g} s were requested by the server; the call was abandoned"
-            return True
-
-        def wait(state: RetryCallState) -> float:
-            drawn = backoff(state.attempt_number, self.backoff, self.longest_wait, jitter)
-            return min((last(state).wait or 0.0) + drawn, self.longest_wait)
-
-        def hold_all(state: RetryCallState) -> None:
-            asked = last(state).wait
-            if asked is None:
-                return
-            if asked > self.longest_wait:
-                self.notes["retry_after"] = (
-                    f"{asked:g} s were requested by the server, but longest_wait is {self.longest_wait:g} s"
-                )
+    async def _pause(self, found: Failed, failures: int, jitter: random.Random) -> None:
+        """Wait before a call is repeated; the wait that a server asks of one call holds for all."""
+        asked, drawn = found.wait or 0.0, backoff(failures, self.backoff, self.longest_wait, jitter)
+        if asked > self.longest_wait:
+            self.notes["retry_after"] = (
+                f"{asked:g} s were requested by the server, but longest_wait is {self.longest_wait:g} s"
+            )
+        if found.wait is not None:
             self._pace.hold(min(asked, self.longest_wait))
-
-        return AsyncRetrying(
-            retry=retry_if_result(lambda found: isinstance(found, Failed) and found.again),
-            stop=given_up,
-            wait=wait,
-            before_sleep=hold_all,
-            retry_error_callback=last,
-        )
+        await asyncio.sleep(min(asked + drawn, self.longest_wait))
 
     async def _until_answered(self, call: _Call) -> Reply | Failed:
         """Make attempts until one is answered or fails.
@@ -546,6 +539,7 @@ class LiveAgent:
                 call.reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
                 return found
             call.model = found.model or call.model
+            call.told(found)
             said = self._bounds.out_of(found.content or found.refusal, call.draft.wire)
             call.pay(found, prompt, (most[0], said))
             if found.tokens_cached is not None:
@@ -722,6 +716,7 @@ class LiveAgent:
             call.temperature,
             call.tokens_cached,
             None if call.charged == (call.tokens_in, call.tokens_out) else call.charged,
+            call.served or None,
         )
 
     def _safe(self, words: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from d3stats._words import storable, visible
 from d3stats.agent import Message, Reply, Request, Size, Slot, shown_from
 
-__all__ = ["OPEN_VOTE", "Bounds", "Draft", "Prompt", "Wire", "call_key", "render", "shortened"]
+__all__ = ["OPEN_VOTE", "Bounds", "Draft", "Prompt", "Wire", "call_key", "shortened"]
 
 OPEN_VOTE = 200
 """The most characters of an answer in free words."""
@@ -323,22 +323,19 @@ def shortened(request: Request, most: int) -> Request:
     )
 
 
-def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:
-    """Return the messages of a request.
+class Draft:
+    """The messages of one request in every form: what others wrote is written out and fenced once.
 
     Parameters
     ----------
     request : Request
-    seed : int
-        The nonce is derived from it and from the request.
-    as_text : bool
-        Ask for a last line instead of an object, for servers without structured output.
 
     Examples
     --------
     >>> from d3stats.agent import Case, Request, Slot
     >>> case = Case("d", "q", "Which is larger?", ("A", "B"), ("Two.", "Three."), "B")
-    >>> prompt = render(Request(case, 1, "juror 1", "juror", "vote", "You are a juror.", Slot(case.answers)))
+    >>> draft = Draft(Request(case, 1, "juror 1", "juror", "vote", "You are a juror.", Slot(case.answers)))
+    >>> prompt = draft.prompt()
     >>> prompt.system.splitlines()[0]
     'You are a juror.'
     >>> print(prompt.user.replace(prompt.user[1:5], "TOKEN"))  # doctest: +ELLIPSIS
@@ -350,16 +347,6 @@ def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:
     Three.
     </TOKEN>
     ...
-    """
-    return Draft(request).prompt(seed=seed, as_text=as_text)
-
-
-class Draft:
-    """The messages of one request in every form: what others wrote is written out and fenced once.
-
-    Parameters
-    ----------
-    request : Request
     """
 
     def __init__(self, request: Request) -> None:
@@ -373,7 +360,17 @@ class Draft:
         self._user = "\n\n".join([*blocks, END])
 
     def prompt(self, *, seed: int = 0, as_text: bool = False, with_schema: bool = False) -> Prompt:
-        """Return the messages; see :func:`render`. In text mode the schema is in them anyway."""
+        """Return the messages.
+
+        Parameters
+        ----------
+        seed : int
+            The nonce is derived from it and from the request.
+        as_text : bool
+            Ask for a last line instead of an object, for servers without structured output; it has the schema, too.
+        with_schema : bool
+            Put the schema into the prompt.
+        """
         nonce = None
         if as_text:
             nonce = _unlike([*self._texts, self._token], f"{seed}\x1f{call_key(self.request)}")

@@ -347,12 +347,6 @@ class Dialect:
         self.limit, self._renamed = LIMITS[1 - LIMITS.index(name)], True
         return True
 
-    def _no_seed(self, words: str, body: dict[str, Any]) -> bool | None:
-        return self._drop("seed", words)
-
-    def _no_temperature(self, words: str, body: dict[str, Any]) -> bool | None:
-        return self._drop("temperature", words)
-
     def _drop(self, name: str, words: str) -> bool | None:
         if name not in words:
             return None
@@ -367,8 +361,8 @@ LESSONS: tuple[tuple[str, re.Pattern[str], Callable[[Dialect, str, dict[str, Any
     ("messages", NO_SYSTEM, Dialect._fold),
     ("limit", TOO_LARGE, Dialect._cap),
     ("limit", NOT_TAKEN, Dialect._rename),
-    ("seed", NOT_TAKEN, Dialect._no_seed),
-    ("temperature", NOT_TAKEN, Dialect._no_temperature),
+    ("seed", NOT_TAKEN, lambda dialect, words, body: dialect._drop("seed", words)),
+    ("temperature", NOT_TAKEN, lambda dialect, words, body: dialect._drop("temperature", words)),
 )
 """The lessons of refusals: a parameter, words, and a function that says whether to ask again (None: not for it)."""
 
@@ -418,8 +412,8 @@ Cost = Literal["none", "unknown"]
 class Got:
     """A reply of the server, of the right form; `content` None where there was none.
 
-    Tokens are None where the server did not say. Cached ones are part of the prompt's. `thoughts` are bytes of thought
-    that the server shows apart.
+    Tokens are None where the server did not say. Cached ones are part of the prompt's, those of `reasoning` of the
+    reply's. `thoughts` are bytes of thought that the server shows apart. `fingerprint` is that of the serving system.
     """
 
     content: str | None
@@ -430,6 +424,8 @@ class Got:
     model: str | None
     tokens_cached: int | None = None
     thoughts: int = 0
+    reasoning: int | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -705,14 +701,22 @@ def _got(value: dict[str, Any], hide: Callable[[str], str]) -> Got:
         thought = _text(message.get("reasoning_content") or message.get("reasoning"))
     except (KeyError, IndexError, TypeError, AttributeError):
         content = refusal = finish = thought = None
-    words = [
-        hide(said) if isinstance(said, str) else None
-        for said in (_text(content), refusal, finish, value.get("model"))
-    ]
-    cached = _cached(value.get("usage"), tokens_in)
-    thoughts = len((thought or "").encode(errors="replace"))
+    said, refused, ended, model, fingerprint = (
+        hide(words) if isinstance(words, str) else None
+        for words in (_text(content), refusal, finish, value.get("model"), value.get("system_fingerprint"))
+    )
+    usage = value.get("usage")
     return Got(
-        words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None, cached, thoughts
+        said,
+        refused or None,
+        ended,
+        tokens_in,
+        tokens_out,
+        model or None,
+        _cached(usage, tokens_in),
+        len((thought or "").encode(errors="replace")),
+        _detail(usage, "completion_tokens_details", "reasoning_tokens"),
+        fingerprint or None,
     )
 
 
@@ -737,8 +741,7 @@ def _tokens(usage: Any) -> tuple[int | None, int | None]:
     prompt, completion, total = (
         _count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
-    details = usage.get("completion_tokens_details")
-    thought = _count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
+    thought = _detail(usage, "completion_tokens_details", "reasoning_tokens")
     if prompt is not None and total is not None:
         completion = (
             max(completion or 0, total - prompt) if completion is not None or total > prompt else None
@@ -750,9 +753,13 @@ def _tokens(usage: Any) -> tuple[int | None, int | None]:
 
 def _cached(usage: Any, prompt: int | None) -> int | None:
     """Return the prompt tokens that were read from the server's cache, at most all of the prompt."""
-    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
     return None if cached is None or prompt is None else min(cached, prompt)
+
+
+def _detail(usage: Any, group: str, name: str) -> int | None:
+    details = usage.get(group) if isinstance(usage, dict) else None
+    return _count(details.get(name)) if isinstance(details, dict) else None
 
 
 def _count(value: Any) -> int | None:

@@ -1,0 +1,84 @@
+"""The half-widths of a loss are those of its estimates in simulated pilots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from d3stats.planning import label_value
+from d3stats.stopping import Unanimity, from_text
+from d3stats.trajectories import MISSING
+from d3stats.worlds import Conformity, simulate_debates
+
+RULE = "fixed:1"
+
+
+@pytest.fixture(scope="module")
+def many():  # type: ignore[no-untyped-def]
+    return simulate_debates(Conformity(panel=5), n_debates=50_000, n_rounds=5, rng=4)
+
+
+def changes(log) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """Return 1 where unanimity alone is right, -1 where the rule alone is, NaN where the verdicts are the same."""
+    row = np.arange(len(log))
+    first, usual = (
+        log.verdicts()[row, rule.stop_rounds(log).rounds - 1] for rule in (from_text(RULE), Unanimity())
+    )
+    change = (usual == log.label).astype(float) - (first == log.label)
+    return np.where(first == usual, np.nan, change)
+
+
+@pytest.mark.parametrize("number", [50, 200])
+def test_half_widths_are_those_of_estimates_from_50000_debates_at_four_standard_errors(
+    many, number: int
+) -> None:  # type: ignore[no-untyped-def]
+    table = label_value(many, RULE).to_frame().set_index(["labels", "chosen"])["half_width"]
+    x, n = changes(many), len(many)
+    z = ndtri(0.975)
+    # At random: one estimate from each block of so many labelled debates.
+    blocks = np.nan_to_num(x)[: n // number * number].reshape(-1, number).mean(axis=1)
+    error = blocks.std(ddof=1) / np.sqrt(2 * (len(blocks) - 1))
+    assert abs(table[number, "at random"] / z - blocks.std(ddof=1)) <= 4 * error
+    # Where verdicts differ: the share is known from all debates, so that its own error is nothing beside the other.
+    differ = x[~np.isnan(x)]
+    share = len(differ) / n
+    blocks = share * differ[: len(differ) // number * number].reshape(-1, number).mean(axis=1)
+    error = blocks.std(ddof=1) / np.sqrt(2 * (len(blocks) - 1))
+    assert abs(table[number, "where verdicts differ"] / z - blocks.std(ddof=1)) <= 4 * error
+    assert table[number, "where verdicts differ"] < table[number, "at random"]
+
+
+def test_the_loss_is_at_most_the_share_of_verdicts_that_differ(many) -> None:  # type: ignore[no-untyped-def]
+    pilot = many.select(np.arange(200))
+    found = label_value(replace(pilot, label=np.full(200, MISSING, np.int32)), RULE)
+    assert found.n_differ == int((~np.isnan(changes(pilot))).sum())
+    assert abs(np.nanmean(np.nan_to_num(changes(many)))) < found.differ_high
+    assert found.to_frame()["half_width"].iloc[0] == pytest.approx(found.differ_high)
+    # Without a label the variance is the largest: one label more or less in each debate that differs.
+    d = found.differ
+    half = found.to_frame().set_index(["labels", "chosen"])["half_width"]
+    assert half[50, "at random"] == pytest.approx(min(ndtri(0.975) * np.sqrt(d / 50), found.differ_high))
+    assert "the largest that labels could show" in found.summary()
+    assert found.headline.startswith(
+        f"Label the {found.n_differ} debates in which fixed:1 and unanimity differ"
+    )
+
+
+def test_a_rule_that_never_differs_needs_no_label(many) -> None:  # type: ignore[no-untyped-def]
+    found = label_value(many.select(np.arange(50)), "unanimity")
+    assert found.n_differ == 0
+    assert found.headline.startswith("No label is needed")
+
+
+def test_what_cannot_be_known_is_refused(many) -> None:  # type: ignore[no-untyped-def]
+    pilot = many.select(np.arange(30))
+    with pytest.raises(ValueError, match="decide each debate by itself"):
+        label_value(pilot, "hu2025")
+    with pytest.raises(ValueError, match="labels must be"):
+        label_value(pilot, RULE, labels=[0])
+    short = replace(pilot, stopped_by_rule=np.ones(30, np.bool_))
+    with pytest.raises(ValueError, match="of 30 debates that ended before"):
+        label_value(short, "full")
