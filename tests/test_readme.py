@@ -228,13 +228,13 @@ def test_the_stopping_page_has_a_row_for_every_rule() -> None:
 
 
 def test_the_plans_page_names_every_parameter_of_the_chain_with_its_prior() -> None:
-    from d3stats.models.chains.panel_chain import NAMES, PRIOR_MEAN, PRIOR_SD
+    from d3stats.models.chains.panel_chain import FLICKER_NAMES, PRIOR_MEAN, PRIOR_SD
 
     page = (ROOT / "docs" / "methods" / "planning.md").read_text(encoding="utf-8").replace("−", "-")
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (-?[\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
     said = {name: (float(m), float(sd)) for names, m, sd in rows for name in re.findall(r"\w+", names)}
     prior = zip(PRIOR_MEAN.tolist(), PRIOR_SD.tolist(), strict=True)
-    assert said == dict(zip(NAMES, prior, strict=True))
+    assert said == dict(zip(FLICKER_NAMES, prior, strict=True))
 
 
 def test_the_readme_names_the_test_command_that_the_check_runs() -> None:

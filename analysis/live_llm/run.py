@@ -258,34 +258,6 @@ def rounds(config: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def weights(config: Mapping[str, Any]) -> pd.DataFrame:
-    """Return right verdicts, the pull of the first place and tokens of a reply for texts of either file of weights."""
-    former = items().index[: config["play"]["first_weights"]]
-    rows = []
-    for arm in PLAYED:
-        found = decisions(arm)
-        turns = log(arm).turns
-        question = turns["debate"].map(log(arm).items.set_index("debate")["question"])
-        for name, part, said in (
-            ("Q4_0", found[found["item"].isin(former)], turns[question.isin(former)]),
-            ("Q4_1", found[~found["item"].isin(former)], turns[~question.isin(former)]),
-        ):
-            ends = part[part["decision"].notna()]
-            one = np.ones(len(ends))
-            right, first = ((ends["decision"] == ends[side]).to_numpy(float) for side in ("side", "first"))
-            rows.append(
-                {
-                    "arm": arm,
-                    "weights": name,
-                    "texts": part["item"].nunique(),
-                    **rate("right", right, one, ends["cluster"], config),
-                    **rate("first", first, one, ends["cluster"], config),
-                    "tokens_out": said["tokens_out"].mean(),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
 def cost(config: Mapping[str, Any]) -> pd.DataFrame:
     """Return tokens, calls and rounds of a debate, the forecast beside the tokens, and what is missing."""
     debates = pd.read_csv(HERE / "debates.csv")
@@ -348,7 +320,6 @@ TABLES = {
     "position": position,
     "swapped": swapped,
     "rounds": rounds,
-    "weights": weights,
     "cost": cost,
     "reasons": replies,
 }
@@ -431,15 +402,6 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
                     "-" if pd.isna(r["changed"]) else f"{r['changed']:.3f}" for r in each["rounds"]
                 ],
                 "unanimous": [f"{r['unanimous']:.3f}" for r in each["rounds"]],
-            }
-        ),
-        "weights": pd.DataFrame(
-            {
-                "arm": [r["arm"] for r in each["weights"]],
-                "weights": [f"{r['weights']}, {r['texts']} texts" for r in each["weights"]],
-                "right, of the decided": [said(r, "right") for r in each["weights"]],
-                "for the answer shown first": [said(r, "first") for r in each["weights"]],
-                "tokens of a reply": [f"{r['tokens_out']:.1f}" for r in each["weights"]],
             }
         ),
         "cost": pd.DataFrame(
@@ -528,8 +490,6 @@ def sentences(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     times = each.loc[list(PLAYED), "tokens"] / each.loc["one vote", "tokens"]
     few = each.index[each["decided"] < each["debates"] / 2].tolist()
     of, repeated = tables["reasons"]["from_item"], tables["reasons"]["repeated"]
-    long = tables["weights"].pivot_table(index="arm", columns="weights", values="tokens_out")
-    shorter = long["Q4_1"] / long["Q4_0"]
     return [
         about_right(tables),
         about_places(tables),
@@ -540,8 +500,6 @@ def sentences(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         f"neither in {listed(few, 'no arm')}.",
         f"**Reasons:** {of.min():.2f} to {of.max():.2f} of their words are the item's own, and {repeated.min():.2f} to "
         f"{repeated.max():.2f} of the replies repeat an earlier one of the debate word for word.",
-        f"**Weights:** replies with Q4_1 are {shorter.min():.2f} to {shorter.max():.2f} times as long as those with "
-        "Q4_0, on other texts. So the two files of weights are two models.",
     ]
 
 

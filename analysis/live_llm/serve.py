@@ -84,6 +84,7 @@ def main() -> None:
     """Serve until the process ends."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", choices=("smollm2", "gemma3"), default="smollm2")
+    parser.add_argument("--weights", type=Path, help="a file in the format GGUF, in place of the package's")
     parser.add_argument("--port", type=int, default=8099, help="0: any free one")
     parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 1) // 2))
     parser.add_argument("--slots", type=int, default=4, help="calls at a time")
@@ -93,7 +94,7 @@ def main() -> None:
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
-    settings.model.path = str(weights(asked.model))
+    settings.model.path = str(asked.weights or weights(asked.model))
     settings.model_alias = {asked.model}
     settings.n_parallel = asked.slots
     settings.n_ctx = asked.slots * asked.context

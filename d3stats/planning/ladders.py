@@ -148,11 +148,14 @@ class Evaluated:
     rounds, cost, kept : ndarray of float, shape (draws,)
         Expected rounds, expected cost, and the probability that the verdict is right (target "accuracy") or
         full depth's ("agreement").
+    differ : ndarray of float, shape (draws,)
+        Probability that the verdict is a one where that of unanimity is none, or the reverse (or of another rule).
     """
 
     rounds: Floats
     cost: Floats
     kept: Floats
+    differ: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +204,40 @@ class _Kept:
         return total
 
 
+class _Differ:
+    """P(stopping here gives another verdict than a later rule), by round, count and class.
+
+    The later rule stops at so many votes: the panel for unanimity, one more for full depth.
+    """
+
+    def __init__(self, laws: ChainLaws, others: Floats, later: int) -> None:
+        n_rounds = laws.steps.shape[1] + 1
+        self._all, every = _stops(later, others), _stops(0, others)
+        # Where the later rule goes on after a round: the chance that it ends with ones ahead.
+        self._onward: list[Floats] = []
+        ends: Floats = np.broadcast_to(every.ahead, laws.initial.shape)
+        for t in range(n_rounds - 1, 0, -1):
+            onward = np.matmul(laws.steps[:, t - 1], ends[..., None])[..., 0]
+            self._onward.append(onward)
+            ends = self._all.ahead + (1.0 - self._all.stop) * onward
+        self._onward.reverse()
+
+    def mass(self, alive: Floats, t: int, stops: _Stops) -> Floats:
+        """Return the mass that stops after round t + 1 with the other verdict, where the later rule has not stopped."""
+        if t == len(self._onward):
+            return np.zeros(len(alive))
+        ahead = np.maximum(stops.ahead - self._all.ahead, 0.0)
+        behind = np.maximum(stops.stop - self._all.stop - ahead, 0.0)
+        onward = self._onward[t]
+        total: Floats = (alive * (ahead * (1.0 - onward) + behind * onward)).sum(axis=(1, 2))
+        return total
+
+
+def _moved(mass: Floats, step: Floats) -> Floats:
+    """Return where the mass, of shape (draws, classes, counts), is one step later."""
+    return np.asarray(np.matmul(mass[:, :, None, :], step)[:, :, 0, :])
+
+
 def _levels(n: int) -> list[int]:
     """Return the thresholds tried on a panel, falling: unanimity first, none that every count reaches."""
     every = list(range(n, (n + 1) // 2, -1))
@@ -233,14 +270,14 @@ def evaluate_ladders(
     draws, _, size = laws.initial.shape
     n, n_rounds = size - 1, laws.steps.shape[1] + 1
     camps = one_camp(n) if others is None else others
-    kept_by = _Kept(laws, target, camps)
+    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps, n)
     changes = {round(float(x)) for x in np.linspace(0, n_rounds - 1, min(n_rounds, _CHANGES))}
     levels = [*_levels(n), 1]
     stops_at = {level: _stops(level if level > 1 else 0, camps) for level in levels}
     nothing = np.zeros(draws)
 
     def climb(
-        alive: Floats, so_far: Thresholds, rounds: Floats, spent: Floats, kept: Floats
+        alive: Floats, so_far: Thresholds, rounds: Floats, spent: Floats, kept: Floats, differ: Floats
     ) -> Iterator[tuple[Thresholds, Evaluated]]:
         t = len(so_far)
         mass = alive.sum(axis=(1, 2))
@@ -252,14 +289,15 @@ def evaluate_ladders(
                 continue
             stops = stops_at[level]
             here = kept + kept_by.mass(alive, t, stops)
+            apart = differ + differ_by.mass(alive, t, stops)
             path = (*so_far, level)
             if level == 1:
-                yield path, Evaluated(rounds, spent, here)
+                yield path, Evaluated(rounds, spent, here, apart)
                 continue
-            going = np.matmul((alive * (1.0 - stops.stop))[:, :, None, :], laws.steps[:, t])[:, :, 0, :]
-            yield from climb(going, path, rounds, spent, here)
+            going = _moved(alive * (1.0 - stops.stop), laws.steps[:, t])
+            yield from climb(going, path, rounds, spent, here, apart)
 
-    yield from climb(laws.initial * laws.weight[:, :, None], (), nothing, nothing, nothing)
+    yield from climb(laws.initial * laws.weight[:, :, None], (), nothing, nothing, nothing, nothing)
 
 
 def evaluate_thresholds(
@@ -268,25 +306,44 @@ def evaluate_thresholds(
     cost: ArrayLike,
     target: Target,
     others: Floats | None = None,
+    *,
+    against: Literal["unanimity", "full depth"] = "unanimity",
 ) -> dict[str, Evaluated]:
-    """Evaluate named ladders; the last threshold holds for all later rounds."""
+    """Evaluate named ladders; the last threshold holds for all later rounds. `against` is the rule of `differ`."""
     price = np.asarray(cost, dtype=np.float64)
     n, n_rounds = laws.initial.shape[2] - 1, laws.steps.shape[1] + 1
+    later = n if against == "unanimity" else n + 1
     camps = one_camp(n) if others is None else others
-    kept_by = _Kept(laws, target, camps)
+    kept_by, differ_by = _Kept(laws, target, camps), _Differ(laws, camps, later)
+    unanimous = _stops(later, camps)
     found = {}
     for name, steps in thresholds.items():
         alive = laws.initial * laws.weight[:, :, None]
+        # Debates that go on although unanimity has stopped: it decided for ones, or against.
+        with_ones, without = np.zeros_like(alive), np.zeros_like(alive)
         rounds = np.zeros(len(alive))
-        spent, kept = np.zeros_like(rounds), np.zeros_like(rounds)
+        spent, kept, differ = np.zeros_like(rounds), np.zeros_like(rounds), np.zeros_like(rounds)
         for t in range(n_rounds):
-            mass = alive.sum(axis=(1, 2))
+            every = alive + with_ones + without
+            mass = every.sum(axis=(1, 2))
             rounds, spent = rounds + mass, spent + mass * price[t]
             stops = _stops(steps[min(t, len(steps) - 1)] if t < n_rounds - 1 else 0, camps)
-            kept = kept + kept_by.mass(alive, t, stops)
-            if t < n_rounds - 1:
-                alive = np.matmul((alive * (1.0 - stops.stop))[:, :, None, :], laws.steps[:, t])[:, :, 0, :]
-        found[name] = Evaluated(rounds, spent, kept)
+            kept = kept + kept_by.mass(every, t, stops)
+            differ = differ + differ_by.mass(alive, t, stops)
+            differ = differ + (with_ones * (stops.stop - stops.ahead) + without * stops.ahead).sum(
+                axis=(1, 2)
+            )
+            if t == n_rounds - 1:
+                break
+            on = 1.0 - stops.stop
+            late = np.maximum(unanimous.stop - stops.stop, 0.0)
+            ahead = np.maximum(unanimous.ahead - stops.ahead, 0.0)
+            step = laws.steps[:, t]
+            if late.any() or with_ones.any() or without.any():
+                with_ones = _moved(with_ones * on + alive * ahead, step)
+                without = _moved(without * on + alive * (late - ahead), step)
+            alive = _moved(alive * np.minimum(on, 1.0 - unanimous.stop), step)
+        found[name] = Evaluated(rounds, spent, kept, differ)
     return found
 
 

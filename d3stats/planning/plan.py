@@ -3,15 +3,16 @@
 The baseline is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
 the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
 too small to count in a few dozen debates, so it comes from a fitted chain
-(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters. The cost and accuracy of a rule are
-counted on the pilot itself, with Student intervals over questions.
+(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters, with an allowance for what the chain
+misses (:mod:`d3stats.planning.misfit`). The cost and accuracy of a rule are counted on the pilot itself, with
+Student intervals over questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,8 @@ from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._words import Advised, counted, counted_points, percent, points, verb
 from d3stats.models.chains import panel_chain as chain
-from d3stats.models.chains.optimum import cheapest
-from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
+from d3stats.models.chains.optimum import cheapest, solve
+from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chains
 from d3stats.models.chains.process import CountProcess, agreement_loss
 from d3stats.note import Note, severity_of, warning, worst_first
 from d3stats.planning.cells import Write, amount, cells, change_cell, limits_of, rule_cell, share_cell
@@ -49,7 +50,10 @@ from d3stats.planning.costs import (
     with_turns,
 )
 from d3stats.planning.exact import evaluate
+from d3stats.planning.frontier import Candidate, best_by_cost, earlier_stop, frontier_table, most_accurate
 from d3stats.planning.ladders import (
+    Coded,
+    Evaluated,
     code_votes,
     evaluate_ladders,
     evaluate_thresholds,
@@ -57,6 +61,7 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
+from d3stats.planning.misfit import MISFIT, MISFIT_OF_MANY, ChainLoss, PilotLosses
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
 from d3stats.resampling.degrees import too_unequal, unequal_clusters
@@ -92,7 +97,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 INTERVALS = (
-    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws"
+    "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws "
+    "and misfit"
 )
 
 UNLIKE = "chain unlike the pilot"
@@ -206,7 +212,8 @@ def untold(
             f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions}, so the "
             "guarantee depends on the chain"
         )
-    blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
+    prior = chain.PRIOR_SD[: len(fit.params)]
+    blind = [name for name, se, sd in zip(fit.params.index, fit.bse, prior, strict=True) if se > 0.8 * sd]
     if blind:
         notes.append(
             f"the pilot says little about the chain's {', '.join(blind)}, so "
@@ -359,7 +366,7 @@ def _played(pilot: Pilot, rule: StoppingRule) -> tuple[Outcomes, int]:
 def plan_table(
     pilot: Pilot,
     rules: Sequence[StoppingRule],
-    differences: Mapping[str, Floats],
+    losses: Mapping[str, ChainLoss],
     *,
     level: float,
     max_loss: float,
@@ -370,7 +377,7 @@ def plan_table(
 
     Parameters
     ----------
-    differences : mapping of str to ndarray, shape (draws,)
+    losses : mapping of str to ChainLoss
         Loss against unanimity under the chain, for the rules that it can tell of.
     capped : bool
         Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: the chain then
@@ -383,11 +390,10 @@ def plan_table(
         role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
         row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": ended}
         row |= _levels(pilot, None if ended else played, None if beyond else incumbent, level, debates)
-        if str(rule) in differences and not (capped and ended):
-            draws = differences[str(rule)]
-            limits = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-            row |= _spread("loss", float(draws.mean()), *map(float, limits))
-            row |= {"p_within": float(np.mean(draws <= max_loss)), "loss_from": "chain"}
+        if str(rule) in losses and not (capped and ended):
+            lost = losses[str(rule)]
+            row |= _spread("loss", float(lost.mean.mean()), *lost.limits(level))
+            row |= {"p_within": lost.within(max_loss), "loss_from": "chain"}
         else:
             compared = None if ended or beyond else (played, incumbent)
             row |= _paired(pilot, compared, level, max_loss) | {"loss_from": "pilot"}
@@ -534,6 +540,7 @@ def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
 
 _NODES = 2
 """Classes of easiness within a kind, in the limit: beliefs over more take minutes."""
+_BELIEFS = 1_000
 
 
 class Limit:
@@ -543,6 +550,8 @@ class Limit:
     ----------
     rounds, tokens, kept : float
         Expected, per debate.
+    most_kept, most_kept_tokens : float
+        What the most accurate policy keeps, and what it spends.
     law : ndarray of float
         Probability of stopping after each round.
     unanimity_tokens, unanimity_kept : float
@@ -557,6 +566,9 @@ class Limit:
         loss = None if target == "accuracy" else agreement_loss(process)
         allowed = min(1.0, 1.0 - self.unanimity_kept + max_loss)
         policy = cheapest(process, allowed, tokens=tokens, loss=loss, max_beliefs=max_beliefs)
+        best = solve(process, 0.0, loss=loss, max_beliefs=max_beliefs)
+        self.most_kept = 1.0 - float(best.expected_loss)
+        self.most_kept_tokens = float((best.stop_rounds_law() * np.cumsum(tokens)).sum())
         self.law: Floats = policy.stop_rounds_law().astype(np.float64)
         self.rounds = self.spent(np.ones(len(self.law)))
         self.tokens = self.spent(tokens)
@@ -579,12 +591,17 @@ def exact_limit(
     return Limit(process, tokens, max_loss, target, max_beliefs)
 
 
-def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> dict[str, Any]:
-    """Return the last row of a plan's table: the exact optimum of the fitted chain, no interval around it."""
+def limit_rows(
+    fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the exact optima of the fitted chain, no interval around them: the cheapest, and the most accurate.
+
+    The first is the last row of a plan's table, the second that of its frontier.
+    """
     cost, tokens, target = pilot.cost_by_round(), pilot.tokens_by_round(), pilot.target
     process = fit.process(panel, len(cost), labelled=target == "accuracy", nodes=_NODES)
-    limit = exact_limit(process, cost, max_loss, target)
-    return {
+    limit = exact_limit(process, cost, max_loss, target, _BELIEFS)
+    cheap = {
         "rule": "optimum of the fitted chain",
         "role": "limit",
         "undecided": 0,
@@ -597,6 +614,12 @@ def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> 
         "loss": limit.unanimity_kept - limit.kept,
         "loss_from": "chain",
     }
+    best = {
+        "rule": "most accurate policy",
+        "cost": limit.most_kept_tokens * pilot.factor,
+        "gain": limit.most_kept - limit.unanimity_kept,
+    }
+    return cheap, best
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -612,7 +635,7 @@ class Plan(Result):
     max_loss, confidence : float
         The rule keeps at most `max_loss` fewer verdicts than unanimity, with this probability.
     probability : float
-        That probability under the fitted chain.
+        That probability under the fitted chains, with the allowance for what they miss.
     level : float
         Level of all intervals.
     reason : str
@@ -620,12 +643,18 @@ class Plan(Result):
     notes : tuple of str
         Limits of the plan and of the pilot.
     fit : PanelChainFit
+        The more probable of the chains with and without flicker.
+    flicker_probability : float
+        Posterior probability of the chain with flicker; the losses average both chains.
     checks : DataFrame
         Posterior predictive checks of the chain: ``statistic, round, pilot, predicted, low, high, p_value``.
     debates : int
         Planned number of debates, for totals.
     n_candidates : int
         Ladders that were compared.
+    earlier_stop : str
+        A sentence where unanimity or full depth is less accurate than the most accurate ladder, which stops earlier,
+        with probability `confidence` and by more than `max_loss`; else empty.
 
     Examples
     --------
@@ -653,20 +682,25 @@ class Plan(Result):
     reason: str
     notes: tuple[str, ...]
     fit: PanelChainFit
+    flicker_probability: float
     checks: pd.DataFrame
     debates: int
     n_candidates: int
+    earlier_stop: str
     _table: pd.DataFrame = field(repr=False)
+    _frontier: pd.DataFrame = field(repr=False)
     _words: str = field(repr=False)
 
     @property
     def headline(self) -> str:
         """The answer, which rule to run, what it saves, and what it may lose."""
-        return f"Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
+        first = f"{self.earlier_stop} " if self.earlier_stop else ""
+        return f"{first}Run {short_name(self.rule)}: it {self._saves()} and {self._loses()}."
 
     def _answer(self) -> Sequence[str]:
         first = self._table.to_dict("records")[0]
-        lines = [f"Run {short_name(self.rule)}: {self._words}."]
+        lines = [self.earlier_stop] if self.earlier_stop else []
+        lines.append(f"Run {short_name(self.rule)}: {self._words}.")
         if first["undecided"]:
             ended = counted(int(first["undecided"]), "debate")
             lines.append(
@@ -717,10 +751,19 @@ class Plan(Result):
         )
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {"rules": self._table.copy(), "checks": self.checks}
+        return {"rules": self._table.copy(), "frontier": self._frontier.copy(), "checks": self.checks}
 
     def _document(self) -> dict[str, Any]:
-        names = ("target", "max_loss", "confidence", "probability", "level", "debates", "reason")
+        names = (
+            "target",
+            "max_loss",
+            "confidence",
+            "probability",
+            "level",
+            "debates",
+            "reason",
+            "earlier_stop",
+        )
         return {
             "rule": str(self.rule),
             **{name: getattr(self, name) for name in names},
@@ -753,6 +796,14 @@ class Plan(Result):
         if self.target == "accuracy":
             del each["kept"]
         lost: dict[str, Write] = {"loss": change_cell("loss"), "from": lambda row: str(row["loss_from"])}
+        digits = {"tokens": 0, "rounds": 2, "dollars": 4}[unit]
+        best: dict[str, Write] = {
+            "rule": rule_cell,
+            unit: amount("cost", digits, limits=False),
+            "kept" if self.target == "agreement" else "accuracy": share_cell("kept", None),
+            "gain": change_cell("gain"),
+            "P(gain>0)": lambda row: "-" if row["p_gain"] != row["p_gain"] else f"{row['p_gain']:z.2f}",
+        }
         checks = {
             "statistic": lambda row: str(row["statistic"]),
             "round": lambda row: str(row["round"]),
@@ -764,11 +815,14 @@ class Plan(Result):
             "Rules": cells(self._table, main),
             "Each rule on the pilot": cells(self._table, {"rule": rule_cell, **each}),
             "Loss against unanimity, in points": cells(self._table, {"rule": rule_cell, **lost}),
+            "Cost and verdicts kept under the fitted model; gain: against unanimity, points": cells(
+                self._frontier, best
+            ),
             "The pilot against pilots drawn from the fitted chain": cells(self.checks, checks),
         }
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Return one row per rule, the recommendation first, or the table with this title ("rules", "checks").
+        """Return one row per rule, the recommendation first, or the table "frontier" or "checks".
 
         Parameters
         ----------
@@ -786,7 +840,10 @@ class Plan(Result):
             or "pilot"); ``change`` with limits: how many more verdicts it keeps than unanimity, counted on the debates
             of the pilot that count under both; ``total`` with limits: the cost of all planned debates; ``total_unit``:
             what cost is counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
-            ``level``. The row with the role "limit" is the exact optimum of the fitted chain.
+            ``level``. The row with the role "limit" is the exact optimum of the fitted chain. The table "frontier"
+            has the ladders that lose less than every cheaper one, with unanimity and full depth, all under the fitted
+            chains. Its columns are ``rule, cost, kept, gain`` (against unanimity) with limits, and ``p_gain``, the
+            probability of a gain.
         """
         return super().to_frame(table)
 
@@ -811,14 +868,6 @@ class Plan(Result):
         variation. Levels are 50 %, 80 % and 95 %.
         """
         return fan_table(self._table, self.debates, points)
-
-
-class Candidate(NamedTuple):
-    """A ladder with its mean cost and the share of parameter draws under which it loses no more than allowed."""
-
-    cost: float
-    kept: float
-    thresholds: tuple[int, ...]
 
 
 def cheapest_kept(ladders: Sequence[Candidate], confidence: float, usual: float) -> Candidate | None:
@@ -878,7 +927,9 @@ def plan(
         Largest acceptable share of verdicts lost against unanimity. (The limit of ``risk_controlled`` is against full
         depth.)
     confidence : float
-        Probability that the rule loses no more than that, under the fitted chain.
+        Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
+        miss. That is a normal error of .15 times the share of verdicts that differ from unanimity's, .3 times with
+        more than two answers.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
@@ -939,42 +990,74 @@ def plan(
     coded = code_votes(pilot, target)
     if coded.target == "accuracy":
         _refuse_labels_that_no_vote_has(pilot)
-    fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
-    laws = chain_laws(fit.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
+    chains = fit_panel_chains(coded.votes[coded.used], pilot.cluster[coded.used])
+    fit = chains.likelier
+    laws = chain_laws(chains.draws(n_draws, _DRAWS), panel, pilot.n_rounds)
     told = Pilot.of(pilot, coded.target, paid, polls)
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
+    capped = is_capped(pilot)
+    whole = not capped and bool((pilot.depth == pilot.n_rounds).all())
+    counts = PilotLosses(pilot, coded.target) if whole else None
+    misfit = MISFIT if len(pilot.answers) <= 2 else MISFIT_OF_MANY
+
+    def lost_by(found: Evaluated, thresholds: tuple[int, ...]) -> ChainLoss:
+        counted = None if counts is None else counts.of(thresholds)
+        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted, misfit)
+
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
-    ladders = [
-        Candidate(float(found.cost.mean()), float(np.mean(incumbent.kept - found.kept <= loss)), thresholds)
-        for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others)
-    ]
+    ladders = []
+    for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others):
+        lost = lost_by(found, thresholds)
+        ladders.append(
+            Candidate(float(found.cost.mean()), lost.within(loss), thresholds, float(lost.mean.mean()))
+        )
     usual = float(incumbent.cost.mean())
-    # Where one question has most of the debates, nothing says how questions differ, so no loss is promised.
-    unequal = too_unequal(np.bincount(pilot.cluster[coded.used]), what="debates")
-    count, chosen = len(ladders), None if unequal else cheapest_kept(ladders, sure, usual)
+    refused = _no_promise(told, coded, incumbent, capped, at)
+    count, chosen = len(ladders), None if refused else cheapest_kept(ladders, sure, usual)
     rule = Unanimity() if chosen is None else rule_of(chosen.thresholds, gaps)
     rivals = [
         Unanimity() if one is None else rule_of(one.thresholds, gaps)
-        for one in ([] if unequal else close_calls(ladders, sure, usual, n_draws))
+        for one in ([] if refused else close_calls(ladders, sure, usual, n_draws))
     ]
 
     tried = _beside(rule, rules, int(pilot.panel.max()))
     known = {str(r): t for r in tried if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
-    differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
-    capped = is_capped(pilot)
-    lost = {} if unequal else differences
-    table = plan_table(told, tried, lost, level=at, max_loss=loss, debates=planned, capped=capped)
+    losses = {name: lost_by(found, known[name]) for name, found in chain.items()}
+    drawn = {str(rule_of(one.thresholds, gaps)): one.thresholds for one in best_by_cost(ladders)}
+    drawn |= {str(Unanimity()): (panel,), str(FullDepth()): (panel + 1,)}
+    each = evaluate_thresholds(laws, drawn, cost, coded.target, coded.others)
+    costs = frontier_table(each, lambda name: lost_by(each[name], drawn[name]), incumbent, at, told.factor)
+    first = ""
+    if coded.target == "accuracy" and not refused:
+        top = most_accurate(ladders, loss)
+        steps = {"top": top.thresholds, "full": (panel + 1,)}
+        near = evaluate_thresholds(laws, steps, cost, coded.target, coded.others)
+        far = evaluate_thresholds(laws, steps, cost, coded.target, coded.others, against="full depth")
+        seen = None if counts is None else counts.of(top.thresholds, against="full depth")
+        later = {
+            "unanimity": lost_by(near["top"], top.thresholds),
+            "full depth": ChainLoss.allowing(
+                far["full"].kept - far["top"].kept, far["top"].differ, seen, misfit
+            ),
+        }
+        earlier = earlier_stop(top, later, loss, sure)
+        first = "" if earlier is None else earlier.sentence(gaps, _KEPT[coded.target], at)
+    table = plan_table(
+        told, tried, {} if refused else losses, level=at, max_loss=loss, debates=planned, capped=capped
+    )
     if limit and len(pilot.answers) <= 2:
-        row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
-        table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+        cheap, accurate = limit_rows(fit, panel, told, loss)
+        cheap |= {"saved": np.nan} if capped else {}
+        table = pd.concat([table, pd.DataFrame([cheap])], ignore_index=True)
+        costs = pd.concat([costs, pd.DataFrame([accurate])], ignore_index=True)
     every_debate = int(pilot.depth[coded.used].min())
     checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
     went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n > 0}
     own = [*pilot_loss_note(told, rule, loss, at), *untold(fit, checks, loss, sure, told.n_questions)]
-    kept_probability = float(np.mean(differences[str(rule)] <= loss))
+    kept_probability = losses[str(rule)].within(loss)
     return Plan(
         rule=rule,
         target=coded.target,
@@ -982,8 +1065,8 @@ def plan(
         confidence=sure,
         probability=kept_probability,
         level=at,
-        reason=f"no other rule is recommended: {unequal}"
-        if unequal
+        reason=f"no other rule is recommended: {refused}"
+        if refused
         else plan_reason(
             rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
         ),
@@ -1003,11 +1086,36 @@ def plan(
             )
         ),
         fit=fit,
+        flicker_probability=chains.flicker_probability,
         checks=checks,
         debates=planned,
         n_candidates=count,
+        earlier_stop=first,
         _table=table,
+        _frontier=costs,
         _words=in_words(rule, panel),
+    )
+
+
+def _no_promise(told: Pilot, coded: Coded, incumbent: Evaluated, capped: bool, level: float) -> str:
+    """Say why no loss can be promised from this pilot, or nothing.
+
+    Where one question has most of the debates, nothing says how questions differ. Where the chain's unanimity keeps
+    another share of verdicts than the pilot's, the chain is not one of these debates.
+    """
+    unequal = too_unequal(np.bincount(told.log.cluster[coded.used]), what="debates")
+    if unequal:
+        return unequal
+    played, ended = _played(told, Unanimity())
+    if ended or capped:
+        return ""
+    counted = share(*played.of(coded.target), told.log.cluster, level)
+    chance = float(incumbent.kept.mean())
+    if not (chance < counted.low or chance > counted.high):
+        return ""
+    return (
+        f"the chain gives unanimity an {_KEPT[coded.target]} of {percent(chance)}, and the pilot has "
+        f"{percent(counted.value, counted.low, counted.high)}, so the chain does not describe these debates"
     )
 
 

@@ -33,9 +33,7 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
     assert text.count("<!-- end -->") == len(tables)
 
 
-@pytest.mark.parametrize(
-    "name", ["arms", "comparisons", "position", "swapped", "rounds", "weights", "cost", "reasons"]
-)
+@pytest.mark.parametrize("name", ["arms", "comparisons", "position", "swapped", "rounds", "cost", "reasons"])
 def test_a_table_follows_from_the_committed_votes(
     name: str, module: dict[str, Any], made: dict[str, pd.DataFrame]
 ) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from d3stats import plan, report
-from d3stats.planning.plan import CLOSE, Candidate, cheapest_kept, close_calls
+from d3stats.planning.frontier import Candidate
+from d3stats.planning.plan import CLOSE, cheapest_kept, close_calls
 from d3stats.stopping.text import short_name
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Voter, simulate_debates

@@ -73,7 +73,7 @@ def test_the_likelihoods_gradient_is_its_derivative() -> None:
 
     rng = np.random.default_rng(5)
     data = chain.ChainData.from_votes(rng.integers(-1, 2, size=(12, 4, 5)).astype(np.int8))
-    for theta in (chain.PRIOR_MEAN, np.abs(rng.normal(0, 0.5, 12))):
+    for theta in (chain.PRIOR_MEAN, chain.PRIOR_MEAN[:12], np.abs(rng.normal(0, 0.5, 12))):
         numeric = approx_fprime(theta, lambda x: chain.minus_log_posterior(x, data)[0], 1e-6)
         np.testing.assert_allclose(chain.minus_log_posterior(theta, data)[1], numeric, atol=2e-3)
 
@@ -222,7 +222,8 @@ def test_questions_debated_twice_widen_the_errors() -> None:
     one, two = plan(log, rng=1, limit=False, n_draws=40), plan(twice, rng=1, limit=False, n_draws=40)
     assert two.fit.n_clusters == 40
     assert two.fit.design_effect > 1.5
-    half = [float(p.to_frame()["rounds_high"][1] - p.to_frame()["rounds_low"][1]) for p in (one, two)]
+    rows = [p.to_frame().set_index("rule").loc["unanimity"] for p in (one, two)]
+    half = [float(row["rounds_high"] - row["rounds_low"]) for row in rows]
     assert half[1] == pytest.approx(half[0], rel=0.02)
 
 

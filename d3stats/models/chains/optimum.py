@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -173,11 +173,25 @@ def solve(
     >>> round(policy.value, 4), policy.exact, round(policy.rounds, 4)
     (0.2402, True, 2.42)
     """
+    return _solved(process, cost, verdict, loss, max_beliefs, bounded=True)
+
+
+def _solved(
+    process: CountProcess,
+    cost: ArrayLike,
+    verdict: Verdict,
+    loss: Floats | None,
+    max_beliefs: int,
+    *,
+    bounded: bool,
+    paired: PairSteps | None = None,
+) -> OptimalPolicy:
+    """Solve; without `bounded` no lower bound is computed where beliefs were merged, and it is minus infinity."""
     integer("max_beliefs", max_beliefs, minimum=process.panel + 1)
     prices = checked_prices(cost, process)
     losses = checked_losses(loss, verdict, process)
     by_round = losses.transpose(1, 2, 0, 3)
-    bound = PairBound(process, prices, by_round)
+    bound = PairBound(process, prices, by_round, paired)
 
     def settled(t: int, counts: Ints, belief: Floats) -> NDArray[np.bool_]:
         now = (belief[:, :, None] * by_round[t - 1][counts]).sum(axis=1).min(axis=1)
@@ -196,7 +210,9 @@ def solve(
     first[beliefs[0].counts] = process.panel + 1 + np.arange(len(beliefs[0].counts))
     starts = process.weights * process.initial.T
     value = float(prices[0] + (starts * plans[0][first]).sum())
-    lower = value if exact else min(value, lower_bound(process, prices, losses, beliefs, bound))
+    lower = value if exact else -np.inf
+    if bounded and not exact:
+        lower = min(value, lower_bound(process, prices, losses, beliefs, bound))
     return OptimalPolicy(
         process=process,
         cost=prices,
@@ -303,10 +319,16 @@ def cheapest(
     """
     probability("max_loss", max_loss)
     spent = _tokens(tokens, process)
+    paired = pair_steps(process)
 
     def at(price: float) -> tuple[OptimalPolicy, float, float]:
-        policy = solve(process, price * spent, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
+        policy = _solved(process, price * spent, verdict, loss, max_beliefs, bounded=False, paired=paired)
         return policy, policy.expected_loss, _spent(policy, spent)
+
+    def bounded(policy: OptimalPolicy) -> OptimalPolicy:
+        if policy.exact:
+            return policy
+        return solve(process, policy.cost, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
 
     good = at(0.0)
     if good[1] > max_loss + 1e-12:
@@ -318,7 +340,7 @@ def cheapest(
     later = spent[1:][spent[1:] > 0]
     bad = at(2.0 * (1.0 + good[1]) / float(later.min())) if later.size else good
     if bad[1] <= max_loss:
-        return bad[0]
+        return bounded(bad[0])
     for _ in range(_MOST_STEPS):
         saved = good[2] - bad[2]
         if saved <= 0:
@@ -329,7 +351,7 @@ def cheapest(
         if middle[1] + price * middle[2] >= good[1] + price * good[2] - 1e-7:
             break
         good, bad = (middle, bad) if middle[1] <= max_loss else (good, middle)
-    return good[0]
+    return bounded(good[0])
 
 
 def _tokens(tokens: ArrayLike | None, process: CountProcess) -> Floats:
@@ -469,6 +491,33 @@ _GRID: Floats = np.sin(_ANGLES) ** 2
 _GRID[-1] = 1.0
 
 
+class PairSteps(NamedTuple):
+    """Pairs of classes, and where a step from each point of the grid leads; the same at every price."""
+
+    pairs: list[tuple[int, int]]
+    steps: list[list[tuple[Floats, Ints, Floats]]]
+    """By pair and round: mass, cell of the grid and place in it, each of shape (points, counts, next counts)."""
+
+
+def pair_steps(process: CountProcess) -> PairSteps:
+    """Pair the classes, one in which A is right with one in which B is, and follow every step."""
+    side_a, side_b = (np.flatnonzero(process.a_is_right == a).tolist() for a in (True, False))
+    paired = min(len(side_a), len(side_b))
+    alone = side_a[paired:] + side_b[paired:]
+    # A class without a partner is its own: any grouping that is revealed gives a bound.
+    pairs = [*zip(side_a[:paired], side_b[:paired], strict=True), *((c, c) for c in alone)]
+    shares = np.stack([_GRID, 1 - _GRID], axis=1)
+    steps = []
+    for pair in pairs:
+        mine = []
+        for t in range(1, process.n_rounds):
+            # (points, class, count, next count)
+            joint = shares[:, :, None, None] * process.step(t)[list(pair)]
+            mine.append(_placed(joint[:, 0], joint[:, 1]))
+        steps.append(mine)
+    return PairSteps(pairs, steps)
+
+
 class PairBound:
     """Lower bounds on continuing and on the value at any belief: their values if the pair of classes were known.
 
@@ -476,15 +525,14 @@ class PairBound:
     round, count and one probability. `losses` has the shape (n_rounds, panel + 1, classes, choices).
     """
 
-    def __init__(self, process: CountProcess, prices: Floats, losses: Floats) -> None:
-        side_a, side_b = (np.flatnonzero(process.a_is_right == a).tolist() for a in (True, False))
-        paired = min(len(side_a), len(side_b))
-        alone = side_a[paired:] + side_b[paired:]
-        # A class without a partner is its own: any grouping that is revealed gives a bound.
-        self._pairs = [*zip(side_a[:paired], side_b[:paired], strict=True), *((c, c) for c in alone)]
+    def __init__(
+        self, process: CountProcess, prices: Floats, losses: Floats, paired: PairSteps | None = None
+    ) -> None:
+        moves = pair_steps(process) if paired is None else paired
+        self._pairs = moves.pairs
         shares = np.stack([_GRID, 1 - _GRID], axis=1)
-        size = process.panel + 1
-        depth = process.n_rounds
+        size, depth = process.panel + 1, process.n_rounds
+        nexts = np.arange(size)
         self._value = np.empty((depth, len(self._pairs), size, _POINTS))
         self._onward = np.full((depth, len(self._pairs), size, _POINTS), np.inf)
         for p, pair in enumerate(self._pairs):
@@ -492,11 +540,10 @@ class PairBound:
             for t in range(depth, 0, -1):
                 now = (shares @ losses[t - 1][:, members]).min(axis=2)
                 if t < depth:
-                    # (points, class, count, next count)
-                    joint = shares[:, :, None, None] * process.step(t)[members]
-                    nexts = np.broadcast_to(np.arange(size), joint.shape[:1] + joint.shape[2:])
-                    ahead = _chord(self._value[t, p], nexts, joint[:, 0], joint[:, 1])
-                    self._onward[t - 1, p] = prices[t] + ahead.sum(axis=2).T
+                    mass, at, weight = moves.steps[p][t - 1]
+                    table = self._value[t, p]
+                    later = mass * (table[nexts, at] * (1 - weight) + table[nexts, at + 1] * weight)
+                    self._onward[t - 1, p] = prices[t] + later.sum(axis=2).T
                 self._value[t - 1, p] = np.minimum(now.reshape(size, _POINTS), self._onward[t - 1, p])
 
     def onward(self, t: int, counts: Ints, joint: Floats) -> Floats:
@@ -515,12 +562,17 @@ class PairBound:
         return total
 
 
-def _chord(table: Floats, counts: Ints, a: Floats, b: Floats) -> Floats:
-    """Interpolate a table of (count, point) at the masses (a, b) of a pair; linear in their scale."""
+def _placed(a: Floats, b: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return the mass of a pair, its cell of the grid, and the place in it from 0 to 1."""
     mass = a + b
     x = np.divide(a, mass, out=np.zeros_like(mass), where=mass > 0)
     at = np.clip(np.searchsorted(_GRID, x, side="right") - 1, 0, _POINTS - 2)
-    weight = (x - _GRID[at]) / (_GRID[at + 1] - _GRID[at])
+    return mass, at, (x - _GRID[at]) / (_GRID[at + 1] - _GRID[at])
+
+
+def _chord(table: Floats, counts: Ints, a: Floats, b: Floats) -> Floats:
+    """Interpolate a table of (count, point) at the masses (a, b) of a pair; linear in their scale."""
+    mass, at, weight = _placed(a, b)
     result: Floats = mass * (table[counts, at] * (1 - weight) + table[counts, at + 1] * weight)
     return result
 

@@ -14,12 +14,19 @@ is log_pull near 2), ``hardening`` lets convictions grow, ``shock`` is error tha
 and z, seats that voted alike are exchangeable. The number of ones is therefore a Markov chain, and everything that
 depends on it is exact.
 
-The fit maximises likelihood times a weak prior; its uncertainty is the curvature there (Laplace).
+With *flicker* the kind that shows is drawn again in every round, for all seats together. An easy debate behaves like a
+hard one with probability ``flicker_easy``, a hard one like an easy one with probability ``flicker_hard``. Both at 0 is
+the chain above. Panels whose ability jumps from round to round are like that; a chain that holds the kind fixed takes
+those jumps for chance and makes the loss of stopping early too small.
+
+The fit maximises likelihood times a weak prior; its uncertainty is the curvature there (Laplace). `fit_panel_chains`
+fits both chains and weighs them by their marginal likelihoods.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +40,7 @@ from d3stats.resampling.clusters import cluster_codes
 from d3stats.result import Result
 
 __all__ = [
+    "FLICKER_NAMES",
     "LOWER",
     "NAMES",
     "NODES",
@@ -43,9 +51,11 @@ __all__ = [
     "ChainData",
     "ChainLaws",
     "PanelChainFit",
+    "PanelChains",
     "chain_laws",
     "features",
     "fit_panel_chain",
+    "fit_panel_chains",
     "hermite",
     "minus_log_posterior",
     "scores",
@@ -67,16 +77,23 @@ NAMES = (
     "gap",
     "logit_hard",
 )
-# Weak: on the logit scale of a single vote, one unit covers what any published debate has shown.
-PRIOR_MEAN = np.array([0.5, -0.3, 0.0, -0.5, 1.0, 0.5, 1.0, 0.0, -1.0, 0.7, 0.7, -0.7])
-PRIOR_SD = np.array([1.0, 0.7, 0.7, 0.8, 1.0, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0, 1.0])
-LOWER = np.array([-5.0, -4.0, -5.0, -4.0, -5.0, -8.0, -5.0, -1.5, -5.0, 0.0, 0.0, -4.0])
-UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0, 6.0, 6.0, 3.0])
+FLICKER_NAMES = (*NAMES, "logit_flicker_easy", "logit_flicker_hard")
+# Weak: on the logit scale of a single vote, one unit covers what any published debate has shown. The last two are
+# those of flicker.
+PRIOR_MEAN = np.array([0.5, -0.3, 0.0, -0.5, 1.0, 0.5, 1.0, 0.0, -1.0, 0.7, 0.7, -0.7, -2.5, -2.5])
+PRIOR_SD = np.array([1.0, 0.7, 0.7, 0.8, 1.0, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0, 1.0, 1.5, 1.5])
+LOWER = np.array([-5.0, -4.0, -5.0, -4.0, -5.0, -8.0, -5.0, -1.5, -5.0, 0.0, 0.0, -4.0, -6.0, -6.0])
+UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0, 6.0, 6.0, 3.0, 0.5, 0.5])
 
 NODES, SHOCKS = 5, 5
 """Points for easiness within a kind, and for shocks."""
-_CHUNK = 1024
-_STARTS = (PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5]))
+_HELD = len(NAMES)
+_STARTS = (
+    PRIOR_MEAN,
+    np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5, -2.5, -2.5]),
+    np.array([1.5, -1.0, 1.0, -1.0, 0.1, 0.1, 0.1, 0.0, -1.0, 1.5, 1.5, -0.3, -1.0, -1.0]),
+)
+"""Where climbs begin; the third is for flicker alone: two levels that follow no earlier vote."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +117,7 @@ class ChainLaws:
 
 @dataclass(frozen=True, eq=False)
 class PanelChainFit(Result):
-    """The posterior mode of the panel chain's parameters, with its Laplace covariance.
+    """The posterior mode of the panel chain's parameters, with its Laplace covariance; 12 of them, or 14 with flicker.
 
     Attributes
     ----------
@@ -111,6 +128,8 @@ class PanelChainFit(Result):
         by `design_effect`. No direction has a larger variance than under the prior.
     llf : float
         Log-likelihood, without the prior.
+    log_evidence : float
+        Logarithm of the marginal likelihood, the parameters integrated over the prior (Laplace).
     n_obs, n_clusters : int
         Debates with a vote, and questions.
     design_effect : float
@@ -138,6 +157,7 @@ class PanelChainFit(Result):
     params: pd.Series
     cov: pd.DataFrame
     llf: float
+    log_evidence: float
     n_obs: int
     n_clusters: int
     design_effect: float
@@ -173,11 +193,12 @@ class PanelChainFit(Result):
         return {"estimates": pd.concat([self.params.rename("estimate"), self.bse, self.conf_int()], axis=1)}
 
     def draws(self, n: int, rng: RngLike = None) -> Floats:
-        """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, 12)."""
+        """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, parameters)."""
         integer("n", n, minimum=1)
         root = np.linalg.cholesky(self.cov.to_numpy())
         noise = as_rng(rng).standard_normal((n, len(self.params)))
-        return np.clip(self.params.to_numpy() + noise @ root.T, LOWER, UPPER)
+        size = len(self.params)
+        return np.clip(self.params.to_numpy() + noise @ root.T, LOWER[:size], UPPER[:size])
 
     def process(
         self, panel: int, n_rounds: int, *, labelled: bool = True, nodes: int = NODES
@@ -205,7 +226,9 @@ class PanelChainFit(Result):
         return CountProcess(weight, final >= 0.5, initial, steps, n_rounds, names)
 
 
-def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> PanelChainFit:
+def fit_panel_chain(
+    votes: ArrayLike, cluster: ArrayLike | None = None, *, flicker: bool = False
+) -> PanelChainFit:
     """Fit the panel chain to votes by posterior mode, with Laplace errors that allow for dependent debates.
 
     Parameters
@@ -214,6 +237,8 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         1, 0, or -1 where there is no vote (a missing vote, an empty seat, a round not played).
     cluster : array of int, shape (debates,), optional
         Question of each debate; by default each is its own.
+    flicker : bool
+        Whether the kind that shows is drawn again in every round: fourteen parameters in place of twelve.
 
     Returns
     -------
@@ -234,8 +259,66 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     >>> fit.converged, bool(fit.params["own_vote"] > 0.5)
     (True, True)
     """
-    from scipy.optimize import minimize
+    return _fit(*_data(votes, cluster), flicker=flicker)
 
+
+class PanelChains(NamedTuple):
+    """The panel chain without and with flicker, and how probable the second is."""
+
+    held: PanelChainFit
+    flicker: PanelChainFit
+    flicker_probability: float
+    """Posterior probability of flicker, both chains equally probable before: by the Laplace approximation of their
+    marginal likelihoods, the difference of the logarithms divided by the design effect."""
+
+    @property
+    def likelier(self) -> PanelChainFit:
+        """The more probable of the two."""
+        return self.flicker if self.flicker_probability > 0.5 else self.held
+
+    def draws(self, n: int, rng: RngLike = None) -> Floats:
+        """Draw parameter vectors of both chains, each as often as it is probable; shape (n, 14)."""
+        integer("n", n, minimum=1)
+        generator = as_rng(rng)
+        again = round(n * self.flicker_probability)
+        parts = [
+            _with_flicker(fit.draws(count, generator))
+            for fit, count in ((self.held, n - again), (self.flicker, again))
+            if count > 0
+        ]
+        return np.concatenate(parts)
+
+
+def fit_panel_chains(votes: ArrayLike, cluster: ArrayLike | None = None) -> PanelChains:
+    """Fit the panel chain without and with flicker, and weigh them by Laplace marginal likelihoods.
+
+    Parameters
+    ----------
+    votes, cluster
+        As in :func:`fit_panel_chain`.
+
+    Returns
+    -------
+    PanelChains
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> shown = (rng.random((80, 1, 1)) < 0.6) ^ (rng.random((80, 7, 1)) < 0.2)
+    >>> votes = (rng.random((80, 7, 7)) < np.where(shown, 0.95, 0.2)).astype(int)
+    >>> chains = fit_panel_chains(votes)
+    >>> chains.flicker_probability > 0.99, chains.draws(10, rng=1).shape
+    (True, (10, 14))
+    """
+    data, codes = _data(votes, cluster)
+    held = _fit(data, codes)
+    flicker = _fit(data, codes, flicker=True, near=held.params.to_numpy())
+    ahead = (flicker.log_evidence - held.log_evidence) / flicker.design_effect
+    return PanelChains(held, flicker, float(scipy.special.expit(ahead)))
+
+
+def _data(votes: ArrayLike, cluster: ArrayLike | None) -> tuple[ChainData, NDArray[np.int64]]:
+    """Check the votes; return the debates that have some, and the numbers of their questions."""
     array = np.asarray(votes)
     if array.ndim != 3:
         raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
@@ -246,28 +329,42 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     data = ChainData.from_votes(array[heard].astype(np.int8))
     if len(data) < 2:
         raise ValueError(f"votes must hold at least 2 debates with a vote; got {len(data)}")
-    if not (data.cast_after_one.any() or data.cast_after_zero.any()):
+    if not data.moves[:, [2, 4]].any():
         raise ValueError("votes must hold a seat that votes in two successive rounds; got none")
+    return data, np.unique(question[heard], return_inverse=True)[1]
+
+
+def _fit(
+    data: ChainData, codes: NDArray[np.int64], *, flicker: bool = False, near: Floats | None = None
+) -> PanelChainFit:
+    """Climb to the posterior mode from every start; `near` is the mode without flicker, where it is known."""
+    from scipy.optimize import minimize
+
+    names = list(FLICKER_NAMES if flicker else NAMES)
+    size = len(names)
+    lower, upper = LOWER[:size], UPPER[:size]
     climb: dict[str, Any] = {
         "method": "L-BFGS-B",
         "jac": True,
-        "bounds": list(zip(LOWER, UPPER, strict=True)),
+        "bounds": list(zip(lower, upper, strict=True)),
     }
     climb["options"] = {"maxiter": 500}
-    climbs = [minimize(minus_log_posterior, start, args=(data,), **climb) for start in _STARTS]
+    starts = [start[:size] for start in (_STARTS if flicker else _STARTS[:2])]
+    if flicker and near is not None:
+        starts = [np.concatenate([near, PRIOR_MEAN[_HELD:]]), _STARTS[2]]
+    climbs = [minimize(minus_log_posterior, start, args=(data,), **climb) for start in starts]
     best = min(climbs, key=lambda found: found.fun)
     theta: Floats = best.x
-    codes = np.unique(question[heard], return_inverse=True)[1]
-    cov, effect = _covariance(theta, data, codes)
-    names = list(NAMES)
-    at_bound = (theta <= LOWER + 1e-6) | (theta >= UPPER - 1e-6)
+    found = _curved(theta, data, codes)
+    at_bound = (theta <= lower + 1e-6) | (theta >= upper - 1e-6)
     return PanelChainFit(
         params=pd.Series(theta, index=names, name="estimate"),
-        cov=pd.DataFrame(cov, index=names, columns=names),
+        cov=pd.DataFrame(found.cov, index=names, columns=names),
         llf=float(scores(theta, data)[0].sum()),
+        log_evidence=found.half_log_det - float(best.fun),
         n_obs=len(data),
         n_clusters=int(codes.max()) + 1,
-        design_effect=effect,
+        design_effect=found.design_effect,
         converged=_settled(theta, data),
         boundary=tuple(name for name, there in zip(names, at_bound, strict=True) if there),
         n_iter=int(best.nit),
@@ -277,11 +374,21 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
 def _settled(theta: Floats, data: ChainData) -> bool:
     """Say whether the posterior is flat at the end of the climb, bounds apart: why a climb ended is no evidence."""
     gradient = minus_log_posterior(theta, data)[1]
-    held = ((theta <= LOWER) & (gradient > 0)) | ((theta >= UPPER) & (gradient < 0))
+    lower, upper = LOWER[: len(theta)], UPPER[: len(theta)]
+    held = ((theta <= lower) & (gradient > 0)) | ((theta >= upper) & (gradient < 0))
     return bool(np.abs(np.where(held, 0.0, gradient)).max() < 1e-3 * max(1.0, len(data)))
 
 
-def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> tuple[Floats, float]:
+class _Curved(NamedTuple):
+    """What the curvature at the mode says."""
+
+    cov: Floats
+    design_effect: float
+    half_log_det: float
+    """Half the log of the determinant of the covariance over the prior's, debates independent."""
+
+
+def _curved(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> _Curved:
     """Invert prior plus likelihood information, the latter divided by how much more the questions' scores vary.
 
     The prior's information is not the data's, so no lack of independence takes any of it away: the errors are never
@@ -294,7 +401,7 @@ def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> t
         step[i] = h
         up, down = (minus_log_posterior(theta + s * step, data)[1] for s in (1, -1))
         curvature[i] = (up - down) / (2 * h)
-    sd = PRIOR_SD
+    sd = PRIOR_SD[:size]
     # In units of the prior's errors, where the prior's information is one in every direction.
     whole = (curvature + curvature.T) / 2 * np.outer(sd, sd)
     values, vectors = np.linalg.eigh(whole - np.eye(size))
@@ -313,18 +420,18 @@ def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> t
     alone = float(np.trace(naive @ (score.T @ score)))
     seen = float(np.trace(naive @ (total.T @ total)))
     effect = max(1.0, *(seen / base for base in (expected, alone) if base > 0))
-    return cov(effect) * np.outer(sd, sd), effect
+    return _Curved(cov(effect) * np.outer(sd, sd), effect, -0.5 * float(np.log1p(told).sum()))
 
 
 def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODES) -> ChainLaws:
     """Compute the Markov chain of the number of ones, for one or many parameter vectors.
 
-    `theta` has the shape (draws, 12), in the order of ``PanelChainFit.params``; `nodes` are the classes of easiness
-    within each kind.
+    `theta` has the shape (draws, 12), or (draws, 14) with flicker, in the order of ``PanelChainFit.params``; `nodes`
+    are the classes of easiness within each kind.
 
     Parameters
     ----------
-    theta : array of float, shape (draws, 12) or (12,)
+    theta : array of float, shape (draws, 12), (draws, 14), (12,) or (14,)
         Parameters in the order of ``PanelChainFit.params``.
     panel : int
         Seats on the panel.
@@ -345,41 +452,24 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
     """
     n = integer("panel", panel, minimum=1)
     integer("n_rounds", n_rounds, minimum=1)
-    columns = np.clip(np.atleast_2d(np.asarray(theta, dtype=np.float64)), LOWER, UPPER).T
-    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = columns[:9]
-    gap_first, gap, logit_hard = columns[9:]
-    z, hard, within = kinds(nodes)
-    share = scipy.special.expit(logit_hard)[:, None]
-    weight = within * np.where(hard == 1.0, share, 1.0 - share)
-    v, wv = hermite(SHOCKS)
-    shock = np.exp(log_shock)[:, None] * v
+    given = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    if given.shape[1] not in (_HELD, len(FLICKER_NAMES)):
+        raise ValueError(
+            f"theta must have {_HELD} parameters a row, or {len(FLICKER_NAMES)} with flicker; got {given.shape[1]}"
+        )
+    from d3stats.models.chains import compiled as kernel
+
+    # A logit of minus infinity says that there is no flicker, so it stays.
+    size = given.shape[1]
+    inside = np.where(np.isneginf(given), given, np.clip(given, LOWER[:size], UPPER[:size]))
+    row = _with_flicker(inside.astype(np.float64))
+    easiness, shocks = hermite(nodes), hermite(SHOCKS)
+    _, hard, within = kinds(nodes)
+    share = scipy.special.expit(row[:, 11])[:, None]
     k = np.arange(n + 1)
-    level = first[:, None] + np.exp(log_spread_first)[:, None] * z - gap_first[:, None] * hard
-    eta = level[:, :, None] + shock[:, None, :]
-    initial = (_binomial(n, scipy.special.expit(eta)) * wv[:, None]).sum(axis=2)
-    linear, logit = features(k, np.full(n + 1, n))
-    middle = (drift[:, None] + pull[:, None] * linear + log_pull[:, None] * logit)[:, None, :]
-    middle = middle + (np.exp(log_spread)[:, None] * z - gap[:, None] * hard)[:, :, None]
-    scale = np.arange(1, n_rounds)[None, :] ** hardening[:, None]
-
-    def chance(sign: int, at: int) -> Floats:
-        mean = middle[:, :, at] + sign * own[:, None]
-        both = scale[:, :, None, None] * mean[:, None, :, None] + shock[:, None, None, :]
-        return np.asarray(scipy.special.expit(both))
-
-    steps = np.zeros((len(first), n_rounds - 1, len(z), n + 1, n + 1))
-    for i in range(n + 1):
-        keep = _binomial(i, chance(1, i)) * wv[:, None]
-        gain = _binomial(n - i, chance(-1, i))
-        joint = np.swapaxes(keep, -1, -2) @ gain
-        for j in range(i + 1):
-            steps[:, :, :, i, j : j + n - i + 1] += joint[..., j, :]
-    return ChainLaws(weight, initial / initial.sum(-1, keepdims=True), steps / steps.sum(-1, keepdims=True))
-
-
-def _binomial(n: int, p: Floats) -> Floats:
-    k = np.arange(n + 1)
-    return np.asarray(scipy.special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k))
+    choose = np.asarray(scipy.special.binom(k[:, None], k[None, :]), dtype=np.float64)
+    initial, steps = kernel.laws(row, choose, n_rounds, easiness.at, *shocks)
+    return ChainLaws(within * np.where(hard == 1.0, share, 1.0 - share), initial, steps)
 
 
 class Rule(NamedTuple):
@@ -389,10 +479,14 @@ class Rule(NamedTuple):
     weight: Floats
 
 
+@cache
 def hermite(n: int) -> Rule:
     """Return the rule with n nodes; weights sum to 1."""
     at, weight = np.polynomial.hermite_e.hermegauss(n)
-    return Rule(at, weight / weight.sum())
+    found = Rule(at, weight / weight.sum())
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 def kinds(nodes: int) -> tuple[Floats, Floats, Floats]:
@@ -412,111 +506,80 @@ def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, 
 
 @dataclass(frozen=True, eq=False)
 class ChainData:
-    """The votes as the likelihood needs them: by debate for round 1, by debate and round for later rounds.
+    """The votes as the likelihood needs them: the distinct rounds, and which of them each debate went through.
 
-    ``ones_after_one`` of the ``cast_after_one`` seats that cast a 1 and vote again cast a 1 in the next round too;
-    ``_after_zero`` the same for seats that cast a 0. ``linear`` and ``logit`` are the features of the earlier round.
+    Attributes
+    ----------
+    first : ndarray of int, shape (distinct first rounds, 2)
+        Ones and votes cast in round 1.
+    moves : ndarray of int, shape (distinct later rounds, 5)
+        The earlier round's number; of the seats that cast a 1 in it and vote again, those that cast a 1 now, and
+        all; the same for seats that cast a 0.
+    pulls : ndarray of float, shape (distinct later rounds, 2)
+        What :func:`features` says of the earlier round.
+    paths : ndarray of int, shape (distinct debates, rounds)
+        The first round and the later ones of each.
+    times : ndarray of int, shape (distinct debates,)
+        How many debates are alike.
+    of : ndarray of int, shape (debates,)
+        Which of them each debate is.
     """
 
-    first_ones: NDArray[np.int64]
-    first_cast: NDArray[np.int64]
-    ones_after_one: NDArray[np.int64]
-    cast_after_one: NDArray[np.int64]
-    ones_after_zero: NDArray[np.int64]
-    cast_after_zero: NDArray[np.int64]
-    linear: Floats
-    logit: Floats
+    first: NDArray[np.int64]
+    moves: NDArray[np.int64]
+    pulls: Floats
+    paths: NDArray[np.int64]
+    times: NDArray[np.int64]
+    of: NDArray[np.int64]
 
     @classmethod
     def from_votes(cls, votes: NDArray[np.int8]) -> ChainData:
         """Count from votes of shape (debates, rounds, seats): 1, 0, or -1 for none."""
         one, zero = votes == 1, votes == 0
         cast = one | zero
+        debates, depth = votes.shape[0], votes.shape[1] - 1
         again = [was[:, :-1] & cast[:, 1:] for was in (one, zero)]
-        x1, n1, x0, n0 = (seats.sum(2) for who in again for seats in (who & one[:, 1:], who))
-        linear, logit = features(one[:, :-1].sum(2), cast[:, :-1].sum(2))
-        return cls(one[:, 0].sum(1), cast[:, 0].sum(1), x1, n1, x0, n0, linear, logit)
+        moved = [seats.sum(2) for who in again for seats in (who & one[:, 1:], who)]
+        before = [one[:, :-1].sum(2), cast[:, :-1].sum(2)]
+        number = np.broadcast_to(np.arange(1, depth + 1), (debates, depth))
+        rows = np.stack([number, *moved, *before], axis=2).reshape(-1, 7).astype(np.int64)
+        moves, of_move = np.unique(rows, axis=0, return_inverse=True)
+        opened = np.column_stack([one[:, 0].sum(1), cast[:, 0].sum(1)]).astype(np.int64)
+        first, of_first = np.unique(opened, axis=0, return_inverse=True)
+        paths = np.column_stack([of_first.reshape(-1), of_move.reshape(debates, depth)])
+        distinct, of, times = np.unique(paths, axis=0, return_inverse=True, return_counts=True)
+        pulls = np.column_stack(features(moves[:, 5], moves[:, 6]))
+        return cls(first, moves[:, :5].copy(), pulls, distinct, times, of.reshape(-1))
 
     def __len__(self) -> int:
-        return len(self.first_ones)
-
-    def chunks(self) -> list[ChainData]:
-        """Cut into pieces that keep the arrays over nodes small."""
-        fields = [getattr(self, name) for name in self.__dataclass_fields__]
-        return [ChainData(*(array[i : i + _CHUNK] for array in fields)) for i in range(0, len(self), _CHUNK)]
-
-
-def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
-    """Return each debate's log-likelihood and its gradient, shapes (debates,) and (debates, parameters)."""
-    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = theta[:9]
-    gap_first, gap, logit_hard = theta[9:]
-    z, hard, within = kinds(NODES)
-    share = scipy.special.expit(logit_hard)
-    wz = within * np.where(hard == 1.0, share, 1.0 - share)
-    v, wv = hermite(SHOCKS)
-    spread_first, spread, shock = np.exp(log_spread_first), np.exp(log_spread), np.exp(log_shock)
-
-    eta = first + (spread_first * z - gap_first * hard)[:, None] + shock * v
-    ones, cast = d.first_ones[:, None, None], d.first_cast[:, None, None]
-    log_first = ones * eta - cast * np.logaddexp(0.0, eta) + np.log(wv)
-    by_node = scipy.special.logsumexp(log_first, axis=2)
-    in_first = np.exp(log_first - by_node[:, :, None]) * (ones - cast * scipy.special.expit(eta))
-
-    log_time = np.log(np.arange(1, d.linear.shape[1] + 1))
-    scale = np.exp(hardening * log_time)[None, :, None, None]
-    middle = (drift + pull * d.linear + log_pull * d.logit)[:, :, None, None]
-    middle = middle + (spread * z - gap * hard)[None, None, :, None]
-    mean_one, mean_zero = middle + own, middle - own
-    eta_one, eta_zero = scale * mean_one + shock * v, scale * mean_zero + shock * v
-    n1, n0 = d.cast_after_one[:, :, None, None], d.cast_after_zero[:, :, None, None]
-    x1, x0 = d.ones_after_one[:, :, None, None], d.ones_after_zero[:, :, None, None]
-    log_round = (
-        x1 * eta_one - n1 * np.logaddexp(0.0, eta_one) + x0 * eta_zero - n0 * np.logaddexp(0.0, eta_zero)
-    ) + np.log(wv)
-    top = log_round.max(axis=3, keepdims=True)
-    weight = np.exp(log_round - top)
-    total = weight.sum(axis=3, keepdims=True)
-    joint = by_node + (top + np.log(total))[..., 0].sum(axis=1) + np.log(wz)
-    llf = scipy.special.logsumexp(joint, axis=1)
-
-    posterior = np.exp(joint - llf[:, None])
-    weight *= posterior[:, None, :, None] / total
-    in_one = weight * (x1 - n1 * scipy.special.expit(eta_one))
-    in_zero = weight * (x0 - n0 * scipy.special.expit(eta_zero))
-    both = in_one + in_zero
-    scaled = both * scale
-    in_first *= posterior[:, :, None]
-    per_round = scaled.sum(axis=(2, 3))
-    moved = (in_one * mean_one + in_zero * mean_zero) * scale
-    gradient = [
-        in_first.sum(axis=(1, 2)),
-        (in_first.sum(axis=2) @ z) * spread_first,
-        per_round.sum(axis=1),
-        (scaled.sum(axis=(1, 3)) @ z) * spread,
-        ((in_one - in_zero) * scale).sum(axis=(1, 2, 3)),
-        (per_round * d.linear).sum(axis=1),
-        (per_round * d.logit).sum(axis=1),
-        moved.sum(axis=(2, 3)) @ log_time,
-        (both.sum(axis=(1, 2)) @ v + in_first.sum(axis=1) @ v) * shock,
-        -(in_first.sum(axis=2) @ hard),
-        -(scaled.sum(axis=(1, 3)) @ hard),
-        posterior @ hard - share,
-    ]
-    return llf, np.column_stack(gradient)
+        return len(self.of)
 
 
 def scores(theta: Floats, data: ChainData) -> tuple[Floats, Floats]:
-    """Return each debate's log-likelihood and score, without the prior."""
-    parts = [_terms(theta, piece) for piece in data.chunks()]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    """Return each debate's log-likelihood and score, without the prior, shapes (debates,) and (debates, parameters)."""
+    from d3stats.models.chains import compiled as kernel
+
+    rules = (*hermite(NODES), *hermite(SHOCKS))
+    llf, gradient = kernel.each(
+        _with_flicker(theta[None])[0], data.first, data.moves, data.pulls, data.paths, *rules
+    )
+    return llf[data.of], gradient[data.of, : len(theta)]
+
+
+def _with_flicker(theta: Floats) -> Floats:
+    """Return rows of 14 parameters; rows of 12 are of a chain that never flickers."""
+    if theta.shape[1] == len(FLICKER_NAMES):
+        return np.ascontiguousarray(theta)
+    return np.column_stack([theta, np.full((len(theta), 2), -np.inf)])
 
 
 def minus_log_posterior(theta: Floats, data: ChainData) -> tuple[float, Floats]:
     """Return minus the log-likelihood plus the prior's penalty, and the gradient; what the fit minimises."""
-    value, gradient = 0.0, np.zeros(len(theta))
-    for piece in data.chunks():
-        llf, slope = _terms(theta, piece)
-        value -= float(llf.sum())
-        gradient -= slope.sum(axis=0)
-    away = (theta - PRIOR_MEAN) / PRIOR_SD
-    return value + 0.5 * float(away @ away), gradient + away / PRIOR_SD
+    from d3stats.models.chains import compiled as kernel
+
+    size = len(theta)
+    full = _with_flicker(theta[None])[0]
+    rules = (*hermite(NODES), *hermite(SHOCKS))
+    llf, slope = kernel.total(full, data.first, data.moves, data.pulls, data.paths, data.times, *rules)
+    away = (theta - PRIOR_MEAN[:size]) / PRIOR_SD[:size]
+    return 0.5 * float(away @ away) - llf, away / PRIOR_SD[:size] - slope[:size]
