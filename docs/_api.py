@@ -47,6 +47,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "replay",
         "scan",
         "risk_controlled",
+        "Ledger",
         "evaluate",
         "simulate",
         "Study",

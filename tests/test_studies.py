@@ -31,6 +31,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "advocates_hypotheses",
         "chateval_sweeps",
         "pilot_size",
+        "ledger",
         "pilot_bills",
     ],
 )
@@ -490,3 +491,39 @@ def test_samre_without_a_jury_is_played_to_the_written_numbers() -> None:
         assert np.allclose(
             again[column], written.loc[again.index, column], rtol=1e-4, atol=1e-6, equal_nan=True
         )
+
+
+def test_the_ledger_holds_its_limit_against_every_adversary_and_a_cell_gives_its_row() -> None:
+    module, config, made = _study("ledger")
+    table = made["adversaries"]
+    assert len(table) == 3 * 4 * 8
+    assert set(table["campaigns"]) == {8000}
+    assert table["over"].max() <= config["delta"] + 3 * (0.09 / 8000) ** 0.5
+    there = table.set_index(["design", "allowed", "adversary"])["over"]
+    for cell in (("one", 0, "always"), ("rising", 5, "until over"), ("three", 20, "blocks")):
+        assert module["cell"](config, *cell)["over"] == pytest.approx(there[cell], abs=1e-9), cell
+
+
+def test_the_fast_campaigns_of_the_ledger_study_are_those_of_the_ledger() -> None:
+    module, config, _ = _study("ledger")
+    ledger = module["ledger_of"](config, "rising", 5)
+    rng = np.random.default_rng(3)
+    secrets = [rng.bytes(32) for _ in range(20)]
+    for name in ("always", "after honoured", "waits", "until over"):
+        opened = [ledger.start(key) for key in secrets]
+        coins = np.array([[campaign.coin(d + 1) for campaign in opened] for d in range(ledger.n)])
+        fast = module["campaigns"](name, ledger, coins, rng)
+        for campaign, lost in zip(opened, fast.tolist(), strict=True):
+            past = {"lost": 0, "honoured": False, "found": -100}
+            for d in range(ledger.n):
+                state = {each: np.array([value]) for each, value in past.items()} | {
+                    "stage": np.array([campaign.stage - 1])
+                }
+                loses = bool(module["losses"](name, d, ledger.n, ledger.allowed, state, rng)[0])
+                audited = campaign.decide(early=True) == "audit"
+                if audited:
+                    campaign.audited(int(loses))
+                past["lost"] += loses and not audited
+                past["honoured"] = not audited
+                past["found"] = d if audited and loses else past["found"]
+            assert past["lost"] == lost, name

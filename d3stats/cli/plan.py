@@ -34,6 +34,7 @@ from d3stats.cli.output import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from d3stats.planning.pilot_sizes import PilotSizes
     from d3stats.planning.prices import RoundDollars
     from d3stats.sources import Opened
     from d3stats.trajectories import Trajectories
@@ -63,6 +64,14 @@ def plan(
     model: PricedAs = None,
     role_model: RoleModels = None,
     output_share: OutputShare = None,
+    campaign: Annotated[
+        int | None,
+        typer.Option(
+            "--campaign",
+            help="Debates of a whole campaign, with those of its pilot: also show what is left of the saving after the "
+            "pilot's bill, for pilots of several sizes.",
+        ),
+    ] = None,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -77,6 +86,7 @@ def plan(
         paid = _dollars(prices, model, role_model or [], output_share, opened, given.reading.get("roles"))
         rules = [*_of_the_literature(log), *given.settings.get("rules", [])]
         made = given(opened, rules=rules, dollars=paid)
+        bill = None if campaign is None else _sizes(given, opened, campaign)
     if figure is not None:
         save_figure(made.plot, figure)
     notes = omitted_notes(omitted)
@@ -84,12 +94,29 @@ def plan(
         table = made.to_frame()
         costs = bool((table["total"].notna() & (table["total_unit"] == "dollars")).any())
         notes = [paid.note, *(paid.warnings if costs else ()), *notes]
+    if bill is not None:
+        notes = [*notes, *(note for note in bill.notes if note not in made.notes)]
     if as_json:
-        print_document(made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note)
-    elif as_latex:
-        print_latex(tables_of(made))
+        more = {} if bill is None else {"campaign": bill.to_dict()}
+        print_document(
+            made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note, **more
+        )
+        return
+    # The sentence stands above its table.
+    further = [] if bill is None else [(bill.headline, *tables_of(bill)[0][1:])]
+    if as_latex:
+        print_latex([*tables_of(made), *further])
     else:
-        print_result(made, everything=everything, notes=notes)
+        print_result(made, everything=everything, notes=notes, tables=further)
+
+
+def _sizes(given: Given, opened: Opened, campaign: int) -> PilotSizes:
+    """Return what pilots of several sizes leave of the saving of a campaign, under the settings of the plan."""
+    from d3stats.planning.pilot_sizes import pilot_sizes
+
+    named = ("max_loss", "confidence", "target", "n_draws")
+    asked = {name: given.settings[name] for name in named if name in given.settings}
+    return pilot_sizes(opened, campaign=campaign, **asked)
 
 
 def _dollars(

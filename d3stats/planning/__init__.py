@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from d3stats.planning.exact import ExactResult, evaluate
     from d3stats.planning.label_value import LabelValue, label_value
     from d3stats.planning.ledger import Campaign, Certificate, Ledger, audit_shares, net_design, over_budget
+    from d3stats.planning.pilot_sizes import PilotSizes, pilot_sizes
     from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import Replay, replay
     from d3stats.planning.risk import RiskControlled, needed_debates, risk_controlled
@@ -40,6 +41,7 @@ __all__ = [
     "LabelValue",
     "Ledger",
     "LedgerReplay",
+    "PilotSizes",
     "Plan",
     "Replay",
     "RiskControlled",
@@ -58,6 +60,7 @@ __all__ = [
     "needed_debates",
     "net_design",
     "over_budget",
+    "pilot_sizes",
     "plan",
     "read_study",
     "replay",

@@ -182,7 +182,7 @@ class Ledger:
     """The guarantee of a campaign: at most ``eps n`` of n delivered verdicts differ from those of a rule in force.
 
     :meth:`start` opens a campaign, which says of every early stop whether it is honoured or audited.
-    :meth:`replay` plays campaigns over a log or a world. ``d3stats debate --ledger`` runs one with a model.
+    :meth:`replay` plays campaigns over a log, also a simulated one. ``d3stats debate --ledger`` runs one with a model.
 
     Parameters
     ----------

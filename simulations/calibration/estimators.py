@@ -1218,6 +1218,8 @@ EXCEPTIONS: dict[str, str] = {
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
     PLANNING + "label_value": "half-widths by a formula, checked against 50,000 debates in its tests",
+    PLANNING
+    + "pilot_sizes": "what pilots of other sizes would save by the chain; simulations/pilot_bills measures it",
     PLANNING + "Simulation.recommend": "Monte Carlo error of as many simulated debates as are asked for",
     **{
         _BAYES + name: _SAMPLER

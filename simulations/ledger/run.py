@@ -3,7 +3,7 @@
 Every debate is stopped early. An adversary that sees all earlier decisions chooses which stops lose their verdict. The
 share of campaigns that lose more than allowed must be at most delta, for every adversary.
 
-Run: python simulations/ledger/run.py [--campaigns N]
+Run: python simulations/ledger/run.py [--campaigns N], after python simulations/ledger/savings.py
 """
 
 from __future__ import annotations
@@ -115,7 +115,20 @@ def shown(made: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     wide = table.pivot_table(index="adversary", columns=["allowed"], values="over", aggfunc="max", sort=False)
     wide = wide.map(lambda over: f"{over:.4f}").reset_index()
     wide["adversary"] = wide["adversary"] + ": " + wide["adversary"].map(ADVERSARIES)
-    return {"over": wide.rename(columns={m: f"{m} allowed" for m in wide.columns if m != "adversary"})}
+    cells = made["savings"].groupby(["source", "debates", "eps"], sort=False)
+    saved = cells.agg(campaigns=("saved", "size"), allowed=("allowed", "first"), lost=("lost", "mean"))
+    saved["saved"] = cells["saved"].mean().map(lambda share: f"{share:.3f}")
+    saved["lost"] = saved["lost"].map(lambda lost: f"{lost:.1f}")
+    saved["over"] = (
+        made["savings"]
+        .assign(over=made["savings"].eval("lost > allowed"))
+        .groupby(["source", "debates", "eps"], sort=False)["over"]
+        .sum()
+    )
+    return {
+        "over": wide.rename(columns={m: f"{m} allowed" for m in wide.columns if m != "adversary"}),
+        "savings": saved.reset_index(),
+    }
 
 
 def main() -> None:
@@ -130,7 +143,8 @@ def main() -> None:
         for allowed in config["allowed"]
         for adversary in ADVERSARIES
     ]
-    for name, table in write(HERE, HERE, {"adversaries": pd.DataFrame(rows)}, shown).items():
+    found = {"adversaries": pd.DataFrame(rows), "savings": pd.read_csv(HERE / "savings.csv")}
+    for name, table in write(HERE, HERE, found, shown).items():
         print(name, table.to_string(index=False), sep="\n")
 
 

@@ -86,6 +86,7 @@ OF_ONE_COMMAND = {
     "debate": {"protocol", "synthetic", "dry_run"},
     "power": {"pilot", "n"},
     "doctor": {"fix"},
+    "plan": {"campaign"},
     "report": {"gate"},
     "show": {"text"},
     "simulate": {"like", "world", "rule", "debates", "max_loss", "confidence", "csv", "by", "seed"},

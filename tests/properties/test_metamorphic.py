@@ -843,6 +843,7 @@ NO_CASE = {
     "d3stats.separation": "laws, not data",
     "d3stats.read_study": "a study of synthetic worlds",
     "d3stats.planning.needed_debates": "numbers of a design",
+    "d3stats.planning.pilot_sizes": "the chain of a plan, which has a case, and draws of pilots",
     "d3stats.import_log": "one foreign format each, held against an own parse in tests/log/importers",
     "d3stats.log.causes_of": "problems, which the tables do not have; tried in tests/log/test_causes.py",
     "d3stats.log.iter_records": "records as they stand in the file",

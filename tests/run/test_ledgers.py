@@ -19,7 +19,7 @@ from d3stats.planning import ledger as ledgers
 from d3stats.protocols import protocol_from_text
 from d3stats.run.record import journal_path
 from d3stats.run.report import RunReport
-from d3stats.run.run import debate
+from d3stats.run.run import debate, run_debates
 from d3stats.stopping import from_text
 
 PANEL = protocol_from_text("stability:panel=3,max_rounds=4,camp=none")
@@ -116,7 +116,7 @@ import os, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from chancy import Chancy, pairs
 from d3stats.protocols import protocol_from_text
-from d3stats.run.run import debate
+from d3stats.run.run import debate, run_debates
 def before(number, request):
     if number >= 150:
         os._exit(9)
@@ -200,3 +200,43 @@ def test_a_campaign_of_other_debates_is_no_continuation(tmp_path: Path) -> None:
     journal_path(log).write_text("".join(line for line in text if "secret" not in json.loads(line)))
     with pytest.raises(ValueError, match="must have the secret of its ledger"):
         run(log, Chancy(), 1)
+
+
+class Simulated(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next event: elapsed seconds without waiting for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        selector: Any = self._selector  # type: ignore[attr-defined]
+        ready = selector.select
+
+        def select(timeout: float | None = None) -> Any:
+            self.now += timeout or 0.0
+            return ready(0)
+
+        selector.select = select
+
+    def time(self) -> float:
+        return self.now
+
+
+def test_held_debates_do_not_keep_others_from_being_played(tmp_path: Path) -> None:
+    busy = 0.0
+
+    class Timed(Chancy):
+        async def act(self, request: Request, /, more: Any = None) -> Reply:
+            nonlocal busy
+            began = asyncio.get_running_loop().time()
+            reply = await super().act(request, more)
+            busy += asyncio.get_running_loop().time() - began
+            return reply
+
+    async def elapsed() -> float:
+        began = asyncio.get_running_loop().time()
+        log, ledger = tmp_path / "log.jsonl", "eps=.05,delta=.1,stages=5"
+        await run_debates(PANEL, pairs(400), Timed(pause=1.0), log, concurrency=32, ledger=ledger, name="n")
+        return asyncio.get_running_loop().time() - began
+
+    with asyncio.Runner(loop_factory=Simulated) as runner:
+        assert runner.run(elapsed()) <= 1.15 * busy / 32
