@@ -36,7 +36,10 @@ ANSWERS = {
     "agreement slm7": ("The 7 agents agree beyond chance: Krippendorff's alpha 0.82 [", 15),
     "compare slm7 slm7 --round 1 --round last --by debate": ("No difference shown: slm7 (B) - slm7 (A)", 15),
     "simulate study.toml": ("Run ", 40),
-    "report slm7 --n-boot 50": ("Run unanimity | ladder:6-6-1: stop in rounds 1 to 2 if 6 of 7 agents agree", 20),
+    "report slm7 --n-boot 50": (
+        "Run unanimity | ladder:6-6-1: stop in rounds 1 to 2 if 6 of 7 agents agree",
+        20,
+    ),
     "doctor slm7": ("Fit for analysis: 160 debates, 3,360 turns. Nothing is wrong.", 8),
 }
 
