@@ -58,6 +58,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.scan": lambda log: d3stats.scan(log, RULES),
     "d3stats.plan": lambda log: d3stats.plan(log, max_loss=0.2, confidence=0.5, limit=False, n_draws=20, rng=1)
     .to_frame(),
+    "d3stats.abstain": lambda log: d3stats.abstain(log, max_error=0.5).to_frame(),
+    "d3stats.planning.label_value": lambda log: planning.label_value(log, "fixed:1").to_frame(),
+    "d3stats.planning.pilot_sizes": lambda log: planning.pilot_sizes(
+        log, campaign=500, sizes=[10], max_loss=0.2, confidence=0.5, n_draws=20, rng=1
+    ).to_frame(),
     "d3stats.risk_controlled": lambda log: (
         d3stats.risk_controlled(log, RULES[:2], max_loss_vs_full=0.45, delta=0.2).to_frame()
     ),

@@ -188,7 +188,7 @@ RUN, LIVE, ITEMS = (
     (RUN, LIVE, ITEMS),
     {},
     without=("observer", "halt", "backoff", "longest_wait", "ties"),
-    completes={"format": completion.layouts},
+    completes={"format": completion.layouts, "incumbent": completion.rules},
 )
 def debate(
     given: Given,

@@ -259,9 +259,9 @@ def abstain(
     missing vote is no vote for the verdict. A debate without a verdict is withheld.
 
     With one labelled debate per question the p-value is the exact P(Bin(n, `max_error`) <= k), with k wrong of n kept
-    verdicts. With several, questions bet (:func:`~d3stats.resampling.bounded_means.betting_p`), and the error is that
-    over all kept verdicts, so that a question counts with its debates. Source: Angelopoulos, Bates, Candès, Jordan and
-    Lei (2021), arXiv 2110.01052, sections 2 and 5 (selective classification).
+    verdicts. With several, questions bet (nonnegative supermartingales, Waudby-Smith and Ramdas 2024), and the error is
+    that over all kept verdicts, so that a question counts with its debates. Source: Angelopoulos, Bates, Candès,
+    Jordan and Lei (2021), arXiv 2110.01052, sections 2 and 5 (selective classification).
 
     The questions must be independent, and those to come drawn like these. The guarantee is about the mean over many
     verdicts, not about a single one.

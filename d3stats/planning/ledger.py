@@ -355,8 +355,7 @@ class Ledger:
         return cls(n=n, incumbent=incumbent, **given)
 
     def __str__(self) -> str:
-        said = [f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.name != "incumbent"]
-        return f"{','.join(said)},incumbent={self.incumbent}"
+        return ",".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self))
 
     def loss(self, stop: object, incumbent: object, label: object = None) -> int:
         """Return the loss of a verdict at an early stop against the reference rule's: 1, 0, or -1 for a gain.
@@ -367,6 +366,16 @@ class Ledger:
             Both verdicts; None where there is none.
         label : object, optional
             The right answer. Without it, verdicts that differ count as a loss.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> ledger = Ledger(n=100, eps=0.05, losses="net")
+        >>> ledger.loss("B", "A", label="A"), ledger.loss("A", "B", label="A"), ledger.loss("C", "B", label="A")
+        (1, -1, 0)
         """
         if stop == incumbent:
             return 0
@@ -483,6 +492,13 @@ class Campaign:
     With chance at least 90 %, at most 1 of 2 delivered verdicts differs from unanimity's
     >>> print(found.headline.split(": ")[1])
     2 of 2 early stops were audited and 0 differed.
+
+    The stages may be chosen at the end of the warm-up, and a coin is known from the start:
+
+    >>> later = Ledger(n=500, eps=0.02).start(secret=bytes(32))
+    >>> later.design(stages=3)
+    >>> round(later.share, 3), round(later.coin(2), 3), later.covers(2)
+    (0.36, 0.276, True)
     """
 
     def __init__(self, ledger: Ledger, secret: bytes | None = None) -> None:
@@ -664,6 +680,10 @@ class Certificate(Result):
     ledger : Ledger
     delivered : int
         Debates that were decided.
+    tallies : tuple
+        The counts of each stage, which the table shows.
+    open : bool
+        Whether an audit is open.
     allowed : int
         The number of lost verdicts that is guaranteed.
     honoured, audited, lost, gained, failed : int

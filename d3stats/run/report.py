@@ -74,7 +74,7 @@ class RunReport:
     estimated : int
         Turns of this run whose tokens are an estimate.
     shortened : int
-        Turns whose reply was longer than the log keeps (:data:`d3stats.agent.KEPT`); their text ends in ``[cut]``.
+        Turns whose reply was longer than the log keeps; their text ends in ``[cut]``.
     overdrawn : int
         Calls that cost more than the bound of their agent; with such calls a budget cannot be guaranteed.
     tokens_left, tokens_to_begin : int or None
@@ -90,7 +90,7 @@ class RunReport:
         The guarantee of the ledger, where the run has one.
     seconds : float
     shadow : Shadow or None
-        What another rule would have done, where one was followed (:class:`d3stats.run.shadow.Shadow`).
+        What another rule would have done, where one was followed.
     notes : tuple of str
         How the items were read, and how many have no label; see :func:`d3stats.run.items.read_items`.
 

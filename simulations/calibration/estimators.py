@@ -1217,6 +1217,8 @@ EXCEPTIONS: dict[str, str] = {
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
+    PLANNING + "audit_shares": "audit shares of a ledger, whose limit simulations/ledger measures",
+    PLANNING + "net_design": "audit share of a ledger of net losses, a bound that holds for any debates",
     PLANNING + "label_value": "half-widths by a formula, checked against 50,000 debates in its tests",
     PLANNING
     + "pilot_sizes": "what pilots of other sizes would save by the chain; simulations/pilot_bills measures it",

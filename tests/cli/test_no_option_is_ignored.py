@@ -72,6 +72,7 @@ CHANGES: dict[str, list[str]] = {
             "--max-loss 0.3",
             "--confidence 0.5",
             "--debates 5",
+            "--campaign 300",
             "--target agreement",
             "--n-draws 20",
             "--rule supermajority:0.7",

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import d3stats
+from d3stats._words import percent
 from d3stats.cli import app
 from d3stats.planning import scores
 from d3stats.report.analysis import Analysis
@@ -305,7 +306,7 @@ def test_the_key_figures_are_those_of_the_single_functions(slm7: Page) -> None:
     assert f"{100 * at_once:.1f} %" in said
     made = d3stats.plan("slm7", limit=False)
     assert made.headline in said
-    assert f"The plan's rule saves {100 * made.to_frame()['saved'].iloc[0]:.0f} %" in said
+    assert f"The plan's rule saves {percent(made.to_frame()['saved'].iloc[0])}" in said
     assert f"with probability {made.probability:.2f}" in said
     t = d3stats.as_trajectories("slm7")
     missing = int((t.votes == -1).sum())
