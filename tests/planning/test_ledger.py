@@ -230,7 +230,7 @@ def test_a_text_that_is_no_ledger_is_refused(text: str, message: str) -> None:
 def test_the_text_of_a_ledger_says_every_setting() -> None:
     ledger = Ledger.from_text("eps=.02, delta=.05, losses=gross, stages=3, lag=64", n=500, incumbent="full")
     assert str(ledger) == (
-        "n=500,eps=0.02,delta=0.05,losses=gross,stages=3,rise=1.0,warm_up=20,lag=64,incumbent=full"
+        "n=500,eps=0.02,delta=0.05,incumbent=full,losses=gross,stages=3,rise=1.0,warm_up=20,lag=64"
     )
     assert ledger.rule == from_text("full")
 
