@@ -550,7 +550,8 @@ class LedgerReplay(Result):
         low, high = np.quantile(table["saved"], (0.05, 0.95))
         lost = np.quantile(table["lost"], (0.05, 0.95), method="inverted_cdf")
         return (
-            f"A campaign of {self.ledger.n:,} debates saves {percent(self.saved, low, high)} of the {self.unit} of "
+            f"A campaign of {counted(self.ledger.n, 'debate')} saves {percent(self.saved, low, high)} of the "
+            f"{self.unit} of "
             f"{self.ledger.incumbent} and loses {self.lost:z.1f} [{lost[0]:z.0f}, {lost[1]:z.0f}] of {self.allowed:,} "
             f"verdicts allowed; {self.over} of {counted(n, 'campaign')} lost more."
         )
