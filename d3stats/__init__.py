@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from d3stats.inference.judges.agreement import agreement
     from d3stats.inference.judges.coefficients import cohen_kappa
     from d3stats.inference.judges.jury import jury_curve
+    from d3stats.inference.judges.panel import panel
     from d3stats.inference.judges.prediction_powered import prediction_powered_mean
     from d3stats.inference.reasons.rationales import rationales
     from d3stats.log.counting import count_log
@@ -114,6 +115,7 @@ __all__ = [
     "likelihood_ratio_test",
     "martingale_test",
     "open",
+    "panel",
     "plan",
     "plan_comparison",
     "planning",

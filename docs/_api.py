@@ -60,6 +60,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "agreement",
         "cohen_kappa",
         "jury_curve",
+        "panel",
         "bias",
         "position_bias",
         "prediction_powered_mean",

@@ -50,6 +50,10 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         percent_agreement,
     )
+    from d3stats.inference.judges.conditional_independence import (
+        ConditionalIndependence,
+        conditional_independence,
+    )
     from d3stats.inference.judges.correction import (
         CorrectedRate,
         CorrectedShares,
@@ -58,8 +62,10 @@ if TYPE_CHECKING:
         correct_shares,
     )
     from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+    from d3stats.inference.judges.dawid_skene import DawidSkene, dawid_skene
     from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
     from d3stats.inference.judges.jury import JuryCurve, jury_curve
+    from d3stats.inference.judges.panel import Panel, panel
     from d3stats.inference.judges.prediction_powered import (
         PredictionPowered,
         prediction_powered_difference,
@@ -88,9 +94,11 @@ __all__ = [
     "AspectCorrelations",
     "BordaCount",
     "Comparison",
+    "ConditionalIndependence",
     "CorrectedRate",
     "CorrectedShares",
     "Correlation",
+    "DawidSkene",
     "Design",
     "EffectiveJurors",
     "Estimate",
@@ -103,6 +111,7 @@ __all__ = [
     "PairTest",
     "PairedDifference",
     "PairedRuns",
+    "Panel",
     "PersonaEffect",
     "PilotPlan",
     "PositionBias",
@@ -124,11 +133,13 @@ __all__ = [
     "cohen_kappa",
     "compare",
     "compare_rationales",
+    "conditional_independence",
     "condorcet",
     "correct_counts",
     "correct_rate",
     "correct_shares",
     "correlation",
+    "dawid_skene",
     "direct_scores",
     "discordant_pairs",
     "effective_jurors",
@@ -146,6 +157,7 @@ __all__ = [
     "noninferiority",
     "pair",
     "paired_difference",
+    "panel",
     "percent_agreement",
     "persona_effect",
     "plan_comparison",

@@ -233,6 +233,7 @@ def _jury_truth(key: str) -> dict[str, float]:
         "phi": mean_phi,
         "kish": n / (1 + (n - 1) * mean_phi),
         "eigenvalue": n / float(root),
+        "first": float(s["accuracies"][0]),
         "best": float(single.max()),
         "over best": float(majority(right).mean() - single.max()),
         "subset": float(

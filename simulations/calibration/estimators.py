@@ -29,6 +29,7 @@ from d3stats.inference import (
     correct_counts,
     correct_rate,
     correct_shares,
+    dawid_skene,
     equivalence,
     fleiss_kappa,
     gwet_ac,
@@ -628,6 +629,24 @@ def _jury(d: Data, rng: Generator) -> Outcomes:
     return out
 
 
+def _without_labels(d: Data, rng: Generator) -> Outcomes:
+    truth = rng.integers(0, 2, int(d.question.max()) + 1)[d.question][:, None]
+    codes = np.where(d.seen, np.where(d.right, truth, 1 - truth), -1)
+    found = dawid_skene(_as_ratings(codes, d.question, 2))
+    row = found.judges.iloc[0]
+    names = np.array([int(verdict) for verdict in found.verdicts["verdict"]])
+    realised = float((names == truth[:, 0]).mean())
+    return {
+        "accuracy of a judge": columns(row.rename({"low": "x_low", "high": "x_high"}), "x", d.truth["first"]),
+        "right verdicts": of(found.expected, realised),
+    }
+
+
+def _independent_panel(cell: Cell) -> bool:
+    accuracies = cell.setting["accuracies"]
+    return not cell.setting["shared"] and len(accuracies) > 2
+
+
 def _subset(d: Data, rng: Generator) -> Outcomes:
     n = d.right.shape[1]
     if n < 3 or not d.seen.all():
@@ -1145,6 +1164,14 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("agreement, bootstrap", "ratings", (INFERENCE + "fleiss_kappa",), _coefficients_bootstrap, 400),
     Estimator("agreement", "ratings", (INFERENCE + "agreement",), _agreement, 200),
     Estimator("jury curve", "jury", (INFERENCE + "jury_curve", INFERENCE + "effective_jurors"), _jury, 200),
+    Estimator(
+        "judges without labels",
+        "jury",
+        (INFERENCE + "dawid_skene",),
+        _without_labels,
+        100,
+        _independent_panel,
+    ),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",
@@ -1211,6 +1238,8 @@ _SAMPLER = "a sampler that takes up to minutes for a data set, too long for a th
 _BAYES = "d3stats.models.bayes."
 
 EXCEPTIONS: dict[str, str] = {
+    INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
+    "test_conditional_independence.py measures its size",
     "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",

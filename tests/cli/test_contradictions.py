@@ -96,6 +96,7 @@ ONE_LOG = {
     "abstain": "abstain {one} --max-error 0.5",
     "fit": "fit {one} --n-boot 5",
     "agreement": "agreement {one}",
+    "panel": "panel {one}",
     "agreement --jury": "agreement {one} --jury",
     "bias": "bias {one}",
     "report": "report {one} -o {page} --n-boot 20 --transcripts 0",

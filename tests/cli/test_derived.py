@@ -62,6 +62,7 @@ OWN_FORM = {
         "value": "a column of a table may be named beside the words that it takes",
         "round_number": "a round or 'last', one or one per run",
     },
+    "panel": {"prices": "JUDGE=PRICE for each"},
     "agreement": {"categories": "all in one list, separated by commas, because their order matters"},
     "rationales": {
         "role": "it takes the place of the role of a reading",
@@ -129,6 +130,7 @@ def test_most_commands_are_derived() -> None:
         "replay",
         "compare",
         "agreement",
+        "panel",
         "rationales",
         "escalate",
         "calibrate",

@@ -29,6 +29,7 @@ MODES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv",
         "compare short.csv run_two.csv",
     ],
+    "panel": ["panel ratings.csv --judges 2", "panel log.csv"],
     "agreement": [
         "agreement log.csv",
         "agreement log.csv --kind percentile --n-boot 50 --strata kind",

@@ -33,6 +33,7 @@ COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 CASES: dict[str, list[str]] = {
     "abstain": ["abstain turns.csv --max-error 0.3", "abstain ragged.csv --rule fixed:1 --max-error 0.02"],
+    "panel": ["panel ratings.csv --judges 2", "panel turns.csv --round 1"],
     "agreement": [
         "agreement turns.csv --round 1",
         "agreement ratings.csv --jury",

@@ -520,6 +520,24 @@ def _effective_jurors(table: pd.DataFrame) -> Numbers:
     return {k: v for k, v in found.items() if not k.endswith("p_value")}
 
 
+def _without_labels(table: pd.DataFrame) -> Numbers:
+    found = inference.dawid_skene(table)
+    return {
+        **estimates(*found.estimates),
+        "accuracies": float((found.judges["accuracy"] ** 2).sum()),
+        "shares": float((found.confusion["share"] ** 2).sum()),
+    }
+
+
+def _panel(table: pd.DataFrame) -> Numbers:
+    found = inference.panel(table, rng=1)
+    return {
+        "worth": found.worth.value,
+        "right": found.accuracy.value,
+        "adds": float((found.judges["adds"] ** 2).sum()),
+    }
+
+
 def _jury(table: pd.DataFrame) -> Numbers:
     found = numbers(jury_curve(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se", "p_value"))}
@@ -830,6 +848,8 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     ),
     "d3stats.resampling.contrast_of_means": ("runs", _contrast_of_means),
     "d3stats.inference.effective_jurors": ("ratings", _effective_jurors),
+    "d3stats.panel": ("ratings", _panel),
+    "d3stats.inference.dawid_skene": ("ratings", _without_labels),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),
     "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
@@ -846,6 +866,7 @@ NO_CASE = {
     "d3stats.planning.audit_shares": "numbers of a design",
     "d3stats.planning.net_design": "numbers of a design",
     "d3stats.planning.over_budget": "numbers of a design",
+    "d3stats.inference.conditional_independence": "takes four judges; the fit is that of dawid_skene, which has a case",
     "d3stats.planning.pilot_sizes": "the chain of a plan, which has a case, and draws of pilots",
     "d3stats.import_log": "one foreign format each, held against an own parse in tests/log/importers",
     "d3stats.log.causes_of": "problems, which the tables do not have; tried in tests/log/test_causes.py",

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         percent_agreement,
     )
+    from d3stats.inference.judges.conditional_independence import (
+        ConditionalIndependence,
+        conditional_independence,
+    )
     from d3stats.inference.judges.correction import (
         CorrectedShares,
         correct_counts,
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
         correct_shares,
     )
     from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+    from d3stats.inference.judges.dawid_skene import DawidSkene, dawid_skene
     from d3stats.inference.judges.effective import EffectiveJurors, effective_jurors
     from d3stats.inference.judges.jury import JuryCurve, jury_curve
+    from d3stats.inference.judges.panel import Panel, panel
     from d3stats.inference.judges.prediction_powered import (
         PredictionPowered,
         prediction_powered_difference,
@@ -43,20 +49,25 @@ __all__ = [
     "MEASURES",
     "AgreementByLog",
     "AgreementTable",
+    "ConditionalIndependence",
     "CorrectedShares",
     "Correlation",
+    "DawidSkene",
     "EffectiveJurors",
     "JuryCurve",
+    "Panel",
     "PredictionPowered",
     "Ratings",
     "agreement",
     "agreement_by_log",
     "as_ratings",
     "cohen_kappa",
+    "conditional_independence",
     "correct_counts",
     "correct_rate",
     "correct_shares",
     "correlation",
+    "dawid_skene",
     "effective_jurors",
     "fleiss_cohen_everitt",
     "fleiss_kappa",
@@ -64,6 +75,7 @@ __all__ = [
     "jury_curve",
     "kendall",
     "krippendorff_alpha",
+    "panel",
     "percent_agreement",
     "prediction_powered_difference",
     "prediction_powered_mean",

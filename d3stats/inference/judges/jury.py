@@ -282,7 +282,7 @@ def jury_curve(
         single=_share("one juror", *jury.right_of(totals, 1), n_items, level),
         gain=_difference("all jurors - one", totals, change, n_items, level),
         effective=effective, limit=limit, next_jurors=next_jurors, best=best, over_best=over, curve=curve,
-        jurors=_jurors(kept.raters, cast, right, cluster, level), notes=tuple(notes),
+        jurors=jurors_frame(kept.raters, cast, right, cluster, level), notes=tuple(notes),
         size=jury.size, n_items=n_items, n_clusters=len(totals), ties=ties, level=level,
     )  # fmt: skip
 
@@ -563,7 +563,9 @@ def _few_at_the_end(curve: pd.DataFrame, n_items: int) -> list[str]:
     return [f"{note}; at k above {half.iloc[-1]} that is most items" if most else note]
 
 
-def _jurors(names: Sequence[str], cast: Floats, right: Floats, cluster: Ints, level: float) -> pd.DataFrame:
+def jurors_frame(
+    names: Sequence[str], cast: Floats, right: Floats, cluster: Ints, level: float
+) -> pd.DataFrame:
     """Return one row per juror: votes, accuracy, its clustered interval."""
     n, above, below = cast.sum(axis=0), cluster_totals(right, cluster), cluster_totals(cast, cluster)
     found = [share_limits(*sums, level) for sums in zip(above.T, below.T, strict=True)]
