@@ -266,8 +266,8 @@ class Journal:
         debate, played, agent = places[0]
         text = (
             f"{self.log.name} must have the votes and scores of {self.path.name}; got other ones in "
-            f"{counted(len(places), 'turn')} (the first by {agent!r} in round {played} of {debate!r}), so one of "
-            "the files was changed after the call; those of the log count (put the right file back)"
+            f"{counted(len(places), 'turn')} (the first by {agent!r} in round {played} of {debate!r}), so a "
+            "file was changed after the call. The log counts (put the right file back)"
         )
         self.notes.append(warning(text, "changed votes", n=len(places), examples=[debate]))
 

@@ -38,7 +38,7 @@ LETTERS = 7
 class Wire:
     """The slot of one request, in the words that the model sees.
 
-    Its `votes` raise a ValueError where two answers would read the same to the model.
+    Two answers that would read the same to the model are a ValueError.
     """
 
     request: Request

@@ -154,7 +154,7 @@ class Dialect:
     worked : bool
         Whether a reply in the present form was read.
     without : dict of str
-        What the server does not take, and how that is said.
+        The parameters that the server does not take, as reports name them.
     """
 
     structured: Structured
@@ -302,9 +302,9 @@ LESSONS: tuple[tuple[str, Callable[[dict[str, Any]], bool], re.Pattern[str], str
     ("seed", lambda body: "seed" in body, _refused("seed"), "seed"),
     ("temperature", lambda body: "temperature" in body, _refused("temperature"), "temperature"),
 )
-"""What refusals teach: a parameter, whether it was sent, the words of a refusal of it, and what is done.
+"""The lessons of refusals: a parameter, whether it was sent, the words that refuse it, and what follows.
 
-A text is how it is said that the parameter is left out from now on; a function says whether to ask again.
+After a text the parameter is left out, and reports name it by that text; a function returns whether to ask again.
 """
 
 
