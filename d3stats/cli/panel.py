@@ -80,15 +80,15 @@ def _judges(found: Panel, everything: bool) -> tuple[str, tuple[str, ...], list[
     title = f"Judges, against {found.truth} ({found.n_items} items in {found.n_clusters} clusters"
     most = len(frame) if everything else _MOST_ROWS
     title += f"; the first {most} of {len(frame)})" if len(frame) > most else ")"
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
-            row.judge,
-            _limits(row.accuracy, row.low, row.high),
-            f"{row.weight:z.2f}",
-            _limits(row.adds, row.adds_low, row.adds_high, "+"),
-            f"{row.price:g}",
+            str(row["judge"]),
+            _limits(row["accuracy"], row["low"], row["high"]),
+            f"{row['weight']:z.2f}",
+            _limits(row["adds"], row["adds_low"], row["adds_high"], "+"),
+            f"{row['price']:g}",
         )
-        for row in frame.head(most).itertuples()
+        for row in frame.head(most).to_dict("records")
     ]
     known = "accuracy" if found.truth == "labels" else "estimated accuracy"
     return title, ("judge", known, "weight", "adds", "price"), rows
@@ -97,8 +97,13 @@ def _judges(found: Panel, everything: bool) -> tuple[str, tuple[str, ...], list[
 def _frontier(found: Panel, everything: bool) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
     frame = found.frontier
     frame = frame if everything else frame.tail(_MOST_ROWS)
-    rows = [
-        (f"{row.price:g}", row.judges, f"{row.accuracy:z.3f}", _limits(row.held_out, row.low, row.high))
-        for row in frame.itertuples()
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{row['price']:g}",
+            str(row["judges"]),
+            f"{row['accuracy']:z.3f}",
+            _limits(row["held_out"], row["low"], row["high"]),
+        )
+        for row in frame.to_dict("records")
     ]
     return "Best panel by price", ("price", "judges", "where chosen", "held-out clusters"), rows

@@ -117,7 +117,7 @@ class Panel(EstimatesResult):
 
     @property
     def headline(self) -> str:
-        """The number of independent judges that the panel is worth, or where there is none the share of right pluralities."""
+        """The number of independent judges that the panel is worth; without one, the accuracy of its plurality."""
         if self.worth is None:
             return self._right(f"The plurality of {counted(len(self.judges), 'judge')}")
         w = self.worth
@@ -140,7 +140,7 @@ class Panel(EstimatesResult):
     def _answer(self) -> Sequence[str]:
         lines = [self.headline, *([] if self.worth is None else [self._right("Their plurality")])]
         shown = self.judges[self.judges["adds_low"] > 0]
-        names = ", ".join(f"{row.judge} ({points(row.adds)})" for row in shown.itertuples())
+        names = ", ".join(f"{row['judge']} ({points(row['adds'])})" for row in shown.to_dict("records"))
         worse = ", ".join(self.judges.loc[self.judges["adds_high"] < 0, "judge"])
         lines.append(
             (
@@ -249,7 +249,7 @@ def panel(
     generator = as_rng(rng)
     how: dict[str, Any] = {"round_number": round_number, "repeats": repeats, "by": by, "raters": raters}
     table = as_ratings(ratings, **how, **reading)
-    kept, truth, by, base, independence, notes = _truth(table, prior, level, n_boot, generator)
+    kept, truth, against, base, independence, notes = _truth(table, prior, level, n_boot, generator)
     price = _prices(prices, kept.raters)
     k = kept.n_raters if judges is None else integer("judges", judges, minimum=1)
     if k > kept.n_raters:
@@ -284,10 +284,10 @@ def panel(
             f"{kept.n_raters} judges: panels are found by adding one judge at a time; none of at most "
             f"{counted(k, 'judge')} is right more often than {percent(bound)}"
         )
-    what = f"plurality of {kept.n_raters} judges equals {by}"
+    what = f"plurality of {kept.n_raters} judges equals {against}"
     return Panel(
-        truth=by, accuracy=clustered_share(whole, np.ones_like(whole), cluster, level=level, name=what),
-        worth=None if effective is None else _worth(effective.kish, by), best=best if asked else None,
+        truth=against, accuracy=clustered_share(whole, np.ones_like(whole), cluster, level=level, name=what),
+        worth=None if effective is None else _worth(effective.kish, against), best=best if asked else None,
         chosen=chosen if asked else (), effective=effective, independence=independence, judges=rows,
         frontier=frontier, bound=bound, notes=tuple(notes), n_items=kept.n_items, n_clusters=int(cluster.max()) + 1,
         level=level,
@@ -408,9 +408,10 @@ class _Search:
         clusters = int(cluster.max()) + 1
         folds = np.arange(clusters) % min(FOLDS, clusters)
         self.fold = rng.permutation(folds)[cluster]
-        self.panels, self.right = (
-            self._all() if self.every else (np.zeros((0, 0), dtype=np.bool_), np.zeros((0, 0)))
-        )
+        self.panels: Flags = np.zeros((0, kept.n_raters), dtype=np.bool_)
+        self.right: Floats = np.zeros((0, len(self.truth)))
+        if self.every:
+            self.panels, self.right = self._all()
 
     def _all(self) -> tuple[Flags, Floats]:
         judges = len(self.price)
@@ -453,7 +454,7 @@ class _Search:
         return np.array(found)
 
     def _weights(self, items: Flags) -> Floats:
-        return np.bincount(self.row, items.astype(np.float64), minlength=len(self.truth))
+        return np.bincount(self.row, items.astype(np.float64), minlength=len(self.truth)).astype(np.float64)
 
     def _held_out(self, most: int, cap: float) -> Floats:
         """Return how far each item is right under the panel chosen on the other folds."""
