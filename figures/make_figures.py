@@ -787,7 +787,7 @@ def protocol_choice() -> Figure:
     def planned(n: int, seed: int) -> Any:
         more = simulate_debates(Courtroom(protocol="more", hidden=0.5), n_debates=n, n_rounds=1, rng=seed)
         samre = simulate_debates(Courtroom(run=1, hidden=0.5), n_debates=n, n_rounds=4, rng=seed)
-        return escalate(more, samre, max_loss=max_loss, thresholds=thresholds)
+        return escalate(more, samre, max_loss_vs_second=max_loss, thresholds=thresholds)
 
     truth = planned(100_000, 1).table
     best = truth.loc[truth["loss"] <= max_loss, "threshold"].min()
