@@ -83,6 +83,10 @@ class LabelValue(Result):
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {"labels": self._table.copy()}
 
+    def _document(self) -> dict[str, Any]:
+        names = ("rule", "n_debates", "n_differ", "differ", "differ_low", "differ_high", "level")
+        return {name: getattr(self, name) for name in names} | {"tables": self._listed(), "notes": self.notes}
+
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         columns = {
             "labels": lambda row: f"{row['labels']:,}",
