@@ -100,7 +100,11 @@ def plan(
     if bill is not None:
         notes = [*notes, *(note for note in bill.notes if note not in made.notes)]
     if as_json:
-        more = {name: found.to_dict() for name, found in (("campaign", bill), ("labels", labels)) if found is not None}
+        more = {
+            name: found.to_dict()
+            for name, found in (("campaign", bill), ("labels", labels))
+            if found is not None
+        }
         print_document(
             made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note, **more
         )
@@ -130,7 +134,9 @@ def _labels(log: Trajectories, made: Plan) -> LabelValue | None:
 
     known = (log.label != MISSING) | ~log.had_turns().any(axis=(1, 2))
     table = made.to_frame()
-    rules = table[(table["saved"] > 0) & (table["role"].isin(["recommended", "compared"]) & (table["undecided"] == 0))]
+    rules = table[
+        (table["saved"] > 0) & (table["role"].isin(["recommended", "compared"]) & (table["undecided"] == 0))
+    ]
     rules = rules.sort_values(["role", "saved"], ascending=[False, False], kind="stable")
     named = [str(rule) for rule in rules["rule"] if isinstance(from_text(str(rule)), Rule)]
     if known.all() or not named or log.ended_early().any():

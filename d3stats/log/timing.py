@@ -23,8 +23,8 @@ def seconds_of_rounds(lines: Iterable[bytes]) -> dict[tuple[str, int], float]:
 
     A call begins with one line and ends with another. The calls of a debate that overlap count as made at once, and a
     run of such calls takes as long as its slowest. A round is the sum of these, so calls that waited for each other
-    because the run allowed few at a time add up. Calls without a time, as those that a crash left open, make the time of
-    their round unknown (NaN).
+    because the run allowed few at a time add up. Calls without a time, as those that a crash left open, make the time
+    of their round unknown (NaN).
 
     Examples
     --------

@@ -101,8 +101,8 @@ MEASURES = {
 }
 """Every measure of a rule is the sum of one column of :class:`Outcomes` over the sum of another.
 
-Savings against another rule are one minus the ratio of both rules' rounds, tokens, dollars or seconds. Replays alone have the
-tokens per point.
+Savings against another rule are one minus the ratio of both rules' rounds, tokens, dollars or seconds. Replays alone
+have the tokens per point.
 """
 
 SHARES = ("accuracy", "agreement", "flips", "gained", "lost", "premature")

@@ -748,8 +748,9 @@ def _notes(
         worth, most = float(sizes.sum() / largest), float(sizes.max() / sizes.sum())
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
+            share = percent(most, digits=0)
             count += (
-                f", because the largest has {percent(most, digits=0)} of the debates and all count as {worth:.3g} equal ones"
+                f", because the largest has {share} of the debates and all count as {worth:.3g} equal ones"
             )
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "

@@ -57,8 +57,10 @@ def test_a_call_without_a_time_makes_its_round_unknown(open_call: list[dict[str,
 
 
 def test_lines_that_are_no_calls_are_passed_over() -> None:
-    assert seconds({"journal": "d3stats debate 1"}, {"begun": 3}, {"ended": ["a", 1, "x"], "seconds": 2.0}) == {}
-    assert seconds_of_rounds([b'{"begun": ["a", 1,', b'\n']) == {}
+    assert (
+        seconds({"journal": "d3stats debate 1"}, {"begun": 3}, {"ended": ["a", 1, "x"], "seconds": 2.0}) == {}
+    )
+    assert seconds_of_rounds([b'{"begun": ["a", 1,', b"\n"]) == {}
 
 
 class Waiting:
@@ -106,7 +108,9 @@ def test_a_replay_of_a_run_has_the_seconds_of_each_rule(log: Path) -> None:
     table = found.to_frame().set_index("rule")
     stops = from_text("unanimity").stop_rounds(t).rounds
     unanimity = np.array([0.0, 12.0, 34.0, 66.0])[stops].mean()
-    assert table["seconds"].to_dict() == pytest.approx({"fixed:1": 12.0, "unanimity": unanimity, "full": 66.0})
+    assert table["seconds"].to_dict() == pytest.approx(
+        {"fixed:1": 12.0, "unanimity": unanimity, "full": 66.0}
+    )
     assert table.loc["fixed:1", "saved_seconds_vs_unanimity"] == pytest.approx(1 - 12 / unanimity)
     done = CliRunner().invoke(app, ["replay", str(log), "--all"], env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
