@@ -97,8 +97,8 @@ def plan(
         table = made.to_frame()
         costs = bool((table["total"].notna() & (table["total_unit"] == "dollars")).any())
         notes = [paid.note, *(paid.warnings if costs else ()), *notes]
-    if bill is not None:
-        notes = [*notes, *(note for note in bill.notes if note not in made.notes)]
+    for found in filter(None, (labels, bill)):
+        notes = [*notes, *(note for note in found.notes if note not in made.notes)]
     if as_json:
         more = {
             name: found.to_dict()
@@ -139,7 +139,7 @@ def _labels(log: Trajectories, made: Plan) -> LabelValue | None:
     ]
     rules = rules.sort_values(["role", "saved"], ascending=[False, False], kind="stable")
     named = [str(rule) for rule in rules["rule"] if isinstance(from_text(str(rule)), Rule)]
-    if known.all() or not named or log.ended_early().any():
+    if known.all() or not named or log.ended_early().any() or len(set(log.cluster.tolist())) < 2:
         return None
     return label_value(log, named[0], level=made.level)
 

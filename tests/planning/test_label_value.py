@@ -70,6 +70,13 @@ def test_the_loss_is_at_most_the_share_of_verdicts_that_differ(many) -> None:  #
     )
 
 
+def test_debates_that_share_a_question_are_warned_of(many) -> None:  # type: ignore[no-untyped-def]
+    pilot = many.select(np.arange(40))
+    shared = replace(pilot, cluster=np.arange(40) // 4, cluster_names=tuple(map(str, range(10))))
+    assert any("40 debates here are of 10 questions" in note for note in label_value(shared, RULE).notes)
+    assert not any("share" in note for note in label_value(pilot, RULE).notes)
+
+
 def test_a_rule_that_never_differs_needs_no_label(many) -> None:  # type: ignore[no-untyped-def]
     found = label_value(many.select(np.arange(50)), "unanimity")
     assert found.n_differ == 0
@@ -82,6 +89,9 @@ def test_what_cannot_be_known_is_refused(many) -> None:  # type: ignore[no-untyp
         label_value(pilot, "hu2025")
     with pytest.raises(ValueError, match="labels must be"):
         label_value(pilot, RULE, labels=[0])
+    one = replace(pilot, cluster=np.zeros(30, np.int64), cluster_names=("q",))
+    with pytest.raises(ValueError, match="pilot must hold at least 2 questions"):
+        label_value(one, RULE)
     short = replace(pilot, stopped_by_rule=np.ones(30, np.bool_))
     with pytest.raises(ValueError, match="of 30 debates that ended before"):
         label_value(short, "full")
