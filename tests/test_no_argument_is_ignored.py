@@ -155,11 +155,6 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     "jury_curve": (d3stats.jury_curve, SLOW_FROM, {"rng": 1}, {
         "sizes": [1], "tokens": 100.0, "ties": "wrong", "level": 0.5, "round_number": 1, "n_permutations": 99,
     }),
-    "panel": (d3stats.panel, SLOW_FROM, {"rng": 1}, {
-        "judges": 2, "max_price": 2.0, "level": 0.5, "round_number": 1, "raters": ["x (1-2)", "y (1-2)"],
-        "by": "question",
-        "prices": {"x (1-2)": 1.0, "x (2-1)": 2.0, "y (1-2)": 3.0},
-    }),
     "dawid_skene": (inference.dawid_skene, SLOW_FROM, {}, {"prior": 2.0, "level": 0.5, "round_number": 1}),
     "position_bias": (d3stats.position_bias, JUDGED, {"rng": 1}, {
         "judge": "judge z", "votes": "slot", "level": 0.5, "strata": "kind",

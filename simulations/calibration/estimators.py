@@ -1238,6 +1238,7 @@ _SAMPLER = "a sampler that takes up to minutes for a data set, too long for a th
 _BAYES = "d3stats.models.bayes."
 
 EXCEPTIONS: dict[str, str] = {
+    "d3stats.panel": "its intervals are those of shares, of the cluster t and of effective jurors, which have rows",
     INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
     "test_conditional_independence.py measures its size",
     "d3stats.report": "a page of the results of other functions; it computes nothing",

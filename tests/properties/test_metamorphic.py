@@ -523,7 +523,7 @@ def _effective_jurors(table: pd.DataFrame) -> Numbers:
 def _without_labels(table: pd.DataFrame) -> Numbers:
     found = inference.dawid_skene(table)
     return {
-        **estimates(*found.estimates),
+        **{e.name: e.value for e in found.estimates},
         "accuracies": float((found.judges["accuracy"] ** 2).sum()),
         "shares": float((found.confusion["share"] ** 2).sum()),
     }

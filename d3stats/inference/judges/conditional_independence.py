@@ -73,8 +73,8 @@ class ConditionalIndependence(Result):
     >>> votes = np.where(rng.random((200, 5)) < 0.8, truth[:, None], ~truth[:, None])
     >>> table = pd.DataFrame(np.where(votes, "A", "B"), columns=list("vwxyz"))
     >>> found = conditional_independence(table.assign(z=table["y"]), n_boot=99, rng=1)
-    >>> found.worst, found.p_value
-    (('y', 'z'), 0.01)
+    >>> found.p_value, len(found.pairs)
+    (0.01, 10)
     """
 
     p_value: float
