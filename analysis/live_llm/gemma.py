@@ -145,7 +145,7 @@ def main() -> None:
     found = []
     if whole:
         taken = fences(given.base_url, asked)
-        for arm in ASKED:
+        for arm in ARMS:
             logs = whole_log([log_of(given.raw, arm, item) for item in whole])
             found.append(row("smollm2", arm, whole, logs) | {"tokens_fences": taken})
             print(found[-1], flush=True)

@@ -87,10 +87,13 @@ def test_beside_a_base_model_the_chat_model_is_that_of_the_votes(
 ) -> None:
     table = made["gemma"].set_index(["model", "arm"])
     asked = [arm for arm in ARMS if arm not in ("samre", "more")]
-    assert list(table.index) == [(model, arm) for model in ("smollm2", "gemma3") for arm in asked]
+    assert list(table.index) == [
+        *(("smollm2", arm) for arm in ARMS),
+        *(("gemma3", arm) for arm in asked),
+    ]
     # The whole logs of the first 76 texts are gone.
     later = set(made["items"]["item"][76:])
-    for arm in asked:
+    for arm in ARMS:
         row, lines = table.loc[("smollm2", arm)], records(arm)
         label = {
             line["debate"]: line["label"]
