@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         percent_agreement,
     )
+    from d3stats.inference.judges.correct_judge import CorrectedJudge, correct_judge
     from d3stats.inference.judges.correction import (
         CorrectedRate,
         CorrectedShares,
@@ -88,6 +89,7 @@ __all__ = [
     "AspectCorrelations",
     "BordaCount",
     "Comparison",
+    "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
     "Correlation",
@@ -126,6 +128,7 @@ __all__ = [
     "compare_rationales",
     "condorcet",
     "correct_counts",
+    "correct_judge",
     "correct_rate",
     "correct_shares",
     "correlation",

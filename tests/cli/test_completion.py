@@ -137,6 +137,7 @@ LOGS = [
     ("simulate", "--like"),
     ("compare", "runs"),
     ("agreement", "files"),
+    ("correct", "file"),
     ("show", "log"),
 ]
 
