@@ -21,7 +21,7 @@ Judged = Annotated[
 ]
 
 
-@derived("d3stats.inference.judges.correct_judge:correct_judge", {"file": Judged})
+@derived("d3stats.inference.judges.correct:correct", {"file": Judged})
 def correct(
     given: Given,
     chance: Annotated[

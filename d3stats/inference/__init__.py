@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         percent_agreement,
     )
-    from d3stats.inference.judges.correct_judge import CorrectedJudge, correct_judge
+    from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
         CorrectedShares,
@@ -127,8 +127,8 @@ __all__ = [
     "compare",
     "compare_rationales",
     "condorcet",
+    "correct",
     "correct_counts",
-    "correct_judge",
     "correct_rate",
     "correct_shares",
     "correlation",

@@ -1229,8 +1229,7 @@ _BAYES = "d3stats.models.bayes."
 EXCEPTIONS: dict[str, str] = {
     "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
-    INFERENCE
-    + "correct_judge": "calls functions of single shares and means, which have rows, for each category",
+    INFERENCE + "correct": "calls functions of single shares and means, which have rows, for each category",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING

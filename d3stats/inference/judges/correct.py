@@ -1,23 +1,18 @@
-"""What a judge says of a log, corrected by labels of a part of it, and how many labels an interval of some width takes.
+"""Shares or means by a judge, corrected by labels of a part of the items, and how many labels a width takes.
 
-Each category is a share of 0 and 1, so that all three methods are those of single shares: the prediction-powered mean
-for labels at random, Rogan and Gladen's correction for labels that were chosen by what they are, and a weighted mean
-where every item had its own chance of a label.
+Each category is a share of 0 and 1, so that the methods are those of single shares. Labels at random give
+prediction-powered means, and labels that were chosen by what they are Rogan and Gladen's correction.
 
-With known chances pi of a label and a judge's values f, the weighted mean is
+The budget takes the variance of n labels at random of N items as
 
-    theta(lambda) = lambda * mean of f + sum of (Y - lambda f) / pi over the labelled / sum of 1 / pi over the labelled,
+    e (1 / n - 1 / N) + s D / N
 
-with the lambda of least estimated variance in [0, 1] and an error that is linearised over clusters.
-
-The budget takes the variance of n labels at random of N items as e (1 / n - 1 / N) + s D / N. Here s is the variance of
-labels, e the part of it that the judge leaves unexplained, both from the present labels, and D the design effect of the
-judge's values over clusters. With labels shared out by the judge's verdicts, e / n becomes the square of the mean
-standard deviation of labels within a verdict, over n.
+with s the variance of labels and e the part of it that the judge leaves unexplained, both from the present labels. D is
+the design effect of the judge's values over clusters. With labels shared out by the judge's verdicts, e / n becomes the
+square of the mean standard deviation of labels within a verdict, over n.
 
 References
 ----------
-Zrnic and Candes (2024), arXiv 2403.03208 (weights by the chances of labels). Hajek (1971) (the sum of weights below).
 Neyman (1934), Journal of the Royal Statistical Society 97, 558 (shares of labels by stratum). Cochran (1977), Sampling
 Techniques, chapters 5 and 12 (both, and the variance of regression estimates in double sampling).
 """
@@ -52,7 +47,7 @@ from d3stats.sources.ratings import DECISION, FIELDS, Repeats, as_ratings, ratin
 from d3stats.trajectories import MISSING
 from d3stats.values import numbers_of
 
-__all__ = ["CorrectedJudge", "correct_judge"]
+__all__ = ["CorrectedJudge", "correct"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -97,12 +92,12 @@ class CorrectedJudge(EstimatesResult):
 
     Examples
     --------
-    >>> from d3stats.inference import correct_judge
+    >>> from d3stats import correct
     >>> rng = np.random.default_rng(1)
     >>> truth = rng.random(1000) < 0.7
     >>> judge = np.where(rng.random(1000) < 0.9, truth, ~truth).astype(int)
     >>> items = pd.DataFrame({"judge": judge, "label": np.where(np.arange(1000) < 100, truth, np.nan)})
-    >>> found = correct_judge(items, width=0.08)
+    >>> found = correct(items, width=0.08)
     >>> print(found.headline.partition(". ")[2])
     An interval 8 points wide takes 145 more labels, by verdict.
     >>> found.budget[["way", "labels"]].values.tolist()
@@ -156,12 +151,12 @@ class CorrectedJudge(EstimatesResult):
         if self.width is None:
             if self.worth_labels is None:
                 return f"It rests on {what}"
-            return f"With the judge {what} are worth {self.worth_labels:,.0f}"
-        best = self.budget.dropna(subset=["labels"])
+            return f"With the judge {what} are worth {self.worth_labels:z,.0f}"
+        enough = [row for row in self.budget.to_dict("records") if row["labels"] == row["labels"]]
         wide = self._width_text()
-        if best.empty:
+        if not enough:
             return f"An interval {wide} wide takes more items: {self.budget['why'].iloc[0]}"
-        row = best.loc[best["labels"].idxmin()]
+        row = min(enough, key=lambda row: row["labels"])
         if row["more"] == 0:
             return (
                 f"An interval {wide} wide takes {counted(int(row['labels']), 'label')}, and {what} are there"
@@ -203,7 +198,7 @@ class CorrectedJudge(EstimatesResult):
             }
             for e, judged, labels in zip(self.corrected, self.alone, self.labels_only, strict=True)
         ]
-        tables = {"What the judge says, and corrected": pd.DataFrame(rows, dtype=object)}
+        tables = {"Verdicts of the judge, and corrected": pd.DataFrame(rows, dtype=object)}
         if self.width is None:
             return tables
         ways = [
@@ -242,7 +237,7 @@ def _number(e: Estimate, *, limits: bool = True) -> str:
     return f"{e.value:z.3f}" if bare else f"{e.value:z.3f} [{e.low:z.3f}, {e.high:z.3f}]"
 
 
-def correct_judge(
+def correct(
     source: Any,
     *,
     judge: str | None = None,
@@ -304,7 +299,7 @@ def correct_judge(
     >>> truth = rng.random(1000) < 0.7
     >>> judge = np.where(rng.random(1000) < 0.9, truth, ~truth).astype(int)
     >>> items = pd.DataFrame({"judge": judge, "label": np.where(np.arange(1000) < 100, truth, np.nan)})
-    >>> print(correct_judge(items).corrected[1])
+    >>> print(correct(items).corrected[1])
     share, corrected, 1: 0.700 [0.638, 0.758] (95 % MOVER, n = 1000)
     """
     choice("labelled", labelled, ("random", "chosen"))
@@ -455,7 +450,7 @@ class _Items:
                  for c, found in zip(self.categories[-len(told):], told, strict=True) for n in found.notes]  # fmt: skip
         total = sum(found.mean.value for found in each)
         if len(each) > 2 and abs(total - 1) > _SUM:
-            notes.append(f"the shares add up to {total:.3f}, because each is estimated by itself")
+            notes.append(f"the shares add up to {total:z.3f}, because each is estimated by itself")
         return _Found(
             tuple(_named("corrected", c, found.mean) for c, found in zip(self.categories, each, strict=True)),
             tuple(

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats import open
-from d3stats.inference import as_ratings, correct_judge, correct_rate, correct_shares, prediction_powered_mean
+from d3stats import correct, open
+from d3stats.inference import as_ratings, correct_rate, correct_shares, prediction_powered_mean
 
 LETTERS = np.array(list("ABCD"))
 
@@ -40,7 +40,7 @@ def visible(table: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize("per", [1, 5])
 def test_two_categories_at_random_are_two_powered_means(per: int) -> None:
     table = items_of(per=per)
-    found = correct_judge(visible(table))
+    found = correct(visible(table))
     cluster = table["cluster"] if per > 1 else None
     for k, category in enumerate("01"):
         label = np.where(table["label"].isna(), np.nan, (table["label"] == k).astype(float))
@@ -56,7 +56,7 @@ def test_two_categories_at_random_are_two_powered_means(per: int) -> None:
 def test_chosen_labels_are_corrected_as_counts_are() -> None:
     table = items_of()
     known = table["label"].notna().to_numpy()
-    found = correct_judge(visible(table), labelled="chosen")
+    found = correct(visible(table), labelled="chosen")
     judge, label = table["judge"].to_numpy(), table["truth"].to_numpy()
     one = correct_rate(judge[~known], judge[known], label[known])
     assert found.corrected[1].value == one.rate.value
@@ -71,11 +71,11 @@ def test_chosen_labels_are_corrected_as_counts_are() -> None:
     shares = correct_shares(
         [int(((said == k) & ~seen).sum()) for k in range(4)], confusion, categories="ABCD"
     )
-    got = correct_judge(four, labelled="chosen")
+    got = correct(four, labelled="chosen")
     assert [(e.value, e.low, e.high) for e in got.corrected] == [
         (e.value, e.low, e.high) for e in shares.shares
     ]
-    clustered = correct_judge(four.assign(cluster=np.arange(900) // 3), labelled="chosen")
+    clustered = correct(four.assign(cluster=np.arange(900) // 3), labelled="chosen")
     assert all(e.low is None for e in clustered.corrected)
 
 
@@ -84,12 +84,12 @@ def test_scores_give_a_mean_and_chosen_scores_are_refused() -> None:
     truth = rng.normal(5, 2, 300).round(1)
     judge = (truth + rng.normal(0, 1, 300)).round(1)
     table = pd.DataFrame({"judge": judge, "label": np.where(np.arange(300) < 60, truth, np.nan)})
-    found, one = correct_judge(table), prediction_powered_mean(judge, table["label"])
+    found, one = correct(table), prediction_powered_mean(judge, table["label"])
     assert len(found.corrected) == 1
     assert found.corrected[0].value == pytest.approx(one.mean.value, abs=1e-12)
     assert found.corrected[0].low == pytest.approx(one.mean.low, abs=1e-12)
     with pytest.raises(ValueError, match="must give categories; got scores"):
-        correct_judge(table, labelled="chosen")
+        correct(table, labelled="chosen")
 
 
 def test_a_weighted_mean_is_the_formula_and_an_equal_chance_the_unweighted_one() -> None:
@@ -142,7 +142,7 @@ def test_intervals_with_chances_hold_their_level(
 def test_so_many_labels_give_the_width_that_was_asked_for(right: float, per: int) -> None:
     width, n = 0.09, 3000
     table = items_of(n, 1000, right=right, seed=6, per=per)
-    found = correct_judge(visible(table), width=width)
+    found = correct(visible(table), width=width)
     needed = found.budget.set_index("way")["labels"]
     assert (
         needed["by verdict"] <= needed["at random, with the judge"] <= needed["at random, without the judge"]
@@ -173,9 +173,9 @@ def test_the_same_answer_from_every_kind_of_source(tmp_path) -> None:
     path = tmp_path / "items.csv"
     table.to_csv(path, index=False)
     table.to_parquet(tmp_path / "items.parquet")
-    first = correct_judge(table, width=0.08).to_dict()
+    first = correct(table, width=0.08).to_dict()
     for source in (path, tmp_path / "items.parquet", open(path), as_ratings(path), table.to_dict("records")):
-        found = correct_judge(source, width=0.08).to_dict()
+        found = correct(source, width=0.08).to_dict()
         assert {**found, "notes": []} == {**first, "notes": []}
 
 
@@ -184,16 +184,16 @@ def test_what_cannot_be_answered_is_refused_with_the_next_step() -> None:
     with pytest.raises(
         ValueError, match="judge must be named where there are several; got none; choose one of"
     ):
-        correct_judge(table.assign(other=1))
+        correct(table.assign(other=1))
     with pytest.raises(ValueError, match="must have no label"):
-        correct_judge(table.assign(label=1))
+        correct(table.assign(label=1))
     with pytest.raises(ValueError, match="label"):
-        correct_judge(table.drop(columns="label"))
+        correct(table.drop(columns="label"))
     with pytest.raises(ValueError, match="width must come with"):
-        correct_judge(table, labelled="chosen", width=0.1)
+        correct(table, labelled="chosen", width=0.1)
     few = table.assign(label=table["label"].where(np.arange(1000) < 60))
     with pytest.raises(ValueError, match="width must have 20 labels to plan from; got"):
-        correct_judge(few, width=0.1)
-    wide = correct_judge(table, width=0.01)
+        correct(few, width=0.1)
+    wide = correct(table, width=0.01)
     assert wide.budget["labels"].isna().all()
     assert "takes more items" in wide.headline
