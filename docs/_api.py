@@ -63,6 +63,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "panel",
         "bias",
         "position_bias",
+        "correct",
         "prediction_powered_mean",
         "rationales",
     ),

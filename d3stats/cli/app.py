@@ -21,7 +21,18 @@ from d3stats.cli.derive import Derived
 from d3stats.cli.options import choices, read_as
 
 GROUPS = {
-    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "panel", "bias", "scores"),
+    "Analyse": (
+        "demo",
+        "report",
+        "fit",
+        "replay",
+        "compare",
+        "agreement",
+        "panel",
+        "correct",
+        "bias",
+        "scores",
+    ),
     "Plan": ("plan", "abstain", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example"),

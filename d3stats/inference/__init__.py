@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
         CorrectedShares,
@@ -95,6 +96,7 @@ __all__ = [
     "BordaCount",
     "Comparison",
     "ConditionalIndependence",
+    "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
     "Correlation",
@@ -135,6 +137,7 @@ __all__ = [
     "compare_rationales",
     "conditional_independence",
     "condorcet",
+    "correct",
     "correct_counts",
     "correct_rate",
     "correct_shares",

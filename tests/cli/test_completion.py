@@ -100,6 +100,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--a",
             "--b",
             "--categories",
+            "--chance",
             "--judge",
             "--free",
             "--scheduler",
@@ -138,6 +139,7 @@ LOGS = [
     ("compare", "runs"),
     ("agreement", "files"),
     ("panel", "votes"),
+    ("correct", "file"),
     ("show", "log"),
 ]
 
