@@ -496,17 +496,21 @@ def test_samre_without_a_jury_is_played_to_the_written_numbers() -> None:
 def test_the_ledger_holds_its_limit_against_every_adversary_and_a_cell_gives_its_row() -> None:
     module, config, made = _study("ledger")
     table = made["adversaries"]
-    assert len(table) == 3 * 4 * 8
+    assert len(table) == 2 * 3 * 4 * 8
     assert set(table["campaigns"]) == {8000}
     assert table["over"].max() <= config["delta"] + 3 * (0.09 / 8000) ** 0.5
-    there = table.set_index(["design", "allowed", "adversary"])["over"]
-    for cell in (("one", 0, "always"), ("rising", 5, "until over"), ("three", 20, "blocks")):
+    there = table.set_index(["losses", "design", "allowed", "adversary"])["over"]
+    for cell in (
+        ("differs", "one", 0, "always"),
+        ("differs", "rising", 5, "until over"),
+        ("net", "three", 20, "near the end"),
+    ):
         assert module["cell"](config, *cell)["over"] == pytest.approx(there[cell], abs=1e-9), cell
 
 
 def test_the_fast_campaigns_of_the_ledger_study_are_those_of_the_ledger() -> None:
     module, config, _ = _study("ledger")
-    ledger = module["ledger_of"](config, "rising", 5)
+    ledger = module["ledger_of"](config, "differs", "rising", 5)
     rng = np.random.default_rng(3)
     secrets = [rng.bytes(32) for _ in range(20)]
     for name in ("always", "after honoured", "waits", "until over"):
@@ -527,3 +531,25 @@ def test_the_fast_campaigns_of_the_ledger_study_are_those_of_the_ledger() -> Non
                 past["honoured"] = not audited
                 past["found"] = d if audited and loses else past["found"]
             assert past["lost"] == lost, name
+
+
+def test_the_fast_campaigns_of_net_losses_are_those_of_the_ledger() -> None:
+    module, config, _ = _study("ledger")
+    ledger = module["ledger_of"](config, "net", "three", 5)
+    rng = np.random.default_rng(4)
+    secrets = [rng.bytes(32) for _ in range(20)]
+    for name in ("always", "gains first", "blocks", "after honoured", "until over"):
+        opened = [ledger.start(key) for key in secrets]
+        coins = np.array([[campaign.coin(d + 1) for campaign in opened] for d in range(ledger.n)])
+        fast = module["net_campaigns"](name, ledger, coins, rng)
+        for campaign, most in zip(opened, fast.tolist(), strict=True):
+            lost, honoured, worst = 0, False, 0
+            for d in range(ledger.n):
+                state = {"lost": np.array([lost]), "honoured": np.array([honoured])}
+                loss = int(module["net_losses"](name, d, ledger.n, ledger.allowed, state, rng)[0])
+                honoured = campaign.decide(early=True) == "honour"
+                if not honoured:
+                    campaign.audited(loss)
+                lost += loss * honoured
+                worst = max(worst, lost)
+            assert worst == most, name
