@@ -137,7 +137,9 @@ def net_campaigns(
         state["last"] = bound + pays >= ledger.allowed + 1 - 1e-9
         loss = net_losses(name, d, n, ledger.allowed, state, rng)
         audited = coins[d] < np.where(goes_on, q, 1.0)
-        bound += np.where(audited & goes_on, np.where(loss == 1, pays, np.where(loss == -1, -earns, 0.0)), 0.0)
+        bound += np.where(
+            audited & goes_on, np.where(loss == 1, pays, np.where(loss == -1, -earns, 0.0)), 0.0
+        )
         state["lost"] = state["lost"] + np.where(audited, 0, loss)
         state["honoured"] = ~audited
         most = np.maximum(most, state["lost"])

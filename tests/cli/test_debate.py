@@ -242,7 +242,14 @@ def test_the_report_of_a_run_repeats_the_notes_on_its_items(
     assert forecast(protocol, list(synthetic), agents).notes[0].startswith("WARNING: no item has a label")
 
 
-LEDGER = ("--protocol", "stability:panel=3,max_rounds=4,camp=none", "--limit", "30", "--ledger", "eps=.2,warm_up=8")
+LEDGER = (
+    "--protocol",
+    "stability:panel=3,max_rounds=4,camp=none",
+    "--limit",
+    "30",
+    "--ledger",
+    "eps=.2,warm_up=8",
+)
 
 
 def test_a_campaign_with_a_ledger_prints_its_certificate(world: str, tmp_path: Path) -> None:
