@@ -566,7 +566,7 @@ def forest_debate_or_vote() -> Figure:
 @figure(
     "Lost verdicts of campaigns under a ledger, as a share of the number allowed, by debates of a campaign, where 1 % "
     "and 5 % of the verdicts may be lost: means, and the middle 80 % of campaigns as bars. At most a tenth of the "
-    "campaigns may lie above the broken line. Real debates are those of Gemma 3 270M and of seven small models; the "
+    "campaigns may lie above the broken line. Real debates are those of Gemma 3 270M and of four small models; the "
     "worlds are of twelve families.",
     "simulations/ledger/savings.csv",
     source="study simulations/ledger",

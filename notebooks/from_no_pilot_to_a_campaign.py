@@ -70,14 +70,14 @@ show(certificate.to_frame()[["stage", "audit_share", "honoured", "audited", "los
 
 # %% [markdown]
 # The certificate is all that a campaign with a model would know. It needs no right answers, no model of the debates and no
-# independent questions, because only the coins are random. Its notes say what it does not promise:
+# independent questions, because only the coins are random. Its notes give its conditions and limits:
 
 # %%
 for note in certificate.notes:
     print("-", note)
 
 # %% [markdown]
-# ## What happened
+# ## Verdicts that changed
 #
 # All rounds of these debates are recorded, so the verdicts that changed can be counted. `lost_estimate` is what the
 # campaign itself estimates from its audits.
@@ -94,9 +94,9 @@ print(many.headline)
 show(many.to_frame()[["saved", "lost", "honoured", "audited"]].describe().loc[["mean", "min", "max"]].reset_index())
 
 # %% [markdown]
-# In the long run at most one campaign in ten loses more than allowed, whatever the debates are like; of forty it can be a
-# few more than four by chance. How much is saved depends on the debates. Here early verdicts often differ from
-# unanimity's, so a stricter share leaves little to save:
+# In the long run at most one campaign in ten loses more than allowed, for any debates. Forty campaigns can have a few
+# more than four by chance. The saving depends on the debates. Here early verdicts often differ from unanimity's, so a
+# stricter share leaves little to save:
 
 # %%
 rows = []
@@ -108,8 +108,8 @@ show(pd.DataFrame(rows))
 # %% [markdown]
 # ## With a model of your own
 #
-# The same with a model is one command. It prints the certificate at the end, and an interrupted campaign goes on with the
-# same command and the same coins:
+# The same with a model is one command. It prints the certificate at the end, and an interrupted campaign is resumed
+# by the same command with the same coins:
 #
 # ```text
 # d3stats debate questions.jsonl --protocol stability:camp=none --model NAME \

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["PREFIX", "LedgerPolicy"]
 
 PREFIX = "ledger:"
-"""How a ledger is written among the rules of a study, as in ``ledger:eps=.01,delta=.1``."""
+"""The start of a ledger among the rules of a study, as in ``ledger:eps=.01,delta=.1``."""
 
 
 @dataclass(frozen=True)
