@@ -21,7 +21,7 @@ from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chains
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import Target, refuse_votes_at_the_end, tokens_by_round, with_turns
 from d3stats.planning.ladders import code_votes, evaluate_ladders, evaluate_thresholds
-from d3stats.planning.misfit import MISFIT
+from d3stats.planning.misfit import misfit_sd
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import Trajectories
@@ -210,7 +210,7 @@ def pilot_sizes(
     each = [found for _, found in evaluate_ladders(laws, cost, coded.target, coded.others)]
     table = net_by_size(
         losses=np.stack([usual.kept - one.kept for one in each], axis=1),
-        misfit=MISFIT * np.array([float(one.differ.mean()) for one in each]),
+        misfit=misfit_sd(np.array([float(one.differ.mean()) for one in each]), len(log.answers)),
         costs=np.stack([one.cost for one in each], axis=1),
         unanimity=usual.cost,
         whole=float(cost.sum()),
