@@ -17,8 +17,8 @@ variance of (D - loss^2) / n, the error given the count is normal with
 
 In fifty debates k is near 0, in some thousand near 1, and the loss is then the count's.
 
-With more than two answers the chain does not follow which wrong answer leads. Its gains are then taken as no change,
-and c is larger, so that a gain comes from the pilot's count alone.
+With more than two answers the chain does not follow which wrong answer leads. Its gains are then taken as no change, so
+that a gain comes from the pilot's count alone.
 """
 
 from __future__ import annotations
@@ -32,33 +32,28 @@ from d3stats.planning.costs import Target
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["FEW", "MISFIT", "MISFIT_OF_MANY", "ChainLoss", "PilotLosses", "misfit_sd"]
+__all__ = ["FEW", "MISFIT", "ChainLoss", "PilotLosses", "misfit_sd"]
 
 Floats = NDArray[np.float64]
 
-MISFIT = 0.15
-"""c; ``simulations/plans_elsewhere`` has what it gives."""
-MISFIT_OF_MANY = 0.3
-"""c where more than two answers occur."""
+MISFIT = 0.3
+"""c; ``simulations/plans_elsewhere`` has what this and other values give."""
 FEW = 0.01
-"""f, the share of all verdicts that may differ on one side only; `choice.csv` of the same study has what others give."""
+"""f, the share of all verdicts that may differ on one side only."""
 _HALVINGS = 50
 
 
-def misfit_sd(differ: Floats, answers: int, misfit: float | None = None, few: float = FEW) -> Floats:
+def misfit_sd(differ: Floats, misfit: float = MISFIT, few: float = FEW) -> Floats:
     """Compute the standard deviation of what the chain misses of a loss, from the share of verdicts that differ.
 
     Parameters
     ----------
     differ : ndarray of float
         D.
-    answers : int
-        Answers that occur.
-    misfit, few : float, optional
-        c, by default `MISFIT` or `MISFIT_OF_MANY`, and f.
+    misfit, few : float
+        c and f.
     """
-    c = (MISFIT if answers <= 2 else MISFIT_OF_MANY) if misfit is None else misfit
-    return np.asarray(np.hypot(c * differ, np.minimum(few, differ)))
+    return np.asarray(np.hypot(misfit * differ, np.minimum(few, differ)))
 
 
 class ChainLoss(NamedTuple):
@@ -68,10 +63,10 @@ class ChainLoss(NamedTuple):
     --------
     >>> one = ChainLoss.allowing(np.zeros(3), np.full(3, 0.1))
     >>> round(one.within(0.01), 3), [round(end, 3) for end in one.limits(0.9)]
-    (0.71, [-0.03, 0.03])
+    (0.624, [-0.052, 0.052])
     >>> many = ChainLoss.allowing(np.zeros(3), np.full(3, 0.1), counted=(0.02, 4000))
     >>> many.mean.round(4).tolist(), many.sd.round(4).tolist()
-    ([0.018, 0.018, 0.018], [0.0047, 0.0047, 0.0047])
+    ([0.0195, 0.0195, 0.0195], [0.0049, 0.0049, 0.0049])
     """
 
     mean: Floats
@@ -87,7 +82,7 @@ class ChainLoss(NamedTuple):
         counted: tuple[float, int] | None = None,
         answers: int = 2,
         *,
-        misfit: float | None = None,
+        misfit: float = MISFIT,
         few: float = FEW,
     ) -> ChainLoss:
         """Add the misfit to the chain's loss, given the pilot's count where there is one.
@@ -100,11 +95,11 @@ class ChainLoss(NamedTuple):
             Mean loss on the pilot, and the number of questions.
         answers : int
             Answers that occur.
-        misfit, few : float, optional
+        misfit, few : float
             c and f, see :func:`misfit_sd`.
         """
         loss = loss if answers <= 2 else np.maximum(loss, 0.0)
-        variance = misfit_sd(differ, answers, misfit, few) ** 2
+        variance = misfit_sd(differ, misfit, few) ** 2
         if counted is None:
             return cls(loss, np.sqrt(variance))
         seen, n = counted

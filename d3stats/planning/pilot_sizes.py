@@ -210,7 +210,7 @@ def pilot_sizes(
     each = [found for _, found in evaluate_ladders(laws, cost, coded.target, coded.others)]
     table = net_by_size(
         losses=np.stack([usual.kept - one.kept for one in each], axis=1),
-        misfit=misfit_sd(np.array([float(one.differ.mean()) for one in each]), len(log.answers)),
+        misfit=misfit_sd(np.array([float(one.differ.mean()) for one in each])),
         costs=np.stack([one.cost for one in each], axis=1),
         unanimity=usual.cost,
         whole=float(cost.sum()),

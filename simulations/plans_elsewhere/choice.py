@@ -1,7 +1,7 @@
 """How large must the allowance for misfit be? What plans keep and save under other values of c and f.
 
 Each chain is fitted once to a pilot, and every ladder is counted once on 40,000 debates. Then the rule is chosen under
-each allowance. The worlds are others than those of ``run.py``.
+each allowance, for each limit of the loss. The worlds are the first ones of ``run.py``.
 
 Run: python simulations/plans_elsewhere/choice.py [--worlds N] [--minutes M]
 A journal keeps every finished pilot; the same command goes on where it was stopped.
@@ -65,7 +65,7 @@ class World(NamedTuple):
 def tried_in(config: Mapping[str, Any], family: str, number: int) -> Iterator[World]:
     """Evaluate every ladder in one world, from a pilot of each size."""
     kind = FAMILIES[family]
-    key = [config["choice"]["seed"], list(FAMILIES).index(family), number]
+    key = [config["seed"], list(FAMILIES).index(family), number]
     rng = np.random.default_rng(key)
     panel, rounds = config["panels"][number % len(config["panels"])], config["rounds"]
     x = kind.draw(rng)
@@ -102,27 +102,25 @@ def tried_in(config: Mapping[str, Any], family: str, number: int) -> Iterator[Wo
         )
 
 
-def decided(world: World, config: Mapping[str, Any], c: float, few: float) -> dict[str, Any]:
-    """Choose the cheapest ladder that keeps to the loss under one allowance; with more than two answers, twice c."""
-    row: dict[str, Any] = {"family": world.family, "world": world.number, "pilot": world.pilot, "c": c}
-    row |= {"f": few, "promised": 0, "loss": 0.0, "saved": 0.0}
+def decided(world: World, config: Mapping[str, Any], limit: float, c: float, few: float) -> dict[str, Any]:
+    """Choose the cheapest ladder that keeps to the loss under one allowance."""
+    row: dict[str, Any] = {"family": world.family, "world": world.number, "pilot": world.pilot}
+    row |= {"limit": limit, "c": c, "f": few, "promised": 0, "loss": 0.0, "saved": 0.0}
     for one in () if world.refused else world.ladders:
-        lost = ChainLoss.allowing(
-            one.loss,
-            one.differ,
-            one.counted,
-            world.answers,
-            misfit=c if world.answers <= 2 else 2 * c,
-            few=few,
-        )
-        if lost.within(config["max_loss"]) >= config["confidence"]:
+        lost = ChainLoss.allowing(one.loss, one.differ, one.counted, world.answers, misfit=c, few=few)
+        if lost.within(limit) >= config["confidence"]:
             return row | {"promised": 1, "loss": one.true_loss, "saved": one.true_saved}
     return row
 
 
 def under_each(world: World, config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each allowance of the configuration."""
-    rows = [decided(world, config, c, few) for c, few in config["choice"]["allowances"]]
+    settings = config["choice"]
+    rows = [
+        decided(world, config, limit, *pair)
+        for limit in settings["limits"]
+        for pair in settings["allowances"]
+    ]
     return [{name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows]
 
 
@@ -149,12 +147,16 @@ def study(config: Mapping[str, Any], minutes: float, journal: Path = JOURNAL) ->
     return pd.read_csv(journal)
 
 
-def shown(table: pd.DataFrame, limit: float) -> dict[str, pd.DataFrame]:
-    """Return the table of the findings: what is kept and saved under each allowance."""
-    made = table[table["promised"] == 1].assign(kept=lambda t: t["loss"] <= limit)
+def shown(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of the findings: what is kept and saved under each allowance, one for each limit."""
+    return {f"limit {limit:g}": one_limit(part) for limit, part in table.groupby("limit")}
+
+
+def one_limit(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per allowance."""
     rows = []
     for (c, few), part in table.groupby(["c", "f"]):
-        promises = made[(made["c"] == c) & (made["f"] == few)]
+        promises = part[part["promised"] == 1].assign(kept=lambda t: t["loss"] <= t["limit"])
         by_size, by_family = (promises.groupby(name)["kept"].mean() for name in ("pilot", "family"))
         own = part[part["family"].isin(FITS)]
         rows.append(
@@ -169,7 +171,7 @@ def shown(table: pd.DataFrame, limit: float) -> dict[str, pd.DataFrame]:
                 "saved, the chain's own": f"{own['saved'].mean():.3f}",
             }
         )
-    return {"choice": pd.DataFrame(rows)}
+    return pd.DataFrame(rows)
 
 
 def main() -> None:
@@ -180,10 +182,11 @@ def main() -> None:
     given = parser.parse_args()
     config = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
     config["choice"]["worlds_per_family"] = given.worlds or config["choice"]["worlds_per_family"]
-    tables = shown(study(config, given.minutes), config["max_loss"])
+    tables = shown(study(config, given.minutes))
     findings = HERE / "findings.md"
     findings.write_text(filled(findings.read_text(encoding="utf-8"), tables), encoding="utf-8")
-    print(tables["choice"].to_string(index=False))
+    for name, table in tables.items():
+        print(f"\n== {name}\n{table.to_string(index=False)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Do plans keep their promise on logs of real debates?
 
-A pilot is drawn with replacement from the debates of a log, and the campaign is the whole log: so the true cost, accuracy
-and loss of every rule are known.
+A pilot is drawn with replacement from the debates of a log, and the campaign is the whole log: so the true cost,
+accuracy and loss of every rule are known.
 
 Run: D3STATS_DATA=FOLDER python simulations/plans_real_logs/run.py [--pilots N] [--minutes M]
 A journal keeps every finished pilot; the same command goes on where it was stopped. The bundled logs need no folder.
@@ -17,7 +17,7 @@ import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def imported() -> tuple[Any, dict[str, Any]]:
     return runpy.run_path(str(OTHERS / "run.py"))["read"], {log["label"]: log for log in settings["logs"]}
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(label: str) -> Trajectories | None:
     """Read a log by its label, every debate its own question; None where the folder of real logs is absent."""
     log = next(one for one in CONFIG["logs"] if one["label"] == label)
@@ -62,10 +62,12 @@ def load(label: str) -> Trajectories | None:
 def drawn(log: Trajectories, at: np.ndarray) -> Trajectories:
     """Return debates of a log, each a question of its own, also where one occurs twice."""
     names = tuple(f"{number}" for number in range(len(at)))
-    return replace(log.select(at), debates=names, cluster=np.arange(len(at)), cluster_names=names, questions=())
+    return replace(
+        log.select(at), debates=names, cluster=np.arange(len(at)), cluster_names=names, questions=()
+    )
 
 
-@lru_cache(maxsize=None)
+@cache
 def truth(label: str, rule: str) -> dict[str, float]:
     """Return what a rule costs and keeps on the whole log."""
     log = load(label)
@@ -184,7 +186,9 @@ def shown(summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def main() -> None:
     """Run what is not in the journal, write the summary and refresh the findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pilots", type=int, help="pilots of a size and log, fewer than the configured number")
+    parser.add_argument(
+        "--pilots", type=int, help="pilots of a size and log, fewer than the configured number"
+    )
     parser.add_argument("--minutes", type=float, default=np.inf, help="end after so many minutes")
     given = parser.parse_args()
     summary = summarise(study(CONFIG | {"pilots": given.pilots or CONFIG["pilots"]}, given.minutes))
