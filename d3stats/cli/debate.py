@@ -141,7 +141,8 @@ def show_report(report: RunReport, max_rounds: int | None = None) -> None:
             "tokens by bytes."
         )
     log = shlex.quote(str(report.log))
-    replay = "" if max_rounds == 1 else f"; d3stats replay {log}"
+    # A replay has intervals over questions, so it needs two of them.
+    replay = "" if max_rounds == 1 or report.closed < 2 else f"; d3stats replay {log}"
     notes.append(f"Next: d3stats doctor {log}; d3stats show {log}{replay}")
     print_notes(notes)
 

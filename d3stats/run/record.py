@@ -261,6 +261,16 @@ class Journal:
         what = counted(calls, "call")
         self._say(f"{self.path.name} was damaged and lacks {what} of {self.log.name}", calls)
 
+    def differs(self, places: list[Place]) -> None:
+        """Say that the log has other votes or scores than the replies that the journal keeps."""
+        debate, played, agent = places[0]
+        text = (
+            f"{self.log.name} must have the votes and scores of {self.path.name}; got other ones in "
+            f"{counted(len(places), 'turn')} (the first by {agent!r} in round {played} of {debate!r}), so a "
+            "file was changed after the call. The log counts (put the right file back)"
+        )
+        self.notes.append(warning(text, "changed votes", n=len(places), examples=[debate]))
+
     def _say(self, damage: str, n: int | None = None) -> None:
         text = f"{damage}; what calls without a turn cost may be missing from the tokens charged"
         self.notes.append(warning(text, "damaged journal", n=n))
@@ -326,6 +336,11 @@ def _difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
         return name, was, now
     *roles, last = path
     return (f"{last} of the agent for {roles[0]!r}" if roles else f"the agent for {last!r}"), was, now
+
+
+def _answer(vote: str | None, scores: Mapping[str, Mapping[str, float]] | None) -> int:
+    """Return what tells the vote and the scores of a turn from others; kept in place of them for every turn."""
+    return hash((vote, json.dumps(scores, sort_keys=True, default=dict)))
 
 
 def _key(parts: Any) -> Place:
@@ -471,6 +486,7 @@ class Past:
     defects: int = 0
     secret: bytes | None = None
     decided: int = 0
+    _answers: dict[Place, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, journal: Journal, asked: Asked) -> Past:
@@ -521,6 +537,7 @@ class Past:
                 self.report.add(record, votes=record.role in asked.voters)
                 spent = (record.tokens_in or 0, record.tokens_out or 0)
                 logged[place] = (record.role, record.error, [*spent, record.tokens_cached or 0])
+                self._answers[place] = _answer(record.vote, record.scores)
                 if record.role in asked.voters and record.vote is None and record.error in UNHEARD:
                     self.missing[place] = spent
             elif isinstance(record, Verdict):
@@ -549,6 +566,7 @@ class Past:
 
         report, told = self.report, JournalWords()
         known: set[Place] = set()
+        changed: set[Place] = set()
 
         def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
             place, role = _key(ended["ended"]), begun["role"]
@@ -564,8 +582,14 @@ class Past:
             self.spent += charged
             if "turn" in ended:
                 self.again.pop(place, None)
+                turn = msgspec.convert(ended["turn"], Turn)
                 if place not in logged:
-                    self.kept[place] = msgspec.convert(ended["turn"], Turn)
+                    self.kept[place] = turn
+                elif self._answers[place] == _answer(turn.vote, turn.scores):
+                    # Of a call that was made again, the last turn counts.
+                    changed.discard(place)
+                else:
+                    changed.add(place)
 
         def settle(begun: dict[str, Any]) -> dict[str, Any]:
             turn = logged.get(_key(begun["begun"]))
@@ -605,6 +629,9 @@ class Past:
             call({"role": role, "bound": charged}, end)
         if unknown and not journal.notes:
             journal.lacks(len(unknown))
+        if changed:
+            journal.differs(sorted(changed))
+        self._answers.clear()
         report.words, report.dropped, report.charged = told.words, tuple(told.dropped), self.spent.tokens
 
     def _mend(self, journal: Journal, asked: Asked, name: str) -> None:

@@ -43,6 +43,16 @@ def test_a_world_is_debated_and_the_log_goes_through_the_other_commands(world: s
     assert CliRunner().invoke(app, ["replay", log, "-r", "fixed:1"]).exit_code == 0
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_replay_is_the_next_step_only_where_there_are_questions_enough(
+    world: str, tmp_path: Path, n: int
+) -> None:
+    log = str(tmp_path / "log.jsonl")
+    shown = " ".join(run("--synthetic", world, "--limit", str(n), "-o", log).stdout.split())
+    assert ("d3stats replay" in shown) is (n == 2)
+    assert (CliRunner().invoke(app, ["replay", log]).exit_code == 0) is (n == 2)
+
+
 def test_the_same_command_again_plays_nothing_again(world: str, tmp_path: Path) -> None:
     words = ("--synthetic", world, "--limit", "5", "-o", str(tmp_path / "log.jsonl"), "--json")
     first, again = (json.loads(run(*words).stdout)["run"] for _ in range(2))

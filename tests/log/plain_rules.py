@@ -116,6 +116,8 @@ class Checked:
         In reading order.
     problems : list of Problem
         Those of `gathered` and the new ones.
+    spoken : list of Row
+        Those with a turn, before any round is left out.
     """
 
     def __init__(self, gathered: Gathered) -> None:
@@ -129,6 +131,7 @@ class Checked:
         self._collect_items()
         self._collect_verdicts()
         self._collect_turns()
+        self.spoken = self._kept
         self._cut_gaps()
         self._compare_panels()
         self.turns = [row.turn for row in self._kept if row.turn is not None]

@@ -128,19 +128,15 @@ def rows_of(part: Part, names: tuple[str, ...]) -> list[dict[str, Any]]:
     return [dict(zip(names, each, strict=True)) for each in zip(*columns.values(), strict=True)]
 
 
-def several_files(plain: Gathered, expected: plain_rules.Checked) -> list[str]:
-    """Name debates with turns in several files, row by row; the later turn of two alike is none."""
-    seen: set[tuple[str, int, str]] = set()
+def several_files(expected: plain_rules.Checked) -> list[str]:
+    """Name debates with turns in several files, row by row; a turn that is left out alone is none."""
     of_debate: dict[str, set[str]] = {}
     of_round: dict[tuple[str, int], set[str]] = {}
-    for row in plain.rows:
-        if row.turn is None or row.turn["debate"] not in expected.items:
-            continue
-        debate, played, agent = (row.turn[name] for name in ("debate", "round", "agent"))
-        if (debate, played, agent) not in seen:
-            seen.add((debate, played, agent))
-            of_debate.setdefault(debate, set()).add(row.file)
-            of_round.setdefault((debate, played), set()).add(row.file)
+    for row in expected.spoken:
+        assert row.turn is not None
+        debate, played = row.turn["debate"], row.turn["round"]
+        of_debate.setdefault(debate, set()).add(row.file)
+        of_round.setdefault((debate, played), set()).add(row.file)
     split = [name for name in expected.items if len(of_debate.get(name, ())) > 1]
     if not split:
         return []
@@ -161,7 +157,7 @@ def assert_alike(checked: Checked, rows: list[Row], words: Any = None) -> None:
     plain_rules.settle(plain, words)
     expected = plain_rules.Checked(plain)
     assert list(checked.problems) == list(in_reading_order(expected.problems, FILES))
-    assert list(checked.notes) == [*plain.notes, *several_files(plain, expected)]
+    assert list(checked.notes) == [*plain.notes, *several_files(expected)]
     assert rows_of(checked.items, ITEM) == list(expected.items.values())
     turns = ("debate", "round", "agent", "role", "vote")
     assert rows_of(checked.turns, turns) == expected.turns

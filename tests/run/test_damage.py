@@ -72,6 +72,64 @@ def test_a_damaged_file_is_made_whole_from_the_other(kind: str, which: str, tmp_
         assert defects(log) == []
 
 
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_vote_that_was_changed_in_one_of_the_files_is_said(
+    resumed: bool, which: int, tmp_path: Path
+) -> None:
+    """The line is still sound, so nothing else can show it."""
+    log = tmp_path / "log.jsonl"
+
+    def stop(number: int, request: Request) -> Reply | None:
+        if resumed and number == 8:
+            raise Refused("enough")
+        return None
+
+    if resumed:
+        with pytest.raises(Refused):
+            debate(MAJORITY, ITEMS, Chancy(before=stop), log, concurrency=1, name="n")
+    else:
+        debate(MAJORITY, ITEMS, Chancy(), log, name="n")
+    untouched = [path.read_bytes() for path in files(log)]
+    assert said_of_changes(log) == []
+    for path, text in zip(files(log), untouched, strict=True):
+        path.write_bytes(text)
+    other = {b'"vote":"A"': b'"vote":"B"', b'"vote":"B"': b'"vote":"A"'}
+    changed, done = files(log)[which], list[bytes]()
+
+    def swap(all: list[bytes]) -> list[bytes]:
+        found = []
+        for line in all:
+            vote = next((vote for vote in other if vote in line and b'"turn"' in line), None)
+            found.append(line.replace(vote, other[vote]) if vote is not None and not done else line)
+            done.extend([line] if vote is not None else [])
+        return found
+
+    lines(changed, swap)
+    (note,) = said_of_changes(log)
+    assert note.startswith(
+        "WARNING: log.jsonl must have the votes and scores of log.calls.jsonl; got other ones in 1 turn"
+    )
+    assert "'panelist" in note
+
+
+def said_of_changes(log: Path) -> list[str]:
+    """Run again, and return what is said of changed votes."""
+    report = debate(MAJORITY, ITEMS, Chancy(), log, name="n")
+    return [note for note in report.notes if getattr(note, "kind", "") == "changed votes"]
+
+
+def test_a_vote_that_was_asked_for_again_is_no_change(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+
+    def outage(number: int, request: Request) -> Reply | None:
+        return Reply(None, tokens_in=10, tokens_out=1, error="timeout") if number == 2 else None
+
+    debate(MAJORITY, ITEMS, Chancy(before=outage), log, concurrency=1, name="n")
+    debate(MAJORITY, ITEMS, Chancy(), log, name="n", retry_missing=True)
+    assert said_of_changes(log) == []
+
+
 def made(path: Path) -> Path:
     other = path.with_name("made.jsonl")
     other.write_bytes(b"{}\n")

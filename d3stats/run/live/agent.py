@@ -334,7 +334,7 @@ class LiveAgent:
             return None
         if self.temperature is not None:
             return self.temperature
-        return request.temperature if self._dialect.temperatures else None
+        return None if "temperature" in self._dialect.without else request.temperature
 
     @property
     def window(self) -> int | None:
@@ -601,30 +601,20 @@ class LiveAgent:
         return learned
 
     def _unread(self, found: Got, fault: str, most_out: int) -> str:
-        """Return why a reply could not be read, and note it."""
-        if found.finish == "length":
-            return self._cut_off(found, most_out)
-        self.notes["unreadable"] = fault
-        return "unreadable"
-
-    def _cut_off(self, got: Got, most_out: int) -> str:
-        """Return the error of a reply that was cut off, and note what cut it: its limit, or the context window."""
+        """Return why a reply could not be read, and note it: its form, its limit, or a full context window."""
+        if found.finish != "length":
+            self.notes["unreadable"] = fault
+            return "unreadable"
         allowed = f"{most_out} that were allowed"
-        if got.tokens_in is None or got.tokens_out is None or got.tokens_out >= most_out:
+        if found.tokens_in is None or found.tokens_out is None or found.tokens_out >= most_out:
             self.notes["length"] = f"cut off at the {allowed}"
             return "length"
-        used = got.tokens_in + got.tokens_out
+        early = f"cut off after {found.tokens_out} tokens of the {allowed}: with {found.tokens_in} of the prompt the"
         window = self._window or self._told_window
-        if window and used + NEAR >= window:
-            self.notes["context_full"] = (
-                f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt the "
-                f"context window of {window} is full"
-            )
+        if window and found.tokens_in + found.tokens_out + NEAR >= window:
+            self.notes["context_full"] = f"{early} context window of {window} is full"
             return "context_full"
-        self.notes["length"] = (
-            f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt "
-            "the context window may be full, or the server has its own limit"
-        )
+        self.notes["length"] = f"{early} context window may be full, or the server has its own limit"
         return "length"
 
     def _body(self, call: _Call, prompt: Prompt) -> dict[str, Any]:
@@ -636,7 +626,7 @@ class LiveAgent:
         temperature = self.temperature_of(call.request)
         if temperature is not None:
             body["temperature"] = temperature
-        if self.send_seed and self._dialect.seeds:
+        if self.send_seed and "seed" not in self._dialect.without:
             body["seed"] = self._seed_of(call.request, call.reseeded)
         if prompt.nonce is None:
             body["response_format"] = self._dialect.response_format(call.draft.wire.schema)

@@ -9,24 +9,7 @@ __all__ = ["Pace", "backoff"]
 
 
 class Pace:
-    """Calls a minute, with bursts of at most a second's worth, and a pause for all when a server asks for one.
-
-    Parameters
-    ----------
-    per_minute : float or None
-        None for no limit.
-
-    Examples
-    --------
-    >>> async def two_calls():
-    ...     pace, loop = Pace(600), asyncio.get_running_loop()
-    ...     pace.hold(0.2)
-    ...     began = loop.time()
-    ...     await pace.turn()
-    ...     return loop.time() - began
-    >>> asyncio.run(two_calls()) > 0.19
-    True
-    """
+    """Calls a minute, with bursts of at most a second's worth, and a pause for all when a server asks for one."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._limiter = None
@@ -52,11 +35,5 @@ class Pace:
 
 
 def backoff(failures: int, base: float, cap: float, rng: random.Random) -> float:
-    """Return seconds to wait after so many failures in a row: exponential, full jitter (Brooker 2015).
-
-    Examples
-    --------
-    >>> [round(backoff(k, 0.5, 4.0, random.Random(1)), 3) for k in (1, 2, 3, 9)]
-    [0.067, 0.134, 0.269, 0.537]
-    """
+    """Return seconds to wait after so many failures in a row: exponential, full jitter (Brooker 2015)."""
     return rng.uniform(0.0, min(cap, base * 2.0 ** min(failures - 1, 60)))

@@ -38,27 +38,7 @@ LETTERS = 7
 class Wire:
     """The slot of one request, in the words that the model sees.
 
-    Parameters
-    ----------
-    request : Request
-
-    Raises
-    ------
-    ValueError
-        When two answers would read the same to the model.
-
-    Examples
-    --------
-    >>> from d3stats.agent import Case, Request, Slot
-    >>> case = Case("d", "q", "Which?", ("A", "B", "tie"), ("this", "that"), "B")
-    >>> wire = Wire(Request(case, 1, "juror 1", "juror", "vote", "Vote.", Slot(case.answers)))
-    >>> wire.votes
-    {'2': 'A', '1': 'B', 'tie': 'tie'}
-    >>> wire.shown("A"), wire.schema["properties"]["vote"]["enum"]
-    ('answer 2', ['1', '2', 'tie'])
-    >>> case = Case("d", "q", "Which?", ("Oslo", "Rome"))
-    >>> Wire(Request(case, 1, "p 1", "panelist", "answer", "Answer.", Slot(case.answers))).votes
-    {'1': 'Oslo', '2': 'Rome'}
+    Two answers that would read the same to the model are a ValueError.
     """
 
     request: Request
@@ -146,77 +126,56 @@ class Wire:
         """Whether free text is asked for."""
         return self.slot.words > 0 and not self.slot.listed
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the object's fields, reasons before what they are reasons for."""
-        wanted = {
-            "text": self.wants_text,
-            "list": self.slot.listed > 0,
-            "scores": self.slot.rubric is not None,
-            "vote": self.slot.wants_vote,
-        }
-        return tuple(name for name, asked in wanted.items() if asked)
+    @cached_property
+    def asked(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """The object's fields, each in words and as a schema; reasons come before what they are reasons for."""
+        slot, fields = self.slot, dict[str, tuple[str, dict[str, Any]]]()
+        if self.wants_text:
+            longest = LETTERS * slot.words
+            # llama.cpp refuses a grammar with more repetitions.
+            length = {"maxLength": longest} if longest <= 2000 else {}
+            text = {"type": "string", **length}
+            fields["text"] = f"what you have to say, at most {slot.words} words", text
+        if slot.listed:
+            entry, count = {"type": "string", "maxLength": LISTED}, slot.listed
+            entries = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
+            fields["list"] = f"{slot.listed} short texts, at most {slot.words} words together", entries
+        if slot.rubric is not None:
+            low, high, criteria = slot.rubric.low, slot.rubric.high, slot.rubric.criteria
+            # Every protocol's points are whole, and some servers hold only integers to a minimum and a maximum.
+            number = {"type": "integer", "minimum": low, "maximum": high}
+            points = _object(dict.fromkeys(criteria, number))
+            fields["scores"] = (
+                f"for {_and(self.sides)} the points for {_and(criteria)}, each a whole number from {low} to {high}",
+                _object(dict.fromkeys(self.sides, points)),
+            )
+        if slot.wants_vote:
+            if self.votes:
+                numbered = "answer" if self.places else "option" if self.options else ""
+                meaning = f" (the number of the {numbered})" if numbered else ""
+                words = "one of " + ", ".join(f'"{word}"' for word in self.ballot) + meaning
+                vote: dict[str, Any] = {"type": "string", "enum": self.ballot}
+            else:
+                words = "your answer alone, in as few words as it takes"
+                vote = {"type": "string", "maxLength": OPEN_VOTE}
+            if slot.may_pass:
+                words, vote = f"{words}, or null to withhold your vote", {"anyOf": [vote, {"type": "null"}]}
+            fields["vote"] = words, vote
+        return fields
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema, strict: every field required, none besides."""
-        return _object({name: self._part(name) for name in self.fields})
+        return _object({name: schema for name, (_, schema) in self.asked.items()})
 
     @cached_property
     def schema_text(self) -> str:
         """The schema as JSON."""
         return json.dumps(self.schema)
 
-    def _part(self, name: str) -> dict[str, Any]:
-        if name == "text":
-            longest = LETTERS * self.slot.words
-            # llama.cpp refuses a grammar with more repetitions.
-            return {"type": "string"} | ({"maxLength": longest} if longest <= 2000 else {})
-        if name == "list":
-            entry = {"type": "string", "maxLength": LISTED}
-            return {
-                "type": "array",
-                "items": entry,
-                "minItems": self.slot.listed,
-                "maxItems": self.slot.listed,
-            }
-        if name == "scores":
-            rubric = self.slot.rubric
-            assert rubric is not None
-            # Every protocol's points are whole, and some servers hold only integers to a minimum and a maximum.
-            points = {"type": "integer", "minimum": rubric.low, "maximum": rubric.high}
-            return _object({side: _object(dict.fromkeys(rubric.criteria, points)) for side in self.sides})
-        vote: dict[str, Any] = {"type": "string"}
-        if self.votes:
-            vote["enum"] = self.ballot
-        else:
-            vote["maxLength"] = OPEN_VOTE
-        return {"anyOf": [vote, {"type": "null"}]} if self.slot.may_pass else vote
-
     def words_for(self) -> str:
         """Say in words what belongs into the fields."""
-        lines = []
-        slot = self.slot
-        if self.wants_text:
-            lines.append(f'"text": what you have to say, at most {slot.words} words')
-        if slot.listed:
-            lines.append(f'"list": {slot.listed} short texts, at most {slot.words} words together')
-        if slot.rubric is not None:
-            low, high = slot.rubric.low, slot.rubric.high
-            lines.append(
-                f'"scores": for {_and(self.sides)} the points for {_and(slot.rubric.criteria)}, each a whole '
-                f"number from {low} to {high}"
-            )
-        if slot.wants_vote:
-            passing = ", or null to withhold your vote" if slot.may_pass else ""
-            if self.votes:
-                said = ", ".join(f'"{word}"' for word in self.ballot)
-                numbered = "answer" if self.places else "option" if self.options else ""
-                meaning = f" (the number of the {numbered})" if numbered else ""
-                lines.append(f'"vote": one of {said}{meaning}{passing}')
-            else:
-                lines.append(f'"vote": your answer alone, in as few words as it takes{passing}')
-        return "\n".join(f"- {line}" for line in lines)
+        return "\n".join(f'- "{name}": {words}' for name, (words, _) in self.asked.items())
 
     def most_tokens(self, per_word: float, reasoning: int) -> int:
         """Return the `max_tokens` of a call: words, the object around them, and tokens to reason.
@@ -263,14 +222,7 @@ REPAIR = "An earlier reply of yours could not be read: {problem}. Reply again, w
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of a call, as they are sent.
-
-    Attributes
-    ----------
-    system, user : str
-    nonce : str or None
-        What the last line of the reply begins with, in text mode; None when the whole reply is the object.
-    """
+    """The messages of a call, as they are sent; the nonce is what the last line begins with, in text mode alone."""
 
     system: str
     user: str
@@ -287,28 +239,12 @@ class Prompt:
 
 
 def call_key(request: Request) -> str:
-    r"""Return what tells this request from every other of a run: debate, round and agent.
-
-    Examples
-    --------
-    >>> from d3stats.agent import Case, Request
-    >>> call_key(Request(Case("d7", "q", "Why?"), 2, "juror 1", "juror", "vote", "Vote."))
-    'd7\x1f2\x1fjuror 1'
-    """
+    """Return what tells this request from every other of a run: debate, round and agent."""
     return f"{request.case.debate}\x1f{request.round}\x1f{request.agent}"
 
 
 def shortened(request: Request, most: int) -> Request:
-    """Return a request for at most so many words of free text, in its instruction too.
-
-    Examples
-    --------
-    >>> from d3stats.agent import Case, Request, Slot
-    >>> case = Case("d", "q", "Why?", ("A", "B"), ("So.", "No."), "B")
-    >>> asked = Request(case, 1, "juror 1", "juror", "vote", "Vote in at most 60 words.", Slot(case.answers, words=60))
-    >>> shortened(asked, 20).instruction, shortened(asked, 20).slot.words, shortened(asked, 90) is asked
-    ('Vote in at most 20 words.', 20, True)
-    """
+    """Return a request for at most so many words of free text, in its instruction too."""
     slot = request.slot
     if slot.listed or slot.words <= most:
         return request
@@ -324,30 +260,7 @@ def shortened(request: Request, most: int) -> Request:
 
 
 class Draft:
-    """The messages of one request in every form: what others wrote is written out and fenced once.
-
-    Parameters
-    ----------
-    request : Request
-
-    Examples
-    --------
-    >>> from d3stats.agent import Case, Request, Slot
-    >>> case = Case("d", "q", "Which is larger?", ("A", "B"), ("Two.", "Three."), "B")
-    >>> draft = Draft(Request(case, 1, "juror 1", "juror", "vote", "You are a juror.", Slot(case.answers)))
-    >>> prompt = draft.prompt()
-    >>> prompt.system.splitlines()[0]
-    'You are a juror.'
-    >>> print(prompt.user.replace(prompt.user[1:5], "TOKEN"))  # doctest: +ELLIPSIS
-    <TOKEN question>
-    Which is larger?
-    </TOKEN>
-    <BLANKLINE>
-    <TOKEN answer 1>
-    Three.
-    </TOKEN>
-    ...
-    """
+    """The messages of one request in every form: what others wrote is written out and fenced once."""
 
     def __init__(self, request: Request) -> None:
         self.request, self.wire = request, Wire(request)
@@ -360,16 +273,9 @@ class Draft:
         self._user = "\n\n".join([*blocks, END])
 
     def prompt(self, *, seed: int = 0, as_text: bool = False, with_schema: bool = False) -> Prompt:
-        """Return the messages.
+        """Return the messages; in text mode with a nonce, which is derived from the request and the seed.
 
-        Parameters
-        ----------
-        seed : int
-            The nonce is derived from it and from the request.
-        as_text : bool
-            Ask for a last line instead of an object, for servers without structured output; it has the schema, too.
-        with_schema : bool
-            Put the schema into the prompt.
+        The system message has the schema in text mode, and where no schema is sent beside it.
         """
         nonce = None
         if as_text:
@@ -493,7 +399,7 @@ LEAST_PER_TOKEN, MOST_PER_TOKEN = 4, 16
 class Bounds:
     """Counts tokens that have not been spent.
 
-    Parameters
+    Attributes
     ----------
     per_word : float
         Tokens allowed per word of the reply.
@@ -529,15 +435,7 @@ class Bounds:
     def imagine(self, draft: Draft, size: Size, *, seed: int = 0, as_text: bool | None = None) -> Reply:
         """Return a reply of the expected or the longest length, with its tokens.
 
-        Parameters
-        ----------
-        draft : Draft
-            Draft of the request.
-        size : {"typical", "longest"}
-        seed : int
-            Seed of the agent.
-        as_text : bool, optional
-            How the slot is asked for; None when that may still change, and the longer form counts.
+        `as_text` is None where the form in which the slot is asked for may still change; the longer one counts.
         """
         request, wire = draft.request, draft.wire
         if size == "typical":

@@ -39,37 +39,15 @@ class Read:
 
 
 def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
-    """Read the structured slot of a reply.
+    """Read the structured slot of a reply, by its nonce where it is asked for as a last line; else `Unreadable`.
 
-    Parameters
-    ----------
-    content : str
-        The reply as it came. Around the object there may be what servers put there of themselves: thoughts before it
-        (``<think>...</think>``, of which a server may have kept the opening), a fence of three backticks about it.
-    wire : Wire
-    nonce : str or None
-        What the last line begins with; None when the whole content is the object.
-
-    Raises
-    ------
-    Unreadable
-        For any other reply.
-
-    Examples
-    --------
-    >>> from d3stats.agent import Case, Request, Slot
-    >>> case = Case("d", "q", "Which?", ("A", "B"), ("this", "that"), "B")
-    >>> wire = Wire(Request(case, 1, "juror 1", "juror", "vote", "Vote.", Slot(case.answers)))
-    >>> read_reply('{"text": "The first one.", "vote": "1"}', wire, None)
-    Read(text='The first one.', vote='B', scores=None)
-    >>> read_reply('I vote {"text": "", "vote": "1"}', wire, None)
-    Traceback (most recent call last):
-    d3stats.run.live.reply.Unreadable: it is not one JSON object and nothing else
+    Around the object there may be what servers put there of themselves: thoughts before it
+    (``<think>...</think>``, of which a server may have kept the opening), a fence of three backticks about it.
     """
     if len(content) > LONGEST:
         raise Unreadable(f"it is longer than {LONGEST} characters")
     value = _object(_unwrapped(content, wire) if nonce is None else _last_line(content, nonce))
-    _exactly(value, wire.fields, "the object")
+    _exactly(value, tuple(wire.asked), "the object")
     text = _text(value, wire)
     vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
     scores = _scores(value["scores"], wire) if wire.slot.rubric is not None else None

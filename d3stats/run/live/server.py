@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -52,33 +52,20 @@ SECRET = 8
 
 
 def without_secrets(base_url: str) -> str:
-    """Return a URL without user, password, query and fragment, to be shown.
-
-    Examples
-    --------
-    >>> without_secrets("https://me:secret@host:8000/v1?key=secret")
-    'https://host:8000/v1'
-    """
+    """Return a URL without user, password, query and fragment, to be shown."""
     parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}{'' if parts.port is None else f':{parts.port}'}{parts.path}"
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def checked_url(url: str) -> str:
-    """Return a base URL that is one and holds no secret.
-
-    Examples
-    --------
-    >>> checked_url("http://127.0.0.1:8000/v1")
-    'http://127.0.0.1:8000/v1'
-    """
+    """Return a base URL that is one and holds no secret."""
     try:
         parts = urlsplit(url)
-        shown = without_secrets(url)
+        host, _ = parts.hostname, parts.port
     except ValueError:
         raise ValueError("base_url must be a URL; got one that cannot be read (not shown)") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    shown = without_secrets(url)
+    if parts.scheme not in ("http", "https") or not host:
         raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
@@ -89,34 +76,14 @@ def checked_url(url: str) -> str:
 
 
 class Key:
-    """The key of one server, as the environment holds it when the run begins.
-
-    Parameters
-    ----------
-    variable : str
-        Name of an environment variable.
-
-    Examples
-    --------
-    >>> os.environ["SOME_KEY"] = "sk-0123456789"
-    >>> key = Key("SOME_KEY")
-    >>> key.sent = key.read()
-    >>> key.hide("The key sk-0123456789 is not valid.")
-    'The key [not shown] is not valid.'
-    """
+    """The key of one server, as a variable of the environment holds it when the run begins."""
 
     def __init__(self, variable: str) -> None:
         self.variable = variable
         self.sent: str | None = None
 
     def read(self) -> str | None:
-        """Return the key; None where there is none.
-
-        Raises
-        ------
-        Refused
-            When no header can hold it.
-        """
+        """Return the key, None where there is none; `Refused` where no header can hold it."""
         key = os.environ.get(self.variable, "").strip()
         # A key with a blank or a line end would end up in an error message of the HTTP library.
         if not re.fullmatch(r"[!-~]*", key):
@@ -157,7 +124,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 NAMED = re.compile(r"max_?(?:completion_|output_|new_)?tokens")
 TOO_LARGE = re.compile(r"too (?:large|high|big)|at most|exceed|maximum|less than|range|must be|<=")
-NOT_TAKEN = re.compile(r"support|unknown|unrecognized|extra|unexpected|not permitted|not allowed")
+NOT_TAKEN = r"support|unknown|unrecognized|extra|unexpected|not permitted|not allowed"
 FORMAT_WORDS = re.compile(r"response_format|json_schema|structured output|guided|grammar")
 ONE_FORM = re.compile(r"json|schema|type|grammar")
 """Words of a refusal of one form; without them the parameter itself is refused."""
@@ -174,49 +141,30 @@ WORDS = 4000
 class Dialect:
     """The form in which one server is asked.
 
-    Parameters
+    Attributes
     ----------
     structured : {"auto", "schema", "text"}
         "auto" tries one form of structured output after another; the others keep to theirs.
     limit : str
         Name of the limit on a reply's tokens.
-
-    Attributes
-    ----------
     form : str
         The present form of structured output.
-    seeds, temperatures, lengths, system : bool
-        Whether seeds, the temperatures that a protocol proposes, the length of texts in schemas and the role
-        ``system`` are sent.
     most : int or None
         The largest limit on a reply that the server takes, as far as it said.
     worked : bool
         Whether a reply in the present form was read.
-
-    Examples
-    --------
-    >>> dialect = Dialect("auto", "max_tokens")
-    >>> body = {"response_format": dialect.response_format({"type": "object"}), "seed": 1}
-    >>> dialect.learn(400, "response_format: 'json_schema' is not one of 'text', 'json_object'", body)
-    True
-    >>> dialect.form, dialect.dropped
-    ('json_object with the schema', ('json_schema',))
-    >>> dialect.learn(400, "Unsupported parameter: 'seed' is not supported.", body), dialect.seeds
-    (True, False)
+    without : dict of str
+        The parameters that the server does not take, as reports name them.
     """
 
     structured: Structured
     limit: str
     form: Form = "json_schema"
-    seeds: bool = True
-    temperatures: bool = True
-    lengths: bool = True
-    system: bool = True
     most: int | None = None
     worked: bool = False
+    without: dict[str, str] = field(default_factory=dict)
     _misses: int = 0
     _renamed: bool = False
-    _refused: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.structured == "text":
@@ -241,17 +189,17 @@ class Dialect:
     def dropped(self) -> tuple[str, ...]:
         """Parameters that the server did not take, in words."""
         order = ("json_schema", "json_object", "seed", "temperature", "maxLength", "limit", "system")
-        return tuple(self._refused[name] for name in order if name in self._refused)
+        return tuple(self.without[name] for name in order if name in self.without)
 
     def messages(self, system: str, user: str) -> list[dict[str, str]]:
         """Return the messages of a call; one where the role ``system`` is refused."""
-        if not self.system:
+        if "system" in self.without:
             return [{"role": "user", "content": f"{system}\n\n{user}"}]
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
     def response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return how structured output is asked for."""
-        schema = schema if self.lengths else _without_lengths(schema)
+        schema = _without_lengths(schema) if "maxLength" in self.without else schema
         if self.form == "json_schema":
             return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
         return {"type": "json_object"} | ({} if self.form == "json_object" else {"schema": schema})
@@ -267,13 +215,14 @@ class Dialect:
         words = message.lower()[:WORDS]
         if status not in REFUSALS or not words:
             return False
-        taken = {"temperature": proposed}
-        for name, said, lesson in LESSONS:
-            if (name not in body and name != "limit") or not taken.get(name, True) or not said.search(words):
+        for name, sent, said, lesson in LESSONS:
+            if not sent(body) or not said.search(words) or (name == "temperature" and not proposed):
                 continue
-            found = lesson(self, words, body)
-            if found is not None:
-                return found
+            if isinstance(lesson, str):
+                self.without[name] = lesson
+                return True
+            if lesson(self, words, body):
+                return True
         return False
 
     def readable(self, body: dict[str, Any]) -> None:
@@ -297,74 +246,66 @@ class Dialect:
 
     def _fall_back(self, form: Form | None, why: str = "") -> None:
         name = self.form.split()[0]
-        self._refused[name] = name + why
+        self.without[name] = name + why
         self.form = form or FORMS[FORMS.index(self.form) + 1]
         self._misses = 0
         if self.form == "json_object":
             # Only the schema beside it was refused.
-            self._refused.pop("json_object", None)
+            self.without.pop("json_object", None)
 
-    def _next_form(self, words: str, body: dict[str, Any]) -> bool | None:
-        form = _form_of(body)
-        if self.structured != "auto" or form == "text":
-            return None
-        if form == self.form:
+    def _next_form(self, words: str, body: dict[str, Any]) -> bool:
+        if self.structured == "auto" and _form_of(body) == self.form:
             self._fall_back(None if ONE_FORM.search(words) else "text")
-        return True
+        return self.structured == "auto"
 
-    def _no_lengths(self, words: str, body: dict[str, Any]) -> bool | None:
-        if "maxLength" not in json.dumps(body["response_format"]):
-            return None
-        self.lengths = False
-        self._refused["maxLength"] = "maxLength"
-        return True
-
-    def _fold(self, words: str, body: dict[str, Any]) -> bool | None:
-        if body["messages"][0]["role"] != "system":
-            return None
-        self.system = False
-        self._refused["system"] = "the role system (its text begins the user's message)"
-        return True
-
-    def _cap(self, words: str, body: dict[str, Any]) -> bool | None:
+    def _cap(self, words: str, body: dict[str, Any]) -> bool:
         """Take the limit that the server states: the largest number of its words that is below the one sent."""
         sent = next((body[name] for name in LIMITS if name in body), 0)
         if self.most is not None and self.most < sent:
             return True
         stated = [number for number in map(int, re.findall(r"\d{2,9}", words)) if number < sent]
         if not stated or not NAMED.search(words):
-            return None
-        self.most = max(stated)
-        self._refused["limit"] = f"a limit on the reply above {self.most} tokens"
-        return True
-
-    def _rename(self, words: str, body: dict[str, Any]) -> bool | None:
-        name = next((name for name in LIMITS if name in body and name in words), None)
-        if name is None or name != self.limit:
-            return None if name is None else True
-        if self._renamed:
             return False
-        self.limit, self._renamed = LIMITS[1 - LIMITS.index(name)], True
+        self.most = max(stated)
+        self.without["limit"] = f"a limit on the reply above {self.most} tokens"
         return True
 
-    def _drop(self, name: str, words: str) -> bool | None:
-        if name not in words:
-            return None
-        setattr(self, f"{name}s", False)
-        self._refused[name] = name
-        return True
+    def _rename(self, words: str, body: dict[str, Any]) -> bool:
+        name = next((name for name in LIMITS if name in body and name in words), None)
+        if name == self.limit and not self._renamed:
+            self.limit, self._renamed = LIMITS[1 - LIMITS.index(name)], True
+        return name is not None and name != self.limit
 
 
-LESSONS: tuple[tuple[str, re.Pattern[str], Callable[[Dialect, str, dict[str, Any]], bool | None]], ...] = (
-    ("response_format", re.compile(r"max_?length"), Dialect._no_lengths),
-    ("response_format", FORMAT_WORDS, Dialect._next_form),
-    ("messages", NO_SYSTEM, Dialect._fold),
-    ("limit", TOO_LARGE, Dialect._cap),
-    ("limit", NOT_TAKEN, Dialect._rename),
-    ("seed", NOT_TAKEN, lambda dialect, words, body: dialect._drop("seed", words)),
-    ("temperature", NOT_TAKEN, lambda dialect, words, body: dialect._drop("temperature", words)),
+def _refused(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?s)\A(?=.*{name}).*(?:{NOT_TAKEN})")
+
+
+Lesson = Callable[[Dialect, str, dict[str, Any]], bool]
+
+LESSONS: tuple[tuple[str, Callable[[dict[str, Any]], bool], re.Pattern[str], str | Lesson], ...] = (
+    (
+        "maxLength",
+        lambda body: "maxLength" in json.dumps(body.get("response_format")),
+        re.compile(r"max_?length"),
+        "maxLength",
+    ),
+    ("form", lambda body: "response_format" in body, FORMAT_WORDS, Dialect._next_form),
+    (
+        "system",
+        lambda body: body["messages"][0]["role"] == "system",
+        NO_SYSTEM,
+        "the role system (its text begins the user's message)",
+    ),
+    ("limit", lambda body: True, TOO_LARGE, Dialect._cap),
+    ("limit", lambda body: True, re.compile(NOT_TAKEN), Dialect._rename),
+    ("seed", lambda body: "seed" in body, _refused("seed"), "seed"),
+    ("temperature", lambda body: "temperature" in body, _refused("temperature"), "temperature"),
 )
-"""The lessons of refusals: a parameter, words, and a function that says whether to ask again (None: not for it)."""
+"""The lessons of refusals: a parameter, whether it was sent, the words that refuse it, and what follows.
+
+After a text the parameter is left out, and reports name it by that text; a function returns whether to ask again.
+"""
 
 
 def _without_lengths(schema: Any) -> Any:
@@ -385,9 +326,9 @@ def _form_of(body: dict[str, Any]) -> Form:
 BEHIND = (502, 504, 520, 524)
 """The status of a gateway that passed a call on and got no answer; the model may have made one."""
 
-WINDOW_FULL = re.compile(
-    r"context[ _]?(size|window|length)|exceed\w{0,9}[ _]context|maximum context|prompt is too long|too many tokens",
-    re.I,
+WINDOW_FULL = (
+    r"(?i)context[ _]?(size|window|length)|exceed\w{0,9}[ _]context|maximum context|prompt is too long"
+    r"|too many tokens"
 )
 """The words of servers for a prompt and reply that do not fit into the model's context window."""
 
@@ -400,9 +341,6 @@ WINDOWS = (
     "max_context_length",
 )
 """Names of the context window in the lists of models of llama.cpp, vLLM, LM Studio, Groq, OpenRouter and Mistral."""
-
-LONGEST_REFUSAL = 1_000_000
-"""Bytes of a refusal that are looked at."""
 
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
@@ -458,22 +396,10 @@ class Failed:
 
 
 def reply_of(content: bytes, key: Key) -> Got | Failed:
-    """Read the body of a chat call that succeeded.
-
-    Examples
-    --------
-    >>> from d3stats.run.live.server import Key
-    >>> body = b'{"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 5}}'
-    >>> got = reply_of(body, Key("SOME_KEY"))
-    >>> got.content, got.tokens_in, got.tokens_out
-    ('Yes.', 5, None)
-    >>> reply_of(b"oops", Key("SOME_KEY")).message
-    'the body is not JSON'
-    """
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return Failed("server_error", "unknown", True, "the body is not JSON")
+    """Read the body of a chat call that succeeded."""
+    value = _json(content)
+    if isinstance(value, Failed):
+        return value
     words = _no_reply(value)
     if words is not None:
         # It says itself that nothing was made.
@@ -496,15 +422,7 @@ async def stay(response: Any) -> None:
 
 
 def listed(model: str, names: Iterable[str]) -> str | None:
-    """Return the name under which a server lists a model: its own, without a route or tag, or a wildcard.
-
-    Examples
-    --------
-    >>> listed("org/m:together", ["org/m"]), listed("openai/x", ["openai/*"]), listed("m", ["models/m"])
-    ('org/m', 'openai/*', 'models/m')
-    >>> print(listed("m", ["other"]))
-    None
-    """
+    """Return the name under which a server lists a model: its own, without a route or tag, or a wildcard."""
     known = list(names)
     forms = (model, f"{model}:latest", f"models/{model}", model.rpartition(":")[0])
     found = next((name for name in forms if name and name in known), None)
@@ -512,13 +430,7 @@ def listed(model: str, names: Iterable[str]) -> str | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine.
-
-    Examples
-    --------
-    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("http://[::1]/v1"), is_loopback("http://host/v1")
-    (True, True, False)
-    """
+    """Whether a URL leads to this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -527,33 +439,17 @@ def is_loopback(url: str) -> bool:
 
 
 def room_in(words: str) -> int | None:
-    """Return the tokens that a full context window leaves for the reply, where the server's words say it.
-
-    Examples
-    --------
-    >>> room_in("This model's maximum context length is 4096 tokens and your request has 3000 input tokens")
-    1096
-    >>> print(room_in("the request exceeds the available context size"))
-    None
-    """
+    """Return the tokens that a full context window leaves for the reply, where the server's words say it."""
     window = re.search(r"context length is (?:only )?(\d{1,9})", words)
     used = re.search(r"(\d{1,9}) (?:input tokens|in the messages|tokens? in the (?:messages|input))", words)
     return None if window is None or used is None else int(window[1]) - int(used[1])
 
 
 def models_of(content: bytes, key: Key) -> dict[str, int | None] | Failed:
-    """Return the models that a server lists, and the context window of each where it is told, in tokens.
-
-    Examples
-    --------
-    >>> from d3stats.run.live.server import Key
-    >>> models_of(b'{"data": [{"id": "small", "max_model_len": 8192}, {"id": "other"}]}', Key("SOME_KEY"))
-    {'small': 8192, 'other': None}
-    """
-    try:
-        given = json.loads(content)
-    except (ValueError, RecursionError):
-        return Failed("server_error", "unknown", True, "the body is not JSON")
+    """Return the models that a server lists, and the context window of each where it is told, in tokens."""
+    given = _json(content)
+    if isinstance(given, Failed):
+        return given
     listed = given.get("data") if isinstance(given, dict) else None
     if listed is not None and not isinstance(listed, list):
         return Failed("server_error", "none", False, "a list of models that is not a list")
@@ -563,10 +459,7 @@ def models_of(content: bytes, key: Key) -> dict[str, int | None] | Failed:
 
 def tokens_of(content: bytes | Failed) -> int | None:
     """Return the tokens that a server's tokeniser counts, as vLLM (``count``) or llama.cpp (``tokens``) says it."""
-    try:
-        given = None if isinstance(content, Failed) else json.loads(content)
-    except (ValueError, RecursionError):
-        return None
+    given = None if isinstance(content, Failed) else _json(content)
     if not isinstance(given, dict):
         return None
     listed = given.get("tokens")
@@ -578,7 +471,7 @@ def failure(error: Exception, key: Key, timeout: float) -> Failed:
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _refusal(error.response, key)
+        return _refusal(error.status_code, error.body, error.response.headers, key)
     cause = type(error.__cause__).__name__
     if isinstance(error, Redirected):
         return Failed("refused", "none", False, str(error), None, 307)
@@ -592,55 +485,35 @@ def failure(error: Exception, key: Key, timeout: float) -> Failed:
     return Failed("connection", "unknown", True, type(error).__name__ if cause == "NoneType" else cause)
 
 
-STATUSES: tuple[tuple[Callable[[int, str, str], bool], str, Cost, bool], ...] = (
-    (lambda status, code, words: status == 429 and code == "insufficient_quota", "refused", "none", False),
-    (lambda status, code, words: status == 503 and "loading" in words, "loading", "none", True),
-    (
-        lambda status, code, words: (
-            status in (400, 413, 422, 500) and bool(WINDOW_FULL.search(words) or WINDOW_FULL.search(code))
-        ),
-        "context_full",
-        "none",
-        False,
-    ),
-    (lambda status, code, words: status == 408, "timeout", "none", True),
-    (lambda status, code, words: status == 429, "rate_limited", "none", True),
+STATUSES: tuple[tuple[Container[int], str, str, Cost, bool], ...] = (
+    ({429}, r"\Ainsufficient_quota\n", "refused", "none", False),
+    ({503}, "loading", "loading", "none", True),
+    ({400, 413, 422, 500}, WINDOW_FULL, "context_full", "none", False),
+    ({408}, "", "timeout", "none", True),
+    ({429}, "", "rate_limited", "none", True),
     # Some servers generate a reply, fail to read it themselves, and say 500: it may have been charged.
-    (lambda status, code, words: status == 500 or status in BEHIND, "server_error", "unknown", True),
-    (lambda status, code, words: status == 409 or status >= 500, "server_error", "none", True),
-    (lambda status, code, words: status in (401, 402, 403, 404), "refused", "none", False),
-    (
-        lambda status, code, words: code in ("content_filter", "content_policy_violation"),
-        "refused_content",
-        "none",
-        False,
-    ),
-    (lambda status, code, words: True, "bad_request", "none", False),
+    ({500, *BEHIND}, "", "server_error", "unknown", True),
+    ({409, *range(501, 1000)}, "", "server_error", "none", True),
+    ({401, 402, 403, 404}, "", "refused", "none", False),
+    (range(1000), r"\Acontent_(?:filter|policy_violation)\n", "refused_content", "none", False),
+    (range(1000), "", "bad_request", "none", False),
 )
-"""Refusals (status, code, words) with their error, their cost, and whether to ask again; the first that fits counts."""
+"""Refusals (status, code and words): their error, their cost, whether to ask again; the first that fits counts."""
 
 
-def _refusal(response: Any, key: Key) -> Failed:
-    """Return what a response with the status of a failure means."""
-    status: int = response.status_code
-    code, words = _told(response.content[:LONGEST_REFUSAL], key.hide)
+def _refusal(status: int, body: Any, headers: Mapping[str, str], key: Key) -> Failed:
+    """Return what a response with the status of a failure means; the client has read its body."""
+    code, words = _words(body)
     words = key.clean(words)
-    wait = seconds_asked({name.lower(): value for name, value in response.headers.items()})
-    known = (status, (code or "")[:WORDS], words.lower())
-    error, cost, again = next(row[1:] for row in STATUSES if row[0](*known))
+    told = f"{code or ''}"[:WORDS] + f"\n{words.lower()}"
+    error, cost, again = next(row[2:] for row in STATUSES if status in row[0] and re.search(row[1], told))
     if error == "refused" and status == 429:
         return Failed(error, cost, again, words, None, 402)
-    return Failed(error, cost, again, words, wait if again else None, status)
+    return Failed(error, cost, again, words, seconds_asked(headers) if again else None, status)
 
 
 def seconds_asked(headers: Mapping[str, str]) -> float | None:
-    """Return how long a server asks to wait, from Retry-After (seconds or a date) or retry-after-ms.
-
-    Examples
-    --------
-    >>> seconds_asked({"retry-after": "2"}), seconds_asked({"retry-after-ms": "250"}), seconds_asked({})
-    (2.0, 0.25, None)
-    """
+    """Return how long a server asks to wait, from Retry-After (seconds or a date) or retry-after-ms."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
         if value is None:
@@ -664,20 +537,18 @@ def _until(date: str) -> float:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _told(body: bytes, hide: Callable[[str], str]) -> tuple[str | None, str]:
-    """Return the code and the words of a refusal, in whichever of the usual forms they come."""
+def _json(content: bytes) -> Any:
+    """Return the value of a body; a `Failed` where it is no JSON."""
     try:
-        value = json.loads(body)
+        return json.loads(content)
     except (ValueError, RecursionError):
-        # Hidden before it is cut: half a key is none that could be found.
-        return None, hide(body.decode("utf-8", errors="replace"))[:1000]
-    return _words(value)
+        return Failed("server_error", "unknown", True, "the body is not JSON")
 
 
-def _words(value: Any) -> tuple[str | None, str]:
-    error = value.get("error", value) if isinstance(value, dict) else value
+def _words(error: Any) -> tuple[str | None, str]:
+    """Return the code and the words of an error, in whichever of the usual forms they come."""
     if not isinstance(error, dict):
-        return None, str(error)
+        return None, "" if error is None else str(error)
     words = next((error[name] for name in ("message", "detail", "error") if error.get(name)), error)
     code = next((error[name] for name in ("code", "type") if isinstance(error.get(name), str)), None)
     return code, words if isinstance(words, str) else json.dumps(words)
@@ -689,7 +560,7 @@ def _no_reply(value: Any) -> str | None:
         return "the body is not a JSON object"
     if not value.get("error") or value.get("choices") or _tokens(value.get("usage")) != (None, None):
         return None
-    return _words(value)[1]
+    return _words(value["error"])[1]
 
 
 def _got(value: dict[str, Any], hide: Callable[[str], str]) -> Got:
