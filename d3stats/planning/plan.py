@@ -929,7 +929,7 @@ def plan(
         depth.)
     confidence : float
         Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
-        miss: a normal error of .3 times the share of verdicts that differ from unanimity's, and of .01 of all
+        miss. That is a normal error of .3 times the share of verdicts that differ from unanimity's, and of .01 of all
         verdicts. With more than two answers only gains that the pilot shows count.
     level : float
         Level of the equal-tailed Student intervals in the table.
