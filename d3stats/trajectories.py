@@ -46,7 +46,7 @@ _POLLS = ("poll_tokens", "poll_tokens_in", "poll_tokens_out")
 
 _PER_DEBATE = (
     *("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in", "tokens_out"),
-    *("speakers", "stopped_by_rule", "polled", *_POLLS, "polling", "ended_itself"),
+    *("speakers", "stopped_by_rule", "polled", *_POLLS, "polling", "ended_itself", "seconds"),
 )
 """Arrays with a row for each debate; so has ``spoke``."""
 
@@ -112,6 +112,8 @@ class Trajectories:
     ended_itself : ndarray of bool or None, shape (debates,)
         Which debates their protocol ended, as it does under any stopping rule: their last round is their full depth.
         None where no protocol does so.
+    seconds : ndarray of float or None, shape (debates, rounds)
+        How long each round took, from the journal of a run: calls made at once take as long as the slowest of them.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -168,6 +170,7 @@ class Trajectories:
     polling: NDArray[np.int16] | None = None
     pollings: tuple[Polling, ...] = ()
     ended_itself: NDArray[np.bool_] | None = None
+    seconds: NDArray[np.float64] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -634,7 +637,7 @@ def _refuse_contradictions(t: Trajectories) -> None:
         ("label", "depth", "panel", "cluster", "stopped_by_rule", "polling", "ended_itself"), (n,)
     )
     shapes |= {"scores": (n, rounds, len(t.sides))} | dict.fromkeys(
-        ("tokens", "tokens_in", "tokens_out", "polled", *_POLLS), (n, rounds)
+        ("tokens", "tokens_in", "tokens_out", "seconds", "polled", *_POLLS), (n, rounds)
     )
     for name, shape in shapes.items():
         array = getattr(t, name)
@@ -763,7 +766,7 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "sides": sides,
         **{
             kind: stacked(kind, (n_rounds,), np.nan, no_polls if kind in _POLLS else unknown)
-            for kind in ("tokens", "tokens_in", "tokens_out", *_POLLS)
+            for kind in ("tokens", "tokens_in", "tokens_out", "seconds", *_POLLS)
         },
         "polled": stacked("polled", (n_rounds,), False, Trajectories.reached),
         "polling": stacked("polling", (), -1, lambda p: np.full(len(p), -1, np.int16)),

@@ -42,7 +42,7 @@ def test_shares_are_kept_as_they_are(value: float) -> None:
 @pytest.mark.parametrize("value", [1, 1.0, 2, 50, 100, np.int64(5)])
 def test_a_loss_of_one_or_more_is_refused(value: float) -> None:
     wanted = "must lie below 1, because it is a share of the verdicts"
-    words = rf"max_loss(_vs_full)? {wanted}; got .* \({value:g} % is written"
+    words = rf"max_loss(_vs_full|_vs_second)? {wanted}; got .* \({value:g} % is written"
     for call in (
         lambda: plan(LOG, max_loss=value),
         lambda: risk_controlled(LOG, ["fixed:1"], max_loss_vs_full=value),

@@ -76,7 +76,7 @@ def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figur
 
 def _why(found: Escalation) -> str:
     sure = f"with probability {found.confidence:g} or more"
-    promise = f"at most {found.max_loss:g} of the debates' accuracy is lost {sure}"
+    promise = f"at most {found.max_loss_vs_second:g} of the debates' accuracy is lost {sure}"
     if not found.guaranteed:
         return f"at least as accurate in this pilot and no more expensive, but the pilot does not show that {promise}"
     if found.recommended != "second":

@@ -34,7 +34,9 @@ from d3stats.cli.output import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from d3stats.planning.label_value import LabelValue
     from d3stats.planning.pilot_sizes import PilotSizes
+    from d3stats.planning.plan import Plan
     from d3stats.planning.prices import RoundDollars
     from d3stats.sources import Opened
     from d3stats.trajectories import Trajectories
@@ -87,6 +89,7 @@ def plan(
         rules = [*_of_the_literature(log), *given.settings.get("rules", [])]
         made = given(opened, rules=rules, dollars=paid)
         bill = None if campaign is None else _sizes(given, opened, campaign)
+        labels = _labels(log, made)
     if figure is not None:
         save_figure(made.plot, figure)
     notes = omitted_notes(omitted)
@@ -94,16 +97,20 @@ def plan(
         table = made.to_frame()
         costs = bool((table["total"].notna() & (table["total_unit"] == "dollars")).any())
         notes = [paid.note, *(paid.warnings if costs else ()), *notes]
-    if bill is not None:
-        notes = [*notes, *(note for note in bill.notes if note not in made.notes)]
+    for found in filter(None, (labels, bill)):
+        notes = [*notes, *(note for note in found.notes if note not in made.notes)]
     if as_json:
-        more = {} if bill is None else {"campaign": bill.to_dict()}
+        more = {
+            name: found.to_dict()
+            for name, found in (("campaign", bill), ("labels", labels))
+            if found is not None
+        }
         print_document(
             made.to_dict(), notes, left_out=omitted, prices=None if paid is None else paid.note, **more
         )
         return
     # The sentence stands above its table.
-    further = [] if bill is None else [(bill.headline, *tables_of(bill)[0][1:])]
+    further = [(found.headline, *tables_of(found)[0][1:]) for found in (labels, bill) if found is not None]
     if as_latex:
         print_latex([*tables_of(made), *further])
     else:
@@ -117,6 +124,24 @@ def _sizes(given: Given, opened: Opened, campaign: int) -> PilotSizes:
     named = ("max_loss", "confidence", "target", "n_draws")
     asked = {name: given.settings[name] for name in named if name in given.settings}
     return pilot_sizes(opened, campaign=campaign, **asked)
+
+
+def _labels(log: Trajectories, made: Plan) -> LabelValue | None:
+    """Return what labels would tell of the recommended rule, or of the one that saves most, where debates have none."""
+    from d3stats.planning.label_value import label_value
+    from d3stats.stopping import Rule, from_text
+    from d3stats.trajectories import MISSING
+
+    known = (log.label != MISSING) | ~log.had_turns().any(axis=(1, 2))
+    table = made.to_frame()
+    rules = table[
+        (table["saved"] > 0) & (table["role"].isin(["recommended", "compared"]) & (table["undecided"] == 0))
+    ]
+    rules = rules.sort_values(["role", "saved"], ascending=[False, False], kind="stable")
+    named = [str(rule) for rule in rules["rule"] if isinstance(from_text(str(rule)), Rule)]
+    if known.all() or not named or log.ended_early().any() or len(set(log.cluster.tolist())) < 2:
+        return None
+    return label_value(log, named[0], level=made.level)
 
 
 def _dollars(

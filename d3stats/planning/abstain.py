@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, loss, probability
 from d3stats._words import counted, percent
+from d3stats.note import Note
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import (
     Measured,
@@ -33,7 +34,7 @@ from d3stats.planning.costs import (
     undecided,
     with_turns,
 )
-from d3stats.planning.risk import certified_rules, smallest_certifying
+from d3stats.planning.risk import certified_rules, run_notes, smallest_certifying
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.bounded_means import betting_p
 from d3stats.result import Result
@@ -344,6 +345,7 @@ def abstain(
                     *t.remarks(),
                     *([decided] if decided else []),
                     *_notes(t, voted, known, table, delta, order, method, sizes),
+                    *([] if chosen is None else _runs(t, wrong[:, chosen], judged[:, chosen])),
                     *absent_note(absent, t),
                 )
             )
@@ -446,6 +448,11 @@ def _needed(row: Mapping[Any, Any], max_error: float, delta: float) -> int | Non
     return int(np.ceil(sizes[enough.argmax()] / kept)) if enough.any() else None
 
 
+def _runs(t: Trajectories, wrong: BoolArray, judged: BoolArray) -> list[Note]:
+    """Say what the log shows of an effect that its runs share."""
+    return run_notes(wrong.astype(np.float64), judged, t, "error")
+
+
 def _notes(
     t: Trajectories,
     voted: BoolArray,
@@ -467,8 +474,9 @@ def _notes(
         )
     if method == "betting":
         notes.append(
-            f"{counted(int(sizes.sum()), 'labelled debate')} are of {counted(len(sizes), 'question')}; the "
-            "guarantee takes questions as independent, not debates, and its error is that over debates."
+            f"{counted(int(sizes.sum()), 'labelled debate')} are of {counted(len(sizes), 'question')}, at most "
+            f"{sizes.max():g} of each. The guarantee takes questions as independent, and none to come as larger; its "
+            "error is that over debates."
         )
     if t.coding == "correctness":
         notes.append(

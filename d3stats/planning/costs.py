@@ -89,6 +89,7 @@ MEASURES = {
     "rounds": ("rounds", "debates"),
     "tokens": ("tokens", "known_tokens"),
     "dollars": ("dollars", "known_dollars"),
+    "seconds": ("seconds", "known_seconds"),
     "accuracy": ("correct", "scored"),
     "agreement": ("agrees", "compared"),
     "flips": ("flips", "compared"),
@@ -100,8 +101,8 @@ MEASURES = {
 }
 """Every measure of a rule is the sum of one column of :class:`Outcomes` over the sum of another.
 
-Savings against another rule are one minus the ratio of both rules' rounds, tokens or dollars. Replays alone have the
-tokens per point.
+Savings against another rule are one minus the ratio of both rules' rounds, tokens, dollars or seconds. Replays alone
+have the tokens per point.
 """
 
 SHARES = ("accuracy", "agreement", "flips", "gained", "lost", "premature")
@@ -622,9 +623,9 @@ def measure_columns(
         common = name == "debates" or name.startswith("known_")
         return columns.add(name if common else f"{name} {rule}", results[rule].column(name))
 
-    costs = ["rounds", *(cost for cost in ("tokens", "dollars") if cost in first.spent)]
+    costs = ["rounds", *(cost for cost in ("tokens", "dollars", "seconds") if cost in first.spent)]
     deepest = float(max(result.rounds.max() for result in results.values()))
-    bounds = {"rounds": (1.0, deepest), "tokens": (0.0, np.inf), "dollars": (0.0, np.inf)}
+    bounds = {"rounds": (1.0, deepest)} | dict.fromkeys(("tokens", "dollars", "seconds"), (0.0, np.inf))
     told = [*costs, *(m for m in SHARES if labelled or m not in LABELLED)]
     told += [PER_POINT] if labelled and "tokens" in costs else []
     for rule in results:

@@ -277,9 +277,9 @@ class Escalation(Result):
     threshold : float or None
         The smallest certified threshold in points: debates with a narrower gap continue with the second protocol. None
         when none is certified. It is the policy to run where `recommended` is "threshold".
-    max_loss, confidence : float
-        The guarantee: against the second protocol alone, the accuracy over debates is at most `max_loss` lower, with
-        probability `confidence` over pilots of independent questions.
+    max_loss_vs_second, confidence : float
+        The guarantee: against the second protocol alone, the accuracy over debates is at most `max_loss_vs_second`
+        lower, with probability `confidence` over pilots of independent questions.
     pilot : Trajectories
         The two protocols as two rounds.
     level : float
@@ -296,8 +296,8 @@ class Escalation(Result):
     >>> from d3stats.worlds import Courtroom, simulate_debates
     >>> more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=400, n_rounds=1, rng=1)
     >>> samre = simulate_debates(Courtroom(run=1), n_debates=400, n_rounds=4, rng=1)
-    >>> plan = escalate(more, samre, max_loss=0.05)
-    >>> plan.threshold is not None, plan.max_loss, plan.pilot.n_debates
+    >>> plan = escalate(more, samre, max_loss_vs_second=0.05)
+    >>> plan.threshold is not None, plan.max_loss_vs_second, plan.pilot.n_debates
     (True, 0.05, 400)
     >>> plan.policies().loc[0, ["lowest", "highest", "escalated"]].tolist()
     [30.0, 60.0, 1.0]
@@ -313,7 +313,7 @@ class Escalation(Result):
 
     recommended: Recommended
     threshold: float | None
-    max_loss: float
+    max_loss_vs_second: float
     confidence: float
     pilot: Trajectories
     level: float
@@ -334,7 +334,7 @@ class Escalation(Result):
 
     @property
     def guaranteed(self) -> bool:
-        """Whether the recommended policy keeps `max_loss` with the probability `confidence`."""
+        """Whether the recommended policy keeps `max_loss_vs_second` with the probability `confidence`."""
         listed = self.candidates().set_index("policy")["guaranteed"]
         return bool(listed[self.recommended])
 
@@ -432,7 +432,7 @@ class Escalation(Result):
 
     def _document(self) -> dict[str, Any]:
         """Return the choice, its guarantee, the table and the notes, as JSON can hold them."""
-        names = ("recommended", "guaranteed", "threshold", "max_loss", "confidence", "level")
+        names = ("recommended", "guaranteed", "threshold", "max_loss_vs_second", "confidence", "level")
         return {name: getattr(self, name) for name in names} | super()._document()
 
     def plot(self, ax: Axes | None = None, *, truth: pd.DataFrame | None = None) -> Axes:
@@ -470,7 +470,7 @@ def escalate(
     first: LogSource,
     second: LogSource | None = None,
     *,
-    max_loss: float = 0.01,
+    max_loss_vs_second: float = 0.01,
     confidence: float = 0.9,
     thresholds: Sequence[float] | NDArray[np.float64] = THRESHOLDS,
     level: float = 0.95,
@@ -486,7 +486,7 @@ def escalate(
     second : optional
         The expensive protocol's debates on the same items. Verdicts are the decisions that the logs record; see
         :func:`join_protocols`.
-    max_loss : float
+    max_loss_vs_second : float
         Accuracy over debates that may be lost against the second protocol alone, in (0, 1); .01 is one point.
     confidence : float
         Probability over pilots that the loss is kept, in (0, 1).
@@ -503,10 +503,11 @@ def escalate(
     Escalation
         Its table has one row per threshold: ``threshold``, ``escalated`` (the share of debates that play the second
         protocol), ``accuracy``, ``loss`` (the share of debates that the second protocol alone has right and the choice
-        wrong, minus the reverse; `max_loss` limits this), ``tokens`` per debate and ``tokens_vs_second`` (their ratio
-        to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Limits of shares are cluster
-        Wilson limits, of the loss those of the paired t, of tokens the cluster t's, all over questions. Thresholds
-        between the same two gaps of the pilot choose alike; ``policies()`` has one row for all of them.
+        wrong, minus the reverse; `max_loss_vs_second` limits this), ``tokens`` per debate and ``tokens_vs_second``
+        (their ratio to the second protocol alone), each with ``_low`` and ``_high``, and ``certified``. Limits of
+        shares are cluster Wilson limits, of the loss those of the paired t, of tokens the cluster t's, all over
+        questions. Thresholds between the same two gaps of the pilot choose alike; ``policies()`` has one row for all of
+        them.
 
     Raises
     ------
@@ -529,7 +530,7 @@ def escalate(
     >>> from d3stats.worlds import Courtroom, simulate_debates
     >>> more = simulate_debates(Courtroom(protocol="more", advocates=3), n_debates=800, n_rounds=1, rng=1)
     >>> samre = simulate_debates(Courtroom(run=1), n_debates=800, n_rounds=4, rng=1)
-    >>> plan = escalate(more, samre, max_loss=0.03)
+    >>> plan = escalate(more, samre, max_loss_vs_second=0.03)
     >>> plan.recommended, plan.threshold
     ('threshold', 2.5)
     >>> plan.to_frame().set_index("threshold").loc[2.5, ["escalated", "accuracy"]].round(2).tolist()
@@ -537,7 +538,7 @@ def escalate(
     >>> plan.alone.round({"accuracy": 2, "tokens": 0})[["protocol", "accuracy", "tokens"]].values.tolist()
     [['first', 0.86, 10764.0], ['second', 0.88, 22256.0]]
     """
-    loss("max_loss", max_loss, positive=True)
+    loss("max_loss_vs_second", max_loss_vs_second, positive=True)
     probability("confidence", confidence, open_interval=True)
     tried = np.unique([number("thresholds", t, minimum=0) for t in np.atleast_1d(thresholds).tolist()])[::-1]
     said: tuple[str, ...] = ()
@@ -553,7 +554,9 @@ def escalate(
     rules = [WideGap(float(t)) for t in tried]
     # Of the replay, only numbers without draws are used.
     played = replay(pilot, [*rules, "fixed:1"], level=level)
-    risk = risk_controlled(pilot, rules, max_loss_vs_full=max_loss, delta=1 - confidence, target="accuracy")
+    risk = risk_controlled(
+        pilot, rules, max_loss_vs_full=max_loss_vs_second, delta=1 - confidence, target="accuracy"
+    )
     # What the two logs show is said of them, and not of their join.
     remarked = {*pilot.remarks(), *pilot.notes} if second is not None else {*pilot.notes}
     passed = risk.to_frame().set_index("rule")["certified"]
@@ -582,7 +585,7 @@ def escalate(
     plan = Escalation(
         "second",
         None if certified.empty else float(certified.min()),
-        max_loss,
+        max_loss_vs_second,
         confidence,
         pilot,
         level,
@@ -718,7 +721,7 @@ def _why_not(plan: Escalation) -> list[str]:
     if not plan.guaranteed:
         notes.append(
             f"The {plan.recommended} protocol alone was at least as accurate in this pilot and no more expensive, but "
-            f"the pilot does not show that the loss is at most {plan.max_loss:g}."
+            f"the pilot does not show that the loss is at most {plan.max_loss_vs_second:g}."
         )
     listed = plan.candidates()
     if plan.recommended == "second" and plan.threshold is not None:

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from d3stats._check import integer, probability
 from d3stats._words import counted, percent
+from d3stats.note import Note, warning
 from d3stats.planning.cells import cells
 from d3stats.planning.costs import as_rules, can_run, share, undecided, verdicts_at, with_turns
 from d3stats.result import Result
@@ -83,6 +84,10 @@ class LabelValue(Result):
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {"labels": self._table.copy()}
 
+    def _document(self) -> dict[str, Any]:
+        names = ("rule", "n_debates", "n_differ", "differ", "differ_low", "differ_high", "level")
+        return {name: getattr(self, name) for name in names} | {"tables": self._listed(), "notes": self.notes}
+
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         columns = {
             "labels": lambda row: f"{row['labels']:,}",
@@ -138,7 +143,8 @@ def label_value(
     Raises
     ------
     ValueError
-        When the rule decides for a batch, or a debate ended before the rule or unanimity would have stopped it.
+        When there is one question, the rule decides for a batch, or a debate ended before the rule or unanimity would
+        have stopped it.
 
     Notes
     -----
@@ -160,6 +166,11 @@ def label_value(
     numbers = [integer("labels", number, minimum=1) for number in labels]
     t, _ = with_turns(as_trajectories(pilot, **reading))
     (one,), _ = as_rules(rule, panel=int(t.panel.max()))
+    questions = len(np.unique(t.cluster))
+    if questions < 2:
+        raise ValueError(
+            f"pilot must hold at least 2 questions, because labels of one say nothing of others; got {questions}"
+        )
     verdict, usual = (_verdicts(t, each) for each in (one, Unanimity()))
     differs = verdict != usual
     found = share(differs.astype(float), np.ones(len(t)), t.cluster, at)
@@ -190,7 +201,7 @@ def label_value(
             f"The variance is that of {len(x)} labels of debates that differ."
             if told
             else "The variance is the largest that labels could show.",
-            "The half-widths take one debate per question.",
+            *_clustered(n, questions),
         ),
         _table=pd.DataFrame(
             [(number, chosen, min(float(half), most)) for number, chosen, half in rows],
@@ -201,6 +212,19 @@ def label_value(
 
 _ENOUGH = 10
 """So many labels of debates that differ say what their variance is."""
+
+
+def _clustered(n: int, questions: int) -> list[Note]:
+    """Warn where the variance, which is that of independent debates, is too small."""
+    if questions == n:
+        return []
+    return [
+        warning(
+            f"the half-widths take one debate per question, and {counted(n, 'debate')} here are of "
+            f"{counted(questions, 'question')}; labels of debates that share a question tell less",
+            kind="debates share questions",
+        )
+    ]
 
 
 def _points(half: float) -> str:

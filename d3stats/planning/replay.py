@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
-from d3stats._words import percent, points
+from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.strata import Strata, by_stratum, families, plot_panels, strata_tables
 from d3stats.inputs.labels import StrataOf
@@ -40,6 +40,7 @@ from d3stats.planning.costs import (
     paired_table,
     point_notes,
     refused_note,
+    spent_by_round,
     uncounted,
     undecided,
     verdicts_at,
@@ -252,6 +253,16 @@ class Replay(Result):
                     "saved vs full": share_cell("saved_tokens_vs_full"),
                 },
             )
+        if "seconds" in table.columns:
+            shown["Seconds of each rule, for a debate by itself"] = cells(
+                table,
+                {
+                    "rule": rule_cell,
+                    "seconds": amount("seconds", 1),
+                    "saved vs unanimity": share_cell("saved_seconds_vs_unanimity"),
+                    "saved vs full": share_cell("saved_seconds_vs_full"),
+                },
+            )
         return shown
 
     def _rounds_cell(self, *, limits: bool = True) -> Write:
@@ -282,7 +293,8 @@ class Replay(Result):
             ``<measure>_low`` and ``<measure>_high``, missing for a rule that is undecided anywhere:
 
             - ``rounds``: mean rounds played; ``tokens``: mean tokens of a run with the rule, if known: who only votes
-              is paid after every round where the rule reads votes, and else at the stop alone;
+              is paid after every round where the rule reads votes, and else at the stop alone; ``seconds``, where the
+              journal of a run has the time of its calls: the sum over rounds of how long a round took;
             - ``accuracy``: share of scored debates whose verdict is right, if there are labels;
             - ``agreement``: share whose verdict is that of full depth, and ``flips``, one minus that;
             - ``gained``, ``lost``: share right at the stop and not at full depth, and the reverse (a flip
@@ -293,7 +305,7 @@ class Replay(Result):
             - ``tokens_per_point``, if there are tokens and labels: mean tokens of a debate up to the stop, over the
               accuracy in percentage points (D3, table 2), both over the debates that have tokens and are scored. It is
               missing where no verdict is right or no token was spent;
-            - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
+            - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens and seconds: one minus
               the ratio of the means, negative when the rule costs more.
 
             When a debate ended before the log's last round, or in it by a stopping rule, full depth's verdict
@@ -546,8 +558,11 @@ def replay(
     refused = [rule for rule in given if rule not in every]
     names = tuple(map(str, every))
     stops = {name: rule.stop_rounds(trajectories) for name, rule in zip(names, every, strict=True)}
+    took = None if trajectories.seconds is None else spent_by_round(trajectories, trajectories.seconds)
     results = {
-        name: outcomes(trajectories, stops[name].rounds, missing, tokens=bill(trajectories, rule))
+        name: outcomes(
+            trajectories, stops[name].rounds, missing, tokens=bill(trajectories, rule), seconds=took
+        )
         for name, rule in zip(names, every, strict=True)
     }
     baseline = next((str(rule) for rule in every if isinstance(rule, Unanimity)), None)
@@ -638,12 +653,20 @@ def replay(
                     *repeated,
                     *notes_on(trajectories, every, names, results, missing, shortened, level, ended),
                     *point_notes(table, results, {*ended, *uncosted}),
+                    *_untimed(took),
                 )
             )
         ),
         _outcomes=results,
         _table=table,
     )
+
+
+def _untimed(took: NDArray[np.float64] | None) -> list[str]:
+    gone = 0 if took is None else int(np.isnan(took[:, 0]).sum())
+    if took is None or not gone:
+        return []
+    return [f"Seconds leave out {gone} of {counted(len(took), 'debate')}, in which some call has no time."]
 
 
 ACCURACY, ROUNDS, SAVED = "accuracy", "rounds", "rounds saved against unanimity"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats._words import percent
+from d3stats.note import Note
 from d3stats.planning.cells import Write, amount, cells, rule_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
@@ -132,7 +133,8 @@ def losses_of_rules(
         )
     elif not single:
         notes.append(
-            f"The loss is the mean over debates; the debates of each {unit} are one independent unit."
+            f"The loss is the mean over debates; the debates of each {unit} are one independent unit, and no {unit} "
+            f"to come is taken to have more of them than {sizes.max():g}, the most here."
         )
     return UnitLosses(sums, sizes, single, found.rounds, tuple(notes))
 
@@ -224,7 +226,11 @@ def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
 
 
 def hoeffding_bentkus_p(
-    sums: FloatArray, limit: float, lowest: float = 0.0, sizes: FloatArray | None = None
+    sums: FloatArray,
+    limit: float,
+    lowest: float = 0.0,
+    sizes: FloatArray | None = None,
+    largest: float | None = None,
 ) -> FloatArray:
     """Return the smaller of Hoeffding's and Bentkus's bounds for losses in [lowest, 1].
 
@@ -236,7 +242,8 @@ def hoeffding_bentkus_p(
     n = len(sums)
     span = 1.0 - lowest
     if sizes is not None:
-        sums, limit = sums / sizes.max(), limit * float(sizes.mean() / sizes.max())
+        most = float(sizes.max()) if largest is None else largest
+        sums, limit = sums / most, limit * float(sizes.mean() / most)
     at = (limit - lowest) / span
     # Rounding keeps a sum of means, 2.9999999999 or 3.0000000001, at the whole number that it is.
     total = np.round(((sums - lowest) / span).sum(axis=0), 9)
@@ -256,17 +263,24 @@ def lowest_loss(target: Target) -> float:
 
 
 def p_values(
-    sums: FloatArray, max_loss_vs_full: float, method: Method, target: Target, sizes: FloatArray | None = None
+    sums: FloatArray,
+    max_loss_vs_full: float,
+    method: Method,
+    target: Target,
+    sizes: FloatArray | None = None,
+    largest: float | None = None,
 ) -> FloatArray:
     """Return the p-value of "the mean loss is above `max_loss_vs_full`" for each column of (units, rules) sums of it.
 
-    `sizes` are the debates of each unit, by default 1; the binomial test takes units of one debate alone.
+    `sizes` are the debates of each unit, by default 1; the binomial test takes units of one debate alone. `largest` is
+    the most debates that a unit could have had, by default the largest size. Where only a part of the units is tested,
+    it must be that of all units: a part without the large ones knows nothing of what these lose.
     """
     if method == "binomial":
         return binomial_p(sums, max_loss_vs_full)
     if method == "betting":
-        return betting_p(sums, max_loss_vs_full, sizes)
-    return hoeffding_bentkus_p(sums, max_loss_vs_full, lowest_loss(target), sizes)
+        return betting_p(sums, max_loss_vs_full, sizes, largest=largest)
+    return hoeffding_bentkus_p(sums, max_loss_vs_full, lowest_loss(target), sizes, largest)
 
 
 def certified_rules(
@@ -535,16 +549,17 @@ def risk_controlled(
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, mean_over, unit)
     used = _method(method, target, units)
+    largest = float(units.sizes.max())
     tested = np.arange(units.n)
     ranks = np.arange(len(every))
     if order == "split":
         shuffled = random.permutation(units.n)
         cut = int(np.ceil(units.n * _LEARNING_SHARE))
         part = shuffled[:cut]
-        learned = p_values(units.sums[part], max_loss_vs_full, used, target, units.sizes[part])
+        learned = p_values(units.sums[part], max_loss_vs_full, used, target, units.sizes[part], largest)
         ranks, tested = np.argsort(learned, kind="stable"), np.sort(shuffled[cut:])
     sums, sizes = units.sums[tested][:, ranks], units.sizes[tested]
-    p = p_values(sums, max_loss_vs_full, used, target, sizes)
+    p = p_values(sums, max_loss_vs_full, used, target, sizes, largest)
     asked, passed = certified_rules(p, delta, order)
     rounds = units.rounds[ranks]
     chosen = int(np.where(passed, rounds, np.inf).argmin()) if passed.any() else None
@@ -581,8 +596,9 @@ def risk_controlled(
         n_units=len(tested),
         notes=(
             *trajectories.remarks(),
-            *_notes(sizes, max_loss_vs_full, delta, used, target, order, unit, rounds),
+            *_notes(sizes, largest, max_loss_vs_full, delta, used, target, order, unit, rounds),
             *units.notes,
+            *([] if chosen is None else _runs(trajectories, rule, target, unit)),
             *absent_note(absent, trajectories),
             *repeated,
         ),
@@ -648,8 +664,75 @@ def _refuse_what_ended_early(log: Trajectories) -> None:
         )
 
 
+def _runs(t: Trajectories, rule: StoppingRule, target: Target, unit: Unit) -> list[Note]:
+    """Say what the pilot shows of an effect that its runs share; runs that are the units are independent as such."""
+    if unit == "group":
+        return []
+    found = losses_of_debates(t, [rule], target)
+    return run_notes(found.losses[:, 0], found.counted, t, "loss")
+
+
+_SHUFFLES = 999
+_DIFFERENT = 0.01
+
+
+def run_notes(values: FloatArray, counted: NDArray[np.bool_], t: Trajectories, what: str) -> list[Note]:
+    """Say whether the logs or groups of a pilot differ by more than their questions do, by a permutation test.
+
+    A guarantee takes questions as independent. The names of the groups are shuffled over the questions, or within them
+    where groups share questions. The statistic is the sum over groups of the squared deviation of a group's losses from
+    those that its debates would have at the mean, over its number of questions. `values` and `counted` have a value for
+    each debate.
+    """
+    names, log = np.unique(np.array(t.groups or [""] * len(t)), return_inverse=True)
+    if len(names) < 2:
+        return [
+            Note(
+                "The guarantee takes the questions as independent. An effect that all debates of this one run share, "
+                f"of a day or a version of the model, cannot be seen in it; the {what} of a later run may differ.",
+                kind=ONE_RUN,
+            )
+        ]
+    cells, at = np.unique(np.stack([t.cluster, log])[:, counted], axis=1, return_inverse=True)
+    sums = np.bincount(at.reshape(-1), values[counted])
+    sizes = np.bincount(at.reshape(-1)).astype(np.float64)
+    rest = sums - sizes * (sums.sum() / sizes.sum())
+    question, run = cells
+    block = question if len(np.unique(question)) < len(question) else np.zeros_like(question)
+    ordered = np.argsort(block, kind="stable")
+    rest, run, block = rest[ordered], run[ordered], block[ordered]
+    random = np.random.default_rng(0)
+
+    def spread(of: FloatArray) -> float:
+        each = np.bincount(run, of, minlength=len(names))
+        return float((each**2 / np.maximum(np.bincount(run, minlength=len(names)), 1)).sum())
+
+    seen = spread(rest) - 1e-9
+    more = sum(spread(rest[np.lexsort((random.random(len(rest)), block))]) >= seen for _ in range(_SHUFFLES))
+    p = (1 + more) / (_SHUFFLES + 1)
+    if p > _DIFFERENT:
+        return []
+    each = [
+        float(values[counted & (log == k)].mean()) for k in range(len(names)) if (counted & (log == k)).any()
+    ]
+    return [
+        Note(
+            f"The {what} differs between the {len(names)} logs or groups, from {percent(min(each))} to "
+            f"{percent(max(each))} (p = {p:.3f}). The guarantee is for new questions in this mix of them, not for a "
+            "further log or group.",
+            kind=RUNS_DIFFER,
+            severity="warning",
+            n=len(names),
+        )
+    ]
+
+
+ONE_RUN, RUNS_DIFFER = "one run", "runs differ"
+
+
 def _notes(
     sizes: FloatArray,
+    largest: float,
     max_loss_vs_full: float,
     delta: float,
     method: Method,
@@ -659,15 +742,15 @@ def _notes(
     rounds: FloatArray,
 ) -> list[str]:
     notes = []
-    lossless = p_values(np.zeros((len(sizes), 1)), max_loss_vs_full, method, target, sizes)[0]
+    lossless = p_values(np.zeros((len(sizes), 1)), max_loss_vs_full, method, target, sizes, largest)[0]
     if lossless > delta:
         needed = smallest_certifying(max_loss_vs_full, delta, method, lowest_loss(target))
-        worth, most = float(sizes.sum() / sizes.max()), float(sizes.max() / sizes.sum())
+        worth, most = float(sizes.sum() / largest), float(sizes.max() / sizes.sum())
         count = f"{len(sizes)} {unit}s are too few"
         if worth < len(sizes):
-            largest = percent(most, digits=0)
+            share = percent(most, digits=0)
             count += (
-                f", because the largest has {largest} of the debates and all count as {worth:.3g} equal ones"
+                f", because the largest has {share} of the debates and all count as {worth:.3g} equal ones"
             )
         notes.append(
             f"{count}; with {method} even a rule without a single loss needs {needed} to be "

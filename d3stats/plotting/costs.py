@@ -247,9 +247,11 @@ def plot_risk_coverage(
     draw_points(ax, kept, error, low, high, along="y", color=BLUE, marker="o", zorder=2)
     draw_points(ax, kept, error, left, right, along="x", color=BLUE, marker="o", zorder=2)
     ax.scatter(kept[best], error[best], **ring)
-    words: Look = {"textcoords": "offset points", "ha": "right", "va": "bottom", "fontsize": 7}
+    words: Look = {"textcoords": "offset points", "va": "bottom", "fontsize": 7}
     for x, y, name in zip(kept, error, checked["votes"], strict=True):
-        ax.annotate(str(name), (x, y), (-4, 3), **words)
+        # Near the left edge there is no room on the left.
+        side = -1 if x > 0.2 else 1
+        ax.annotate(str(name), (x, y), (4 * side, 3), ha="right" if side < 0 else "left", **words)
     written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(written)

@@ -29,6 +29,7 @@ from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_o
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
+from d3stats.log.timing import seconds_by_round
 from d3stats.note import FIRST_SHEET, kind_of
 from d3stats.sources.item_tables import (
     Fields,
@@ -417,7 +418,12 @@ class Opened:
         if self._recorded is not None or not self.has_records:
             return self.recorded().trajectories
         if self._trajectories is None:
-            self._trajectories = Trajectories._from_checked(self.checked(), self._roles)
+            found = Trajectories._from_checked(self.checked(), self._roles)
+            # A run's journal has the time of each call; of several logs the names of debates may be changed.
+            if len(self.files) == 1 and self.files[0].name.endswith((".jsonl", ".ndjson")):
+                took = seconds_by_round(self.files[0].path, found.debates, found.n_rounds)
+                found = found if took is None else replace(found, seconds=took)
+            self._trajectories = found
         return self._trajectories
 
 

@@ -881,7 +881,7 @@ def _escalation(d: Data, rng: Generator) -> Outcomes:
             (slice(-1, None), 1000.0, {}),
         )
     )
-    found = planning.escalate(first, second, max_loss=limit, thresholds=[20 * k for k in range(4)])
+    found = planning.escalate(first, second, max_loss_vs_second=limit, thresholds=[20 * k for k in range(4)])
     loss = 0.0 if found.threshold is None else d.truth[f"loss below {found.threshold:g}"]
     row = found.to_frame().set_index("threshold").loc[20.0]
     return {

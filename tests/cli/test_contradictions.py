@@ -101,7 +101,7 @@ ONE_LOG = {
     "report": "report {one} -o {page} --n-boot 20 --transcripts 0",
     "compare": "compare {one} {sound}",
     "compare --by debate": "compare {one} {sound} --by debate",
-    "escalate": "escalate {one} {sound} --max-loss 0.5",
+    "escalate": "escalate {one} {sound} --max-loss-vs-second 0.5",
 }
 """Every command whose numbers depend on labels, with the log that contradicts itself as {one}."""
 
@@ -109,7 +109,7 @@ TWO_LOGS = {
     "compare": "compare {one} {two}",
     "compare --by debate": "compare {one} {two} --by debate",
     "report": "report {one} {two} -o {page} --n-boot 20 --transcripts 0",
-    "escalate": "escalate {one} {two} --max-loss 0.5",
+    "escalate": "escalate {one} {two} --max-loss-vs-second 0.5",
     "rationales": "rationales {one} {two} --name one --name two",
 }
 """Every command that takes two logs."""

@@ -31,7 +31,7 @@ COMMANDS = {
     "rationales": ("rationales", "SAID"),
     "abstain": ("abstain", "slm7"),
     "scores": ("scores", "CHEAP"),
-    "escalate": ("escalate", "CHEAP", "DEAR", "--max-loss", "0.2"),
+    "escalate": ("escalate", "CHEAP", "DEAR", "--max-loss-vs-second", "0.2"),
 }
 
 

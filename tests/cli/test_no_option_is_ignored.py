@@ -42,7 +42,7 @@ MODES: dict[str, list[str]] = {
         "rationales disputed.csv --role juror",
         "rationales said.csv disputed.csv",
     ],
-    "escalate": ["escalate more.jsonl samre.jsonl --max-loss 0.2 --confidence 0.6"],
+    "escalate": ["escalate more.jsonl samre.jsonl --max-loss-vs-second 0.2 --confidence 0.6"],
     "abstain": ["abstain log.csv --max-error 0.1 --confidence 0.5"],
     "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 200"],
     "power": [

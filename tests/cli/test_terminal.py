@@ -50,7 +50,7 @@ CASES: dict[str, list[str]] = {
     ],
     "demo": [],
     "doctor": ["doctor turns.csv", "doctor defective.csv", "doctor defective.csv --fix mended.csv"],
-    "escalate": ["escalate more.jsonl samre.jsonl --max-loss 0.2"],
+    "escalate": ["escalate more.jsonl samre.jsonl --max-loss-vs-second 0.2"],
     "example": ["example example.csv", "example wide.xlsx --wide"],
     "fit": ["fit turns.csv --n-boot 10", "fit turns.csv --n-boot 10 --round 2", "fit ragged.csv --n-boot 10"],
     "formats": ["formats"],

@@ -138,6 +138,21 @@ def test_ties_are_verdicts_of_half_of_the_panel() -> None:
     assert found.to_frame()[["votes", "kept"]].values.tolist() == [["4 of 4", 0.5], ["2 of 4", 1.0]]
 
 
+def test_the_guarantee_holds_where_many_debates_are_tied() -> None:
+    """Panels of four whose votes are right with .6: ties are three in ten debates, and half of them are wrong."""
+    strictest = 0.4**4 / (0.4**4 + 0.6**4)
+    broken, reps = 0, 150
+    for seed in range(reps):
+        rng = np.random.default_rng([3, seed])
+        votes = (rng.random((100, 1, 4)) < 0.4).astype(int)
+        log = Trajectories.from_arrays(votes, np.zeros(100, int), answers=["right", "wrong"])
+        found = abstain(log, max_error=strictest - 1e-6)
+        broken += found.threshold is not None
+    assert broken / reps <= 0.1 + 3 * np.sqrt(0.09 / reps)
+    assert found.to_frame()["votes"].tolist() == ["4 of 4", "3 of 4", "2 of 4"]
+    assert found.to_frame()["kept"].iloc[-1] == 1.0
+
+
 def test_verdicts_are_withheld_as_the_headline_says() -> None:
     right = np.repeat([7, 6, 5, 4, 3, 0], [300, 100, 40, 30, 20, 2])
     found = abstain(log_of(right, 7))

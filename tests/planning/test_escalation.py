@@ -74,16 +74,16 @@ LARGE = pytest.mark.parametrize("n", [12_000, pytest.param(30_000, marks=pytest.
 
 @LARGE
 def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> None:
-    for max_loss in (0.01, 0.03):
-        optimum = min(t for t in THRESHOLDS if exact_loss(t) <= max_loss)
-        plan = escalate(*pilot(n, np.random.default_rng(3)), max_loss=max_loss)
+    for max_loss_vs_second in (0.01, 0.03):
+        optimum = min(t for t in THRESHOLDS if exact_loss(t) <= max_loss_vs_second)
+        plan = escalate(*pilot(n, np.random.default_rng(3)), max_loss_vs_second=max_loss_vs_second)
         assert plan.threshold == optimum
     assert exact_loss(optimum) > 0.01  # the two promises have different optima
 
 
 @LARGE
 @pytest.mark.parametrize(
-    ("cheap", "second_right", "max_loss", "best"),
+    ("cheap", "second_right", "max_loss_vs_second", "best"),
     [
         (1700.0, 0.9, 0.01, "second"),  # the gap sends so many on that both protocols cost more than one
         (1000.0, 0.9, 0.03, "threshold"),
@@ -94,7 +94,7 @@ def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> 
     ],
 )
 def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
-    cheap: float, second_right: float, max_loss: float, best: str, n: int
+    cheap: float, second_right: float, max_loss_vs_second: float, best: str, n: int
 ) -> None:
     """Of all policies whose exact loss is within the limit, the one with the lowest exact cost."""
     gaps = np.arange(1.0, WIDEST + 1)
@@ -102,15 +102,15 @@ def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
     def loss(t: float) -> float:
         return float(((second_right - right_of_first(gaps)) * (gaps >= t)).mean())
 
-    costs = {t: cheap + DEAR * float((gaps < t).mean()) for t in THRESHOLDS if loss(t) <= max_loss}
+    costs = {t: cheap + DEAR * float((gaps < t).mean()) for t in THRESHOLDS if loss(t) <= max_loss_vs_second}
     exact: dict[str, float] = {"second": DEAR}
-    if loss(0) <= max_loss:
+    if loss(0) <= max_loss_vs_second:
         exact["first"] = cheap
     if costs and min(costs) > 0:
         exact["threshold"] = min(costs.values())
     assert min(exact, key=exact.__getitem__) == best  # of the table above
     first, second = pilot(n, np.random.default_rng(3), cheap=cheap, second_right=second_right)
-    plan = escalate(first, second, max_loss=max_loss)
+    plan = escalate(first, second, max_loss_vs_second=max_loss_vs_second)
     assert plan.recommended == best
     assert plan.guaranteed
     if best == "threshold":
@@ -148,11 +148,17 @@ def small_pilots(draw: st.DrawFn) -> tuple[Trajectories, Trajectories, bool]:
     return logs[0], logs[1], known != "none"
 
 
-@given(drawn=small_pilots(), max_loss=st.sampled_from((0.02, 0.2, 0.6)), seed=st.integers(0, 9))
-def test_no_listed_policy_is_better_than_the_recommended_one(drawn, max_loss: float, seed: int) -> None:
+@given(drawn=small_pilots(), max_loss_vs_second=st.sampled_from((0.02, 0.2, 0.6)), seed=st.integers(0, 9))
+def test_no_listed_policy_is_better_than_the_recommended_one(
+    drawn, max_loss_vs_second: float, seed: int
+) -> None:
     """Costs and accuracies are counted here anew, debate by debate, from the two logs."""
     first, second, priced = drawn
-    asked: dict = {"max_loss": max_loss, "confidence": 0.8, "thresholds": (40, 30, 20, 10, 0)}
+    asked: dict = {
+        "max_loss_vs_second": max_loss_vs_second,
+        "confidence": 0.8,
+        "thresholds": (40, 30, 20, 10, 0),
+    }
     plan = escalate(first, second, **asked)
     assert first.scores is not None
     gap = np.abs(first.scores[:, 0, 0] - first.scores[:, 0, 1])
@@ -203,14 +209,14 @@ def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
         table["score_A"], table["score_B"] = 50 + gap * (1 - 2 * vote), 50.0
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     files = [str(tmp_path / f"{name}.csv") for name in ("first", "second")]
-    done = CliRunner().invoke(app, ["escalate", *files, "--max-loss", "0.15"])
+    done = CliRunner().invoke(app, ["escalate", *files, "--max-loss-vs-second", "0.15"])
     assert done.exit_code == 0, done.output
-    plan = escalate(*files, max_loss=0.15)
+    plan = escalate(*files, max_loss_vs_second=0.15)
     assert plan.threshold is not None
     shown = done.stdout.splitlines()
     expected = {"first": "Play the first protocol alone.", "second": "Play the second protocol always"}
     assert shown[0].startswith(expected[plan.recommended])
-    dear = escalate(*files, max_loss=0.15, thresholds=[40, 10])
+    dear = escalate(*files, max_loss_vs_second=0.15, thresholds=[40, 10])
     assert dear.recommended == "second"
     assert dear.threshold is not None
     assert any("costs 1.03 times the second protocol alone" in note for note in dear.notes)
@@ -236,7 +242,7 @@ def test_the_limit_on_the_loss_holds_over_pilots(n: int) -> None:
     rng = np.random.default_rng(5)
     broken = 0
     for _ in range(n):
-        plan = escalate(*pilot(250, rng), max_loss=0.04, confidence=0.9)
+        plan = escalate(*pilot(250, rng), max_loss_vs_second=0.04, confidence=0.9)
         broken += plan.threshold is not None and exact_loss(plan.threshold) > 0.04
     assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
 
@@ -251,7 +257,7 @@ def test_the_loss_of_the_table_is_the_loss_that_is_limited(silent: bool) -> None
     cluster = np.concatenate([np.arange(200), np.repeat([200, 201], 100)])
     t = Trajectories.from_arrays(votes, [0] * 400, answers=["A", "B"], cluster=cluster.tolist())
     t = replace(t, scores=np.tile([[[60.0, 20.0]] * 2], (400, 1, 1)), sides=("A", "B"))
-    plan = escalate(t, max_loss=0.05, thresholds=[50, 10])
+    plan = escalate(t, max_loss_vs_second=0.05, thresholds=[50, 10])
     risk = risk_controlled(
         t, ["wide_gap:50", "wide_gap:10"], max_loss_vs_full=0.05, target="accuracy"
     ).to_frame()
@@ -385,7 +391,12 @@ def test_what_cannot_be_planned_is_refused_in_one_line() -> None:
     strangers = _without(renamed, cluster_names=tuple(f"y{i}" for i in range(30)))
     with pytest.raises(ValueError, match="got none of 30"):
         join_protocols(first, strangers)
-    for bad in ({"max_loss": 1}, {"confidence": 90}, {"thresholds": [-1.0]}, {"thresholds": [np.nan]}):
+    for bad in (
+        {"max_loss_vs_second": 1},
+        {"confidence": 90},
+        {"thresholds": [-1.0]},
+        {"thresholds": [np.nan]},
+    ):
         with pytest.raises(ValueError, match=next(iter(bad))):
             escalate(first, second, **bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_rounds must be at least 2 for d3"):
@@ -393,7 +404,7 @@ def test_what_cannot_be_planned_is_refused_in_one_line() -> None:
 
 
 def test_the_result_shows_itself_in_every_form() -> None:
-    plan = escalate(*pilot(400, np.random.default_rng(7)), max_loss=0.05)
+    plan = escalate(*pilot(400, np.random.default_rng(7)), max_loss_vs_second=0.05)
     assert isinstance(plan, Escalation)
     assert plan.to_dict()["threshold"] == plan.threshold
     assert json.dumps(plan.to_dict())
@@ -443,7 +454,7 @@ def test_the_table_is_read_at_80_columns(scale: float, monkeypatch: pytest.Monke
     """One row per policy, whatever the size of the numbers; a table that does not fit becomes a list of records."""
     monkeypatch.setenv("COLUMNS", "80")
     first, second = (_without(log, tokens=log.tokens * scale) for log in pilot(150, np.random.default_rng(7)))
-    plan = escalate(first, second, max_loss=0.2)
+    plan = escalate(first, second, max_loss_vs_second=0.2)
     print_table(*escalation_table(plan))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -472,11 +483,11 @@ def test_the_command_prints_what_the_library_computes(tmp_path, monkeypatch) -> 
             f"{name}.jsonl",
         ]
         assert runner.invoke(app, made).exit_code == 0
-    asked = ["escalate", "more.jsonl", "samre.jsonl", "--max-loss", "0.2"]
+    asked = ["escalate", "more.jsonl", "samre.jsonl", "--max-loss-vs-second", "0.2"]
     shown = runner.invoke(app, asked)
     assert shown.exit_code == 0, shown.output
     found = json.loads(runner.invoke(app, [*asked, "--json"]).stdout)
-    plan = escalate("more.jsonl", "samre.jsonl", max_loss=0.2)
+    plan = escalate("more.jsonl", "samre.jsonl", max_loss_vs_second=0.2)
     assert found["threshold"] == plan.threshold
     assert f"below {plan.threshold:g} points" in shown.stdout or plan.threshold in (0, None)
 
@@ -570,9 +581,9 @@ def test_verdicts_are_the_decisions_that_a_log_records(given: str, tmp_path) -> 
     right = [np.mean([d == "A" for d in decision]) for decision in decisions]
     apart = [int((np.array(d) != t["vote"]).sum()) for d, t in zip(decisions, tables, strict=True)]
     assert min(apart) > 0
-    asked = {"max_loss": 0.3}
+    asked = {"max_loss_vs_second": 0.3}
     if given == "command":
-        words = ["escalate", *map(str, paths), "--max-loss", "0.3", "--json"]
+        words = ["escalate", *map(str, paths), "--max-loss-vs-second", "0.3", "--json"]
         found = json.loads(CliRunner().invoke(app, words).stdout)
         alone = [row["accuracy"] for row in found["tables"]["alone"]]
         notes = [note["text"] for note in found["notes"]]

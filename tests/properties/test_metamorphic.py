@@ -366,7 +366,7 @@ def _joined(table: pd.DataFrame) -> Numbers:
 
 
 def _escalation(table: pd.DataFrame) -> Numbers:
-    found = escalate(*_both_protocols(table), thresholds=(5, 15, 25), max_loss=0.3)
+    found = escalate(*_both_protocols(table), thresholds=(5, 15, 25), max_loss_vs_second=0.3)
     return numbers(found.to_frame(), ["threshold"])
 
 

@@ -279,7 +279,7 @@ def frontier(
 
 def cheapest(
     process: CountProcess,
-    max_loss: float,
+    max_expected_loss: float,
     *,
     tokens: ArrayLike | None = None,
     verdict: Verdict = "majority",
@@ -289,11 +289,11 @@ def cheapest(
     """Compute the cheapest policy whose expected loss is small enough, by bisection over the corners of the frontier.
 
     No policy with at most its expected loss is cheaper. A mixture with the next corner can be cheaper
-    still and just meet `max_loss`; this policy draws nothing at random.
+    still and just meet `max_expected_loss`; this policy draws nothing at random.
 
     Parameters
     ----------
-    max_loss : float
+    max_expected_loss : float
         Largest expected loss allowed (by default the loss is the probability of a wrong verdict).
     tokens : array, shape (n_rounds,), optional
         Tokens of each round; by default rounds are what is to be saved.
@@ -307,7 +307,7 @@ def cheapest(
     Raises
     ------
     ValueError
-        When no policy reaches `max_loss`; the message says what can be reached.
+        When no policy reaches `max_expected_loss`; the message says what can be reached.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def cheapest(
     >>> round(policy.rounds, 3), round(policy.expected_loss, 3)
     (2.42, 0.216)
     """
-    probability("max_loss", max_loss)
+    probability("max_expected_loss", max_expected_loss)
     spent = _tokens(tokens, process)
     paired = pair_steps(process)
 
@@ -331,15 +331,15 @@ def cheapest(
         return solve(process, policy.cost, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
 
     good = at(0.0)
-    if good[1] > max_loss + 1e-12:
+    if good[1] > max_expected_loss + 1e-12:
         raise ValueError(
-            f"max_loss must be at least {good[1]:.6g}, the least that any policy reaches here; "
-            f"got max_loss={max_loss!r}"
+            f"max_expected_loss must be at least {good[1]:.6g}, the least that any policy reaches here; "
+            f"got max_expected_loss={max_expected_loss!r}"
         )
     # No round can save more than the whole loss, so at this price the first is the last.
     later = spent[1:][spent[1:] > 0]
     bad = at(2.0 * (1.0 + good[1]) / float(later.min())) if later.size else good
-    if bad[1] <= max_loss:
+    if bad[1] <= max_expected_loss:
         return bounded(bad[0])
     for _ in range(_MOST_STEPS):
         saved = good[2] - bad[2]
@@ -350,7 +350,7 @@ def cheapest(
         middle = at(price)
         if middle[1] + price * middle[2] >= good[1] + price * good[2] - 1e-7:
             break
-        good, bad = (middle, bad) if middle[1] <= max_loss else (good, middle)
+        good, bad = (middle, bad) if middle[1] <= max_expected_loss else (good, middle)
     return bounded(good[0])
 
 

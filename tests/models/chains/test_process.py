@@ -175,7 +175,7 @@ def test_the_frontier_trades_rounds_for_errors_and_the_cheapest_policy_is_on_it(
     for price in (0.001, 0.01, 0.05, 0.2):
         other = solve(process, price)
         assert other.expected_loss >= found.expected_loss - 1e-6 or other.rounds >= found.rounds - 1e-6
-    with pytest.raises(ValueError, match="max_loss must be at least"):
+    with pytest.raises(ValueError, match="max_expected_loss must be at least"):
         cheapest(process, 0.0)
 
 
