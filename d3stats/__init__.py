@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from d3stats.inference.comparison.power import plan_comparison, power, sample_size
     from d3stats.inference.judges.agreement import agreement
     from d3stats.inference.judges.coefficients import cohen_kappa
+    from d3stats.inference.judges.correct import correct
     from d3stats.inference.judges.jury import jury_curve
     from d3stats.inference.judges.prediction_powered import prediction_powered_mean
     from d3stats.inference.reasons.rationales import rationales
@@ -96,6 +97,7 @@ __all__ = [
     "calibrate",
     "cohen_kappa",
     "compare",
+    "correct",
     "count_log",
     "datasets",
     "debate",

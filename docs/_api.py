@@ -62,6 +62,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "jury_curve",
         "bias",
         "position_bias",
+        "correct",
         "prediction_powered_mean",
         "rationales",
     ),

@@ -110,6 +110,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 NO_LOG = {
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "reads files; what it returns is taken by all others",
+    "d3stats.correct": "needs items without a label; see tests/inference/judges/test_correct.py",
     "d3stats.inference.direct_scores": "needs scores of one response, which Trajectories do not hold",
     "d3stats.inference.length_bias": "needs lengths, which no log of votes has",
     "d3stats.inference.self_preference": "needs families of models, which no log of votes has",

@@ -328,7 +328,7 @@ TABLES = {
 def study(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
     found = {name: make(config) for name, make in TABLES.items()}
-    return found | {"protocols": pd.read_csv(HERE / "protocols.csv")}
+    return found | {name: pd.read_csv(HERE / f"{name}.csv") for name in ("protocols", "gemma")}
 
 
 def said(row: Mapping[Any, Any], name: str, form: str = ".3f") -> str:
@@ -440,6 +440,19 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
                     f"{r['tokens_log']:,}, {r['tokens_server']:,}" for r in each["protocols"]
                 ],
                 "tokens / forecast": [f"{r['ratio']:.2f}" for r in each["protocols"]],
+            }
+        ),
+        "gemma": pd.DataFrame(
+            {
+                "model, arm": [f"{r['model']}, {r['arm']}" for r in each["gemma"]],
+                "right, of the decided": [
+                    f"{r['right']} of {r['decided']} (of {r['debates']})" for r in each["gemma"]
+                ],
+                "replies missing": [f"{r['missing']} of {r['replies']}" for r in each["gemma"]],
+                "words": [f"{r['words']:.1f}" for r in each["gemma"]],
+                "replies with a fence": [r["echoes"] for r in each["gemma"]],
+                "tokens": [f"{r['tokens']:,.0f}" for r in each["gemma"]],
+                "tokens / forecast": [f"{r['ratio']:.2f}" for r in each["gemma"]],
             }
         ),
     }

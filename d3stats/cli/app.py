@@ -21,7 +21,7 @@ from d3stats.cli.derive import Derived
 from d3stats.cli.options import choices, read_as
 
 GROUPS = {
-    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias", "scores"),
+    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "correct", "bias", "scores"),
     "Plan": ("plan", "abstain", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example"),

@@ -387,4 +387,8 @@ def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = Tr
         pdf, png = save(whole, path)
     intervals = intervals_drawn(whole)
     told = f"; {intervals}" if intervals else ""
-    (sys.stderr if err else sys.stdout).write(f"figure: {pdf} and {png}{told}\n")
+    line = f"figure: {pdf} and {png}{told}"
+    if err:
+        sys.stderr.write(f"{line}\n")
+    else:
+        print_text(line)

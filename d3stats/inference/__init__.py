@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         krippendorff_alpha,
         percent_agreement,
     )
+    from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
         CorrectedShares,
@@ -88,6 +89,7 @@ __all__ = [
     "AspectCorrelations",
     "BordaCount",
     "Comparison",
+    "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
     "Correlation",
@@ -125,6 +127,7 @@ __all__ = [
     "compare",
     "compare_rationales",
     "condorcet",
+    "correct",
     "correct_counts",
     "correct_rate",
     "correct_shares",

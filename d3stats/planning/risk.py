@@ -718,7 +718,7 @@ def run_notes(values: FloatArray, counted: NDArray[np.bool_], t: Trajectories, w
     return [
         Note(
             f"The {what} differs between the {len(names)} logs or groups, from {percent(min(each))} to "
-            f"{percent(max(each))} (p = {p:.3f}). The guarantee is for new questions in this mix of them, not for a "
+            f"{percent(max(each))} (p = {p:z.3f}). The guarantee is for new questions in this mix of them, not for a "
             "further log or group.",
             kind=RUNS_DIFFER,
             severity="warning",

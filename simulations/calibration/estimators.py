@@ -727,6 +727,15 @@ def _correct_counts(d: Data, rng: Generator) -> Outcomes:
     return out
 
 
+def _weighted_mean(d: Data, rng: Generator) -> Outcomes:
+    # Of the labels, those of items that the judge calls negative are kept with chance one half.
+    chance = np.where(d.judge == 1, 1.0, 0.5)
+    label = np.where(rng.random(len(chance)) < chance, d.label, NAN)
+    cluster = None if d.alone else d.question
+    found = prediction_powered_mean(d.judge, label, cluster=cluster, chance=chance)
+    return {"mean": of(found.mean, d.truth["mean"])}
+
+
 def _correct_shares(d: Data, rng: Generator) -> Outcomes:
     known, judge, label = d.known, d.judge.astype(int), d.label
     judged = np.bincount(judge[~known], minlength=2)
@@ -1158,6 +1167,13 @@ ESTIMATORS: tuple[Estimator, ...] = (
         "prediction-powered mean", "labelled", (INFERENCE + "prediction_powered_mean",), _powered_mean, 400
     ),
     Estimator(
+        "prediction-powered mean, known chances",
+        "labelled",
+        (INFERENCE + "prediction_powered_mean",),
+        _weighted_mean,
+        400,
+    ),
+    Estimator(
         "prediction-powered difference",
         "labelled",
         (INFERENCE + "prediction_powered_difference",),
@@ -1213,6 +1229,7 @@ _BAYES = "d3stats.models.bayes."
 EXCEPTIONS: dict[str, str] = {
     "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
+    INFERENCE + "correct": "calls functions of single shares and means, which have rows, for each category",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING

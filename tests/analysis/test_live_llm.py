@@ -80,3 +80,32 @@ def test_every_protocol_ends_with_verdicts_and_costs_what_was_forecast(made: dic
     assert table["cut"].sum() <= 0.02 * table["replies"].sum()
     assert made["cost"]["ratio"].between(1 / 1.5, 1.5).all()
     assert made["cost"]["cut"].sum() <= 0.02 * made["cost"]["replies"].sum()
+
+
+def test_beside_a_base_model_the_chat_model_is_that_of_the_votes(
+    made: dict[str, pd.DataFrame],
+) -> None:
+    table = made["gemma"].set_index(["model", "arm"])
+    asked = [arm for arm in ARMS if arm not in ("samre", "more")]
+    assert list(table.index) == [
+        *(("smollm2", arm) for arm in ARMS),
+        *(("gemma3", arm) for arm in asked),
+    ]
+    # The whole logs of the first 76 texts are gone.
+    later = set(made["items"]["item"][76:])
+    for arm in ARMS:
+        row, lines = table.loc[("smollm2", arm)], records(arm)
+        label = {
+            line["debate"]: line["label"]
+            for line in lines
+            if line["type"] == "item" and line["question"] in later
+        }
+        turns = [line for line in lines if line["type"] == "turn" and line["debate"] in label]
+        said = {line["debate"]: line.get("decision") for line in lines if line["type"] == "verdict"}
+        decided = [debate for debate in label if said[debate] in ("A", "B")]
+        assert (row["debates"], row["decided"]) == (len(label), len(decided))
+        assert row["right"] == sum(said[debate] == label[debate] for debate in decided)
+        assert (row["replies"], row["missing"]) == (len(turns), sum("error" in turn for turn in turns))
+        spent = sum(turn["tokens_in"] + turn["tokens_out"] for turn in turns)
+        assert row["tokens"] == pytest.approx(spent / len(label), rel=1e-5)
+    assert table["ratio"].between(1 / 1.5, 1.5).all()

@@ -100,6 +100,7 @@ COMMANDS: dict[str, list[str]] = {
     "rationales": ["rationales", "LOG"],
     "show": ["show", "LOG"],
     "abstain": ["abstain", "LOG"],
+    "correct": ["correct", "LOG"],
     "scores": ["scores", "LOG"],
     "power": ["power", "--pilot", "good.csv", "LOG"],
 }
@@ -241,6 +242,7 @@ TAKES: dict[str, list[str]] = {
     "bias": ["bias", "IN"],
     "rationales": ["rationales", "IN"],
     "abstain": ["abstain", "IN"],
+    "correct": ["correct", "IN"],
     "scores": ["scores", "IN"],
     "cites": ["rationales", "good.csv", "--cites", "IN"],
     "plan": ["plan", "IN"],
@@ -323,6 +325,7 @@ WRONG: list[list[str]] = [
     ["plan", "good.csv", "--debates", "0"], ["plan", "good.csv", "--model", "m"],
     ["escalate", "good.csv", "good.csv"],
     ["abstain", "good.csv", "--max-error", "5"], ["abstain", "good.csv", "-r", "zzz"],
+    ["correct", "good.csv"], ["correct", "good.csv", "--judge", "nobody"],
     ["power"], ["power", "--effect", "2"], ["power", "--effect", "0.02"], ["power", "--n", "0"],
     ["power", "--effect", "0.02", "--discordance", "7"], ["power", "--effect", "x"],
     ["calibrate", "good.csv", "--world", "conformty"], ["calibrate", "good.csv", "--world", "assembly"],

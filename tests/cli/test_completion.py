@@ -100,6 +100,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--a",
             "--b",
             "--categories",
+            "--chance",
             "--judge",
             "--free",
             "--scheduler",
@@ -137,6 +138,7 @@ LOGS = [
     ("simulate", "--like"),
     ("compare", "runs"),
     ("agreement", "files"),
+    ("correct", "file"),
     ("show", "log"),
 ]
 

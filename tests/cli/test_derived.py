@@ -58,6 +58,10 @@ OWN_FORM = {
     "power": {"n_questions": "it also says what is asked for"},
     "abstain": {"rule": "the rule that is looked at, not one that stops a run (--stop)"},
     "scores": {"human": "a table is given by its path"},
+    "correct": {
+        "chance": "a mapping is a column",
+        "categories": "all in one list, separated by commas, because their order matters",
+    },
     "compare": {
         "value": "a column of a table may be named beside the words that it takes",
         "round_number": "a round or 'last', one or one per run",
@@ -117,6 +121,7 @@ def parameters(name: str) -> list[tuple[Any, inspect.Parameter]]:
 def test_most_commands_are_derived() -> None:
     assert {
         "abstain",
+        "correct",
         "debate",
         "power",
         "doctor",

@@ -85,4 +85,5 @@ def test_the_analyses_and_plans_have_it() -> None:
         "rationales",
         "scores",
         "abstain",
+        "correct",
     } <= set(WITH_LATEX)

@@ -18,7 +18,7 @@ from d3stats.inference import as_run
 
 READS = (
     *("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show", "calibrate"),
-    *("rationales", "report", "scores", "abstain"),
+    *("rationales", "report", "scores", "abstain", "correct"),
 )
 
 

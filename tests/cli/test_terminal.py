@@ -44,6 +44,7 @@ CASES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv --margin 0.1",
         "compare turns.csv turns.csv --round 1 --round 3 --by debate",
     ],
+    "correct": ["correct judged.csv --width 0.08", "correct judged.csv --labelled chosen"],
     "debate": [
         "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
         "debate --synthetic world.toml --limit 8 --dry-run --budget-tokens 90000",
@@ -183,6 +184,10 @@ def make_inputs(folder: Path) -> None:
         for order in ("AB", "BA")
     ]
     pd.DataFrame(rows).to_csv(folder / "verdicts.csv", index=False)
+    truth = rng.random(600) < 0.7
+    judge, known = np.where(rng.random(600) < 0.9, truth, ~truth), np.arange(600) < 120
+    judged = pd.DataFrame({"item": range(600), "judge": judge, "label": np.where(known, truth, None)})
+    judged.to_csv(folder / "judged.csv", index=False)
     for name, made in (("said", cited_log), ("disputed", disputed_log)):
         made(np.random.default_rng(2), 12).to_csv(folder / f"{name}.csv", index=False)
     (folder / "prices.toml").write_text('date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')

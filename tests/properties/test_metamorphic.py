@@ -837,6 +837,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
 
 NO_CASE = {
     "d3stats.evaluate": "a process, not data",
+    "d3stats.correct": "calls functions that have cases, category by category",
     "d3stats.inference.rationale_strata": "results of rationales(), which has a case; it puts them in rows",
     "d3stats.sample_size": "numbers of a design",
     "d3stats.power": "numbers of a design",

@@ -15,8 +15,15 @@ errors is measured on both sides together. As far as few errors are seen, it is 
 error is linearised over clusters (without clusters, over items); clusters with and without labels have their own
 degrees of freedom, put together by Welch and Satterthwaite, and tuning costs one.
 
+Where every item had its own chance pi of a label, labels count with 1 / pi:
+
+    theta(lambda) = lambda * mean of f over all + sum of (Y - lambda f) / pi / sum of 1 / pi, sums over the labelled,
+
+with an error that is linearised over clusters.
+
 References
 ----------
+Zrnic and Candes (2024), arXiv 2403.03208 (chances of labels). Hajek (1971) (the sum of weights below).
 Zou and Donner (2008), Statistics in Medicine 27, 1693 (MOVER, correlated parts). Brown, Cai and DasGupta (2001),
 Statistical Science 16, 101 (Jeffreys' limits of a share).
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), Science 382, 669 (the mean). Angelopoulos, Duchi and Zrnic
@@ -28,13 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, choice, probability
+from d3stats._check import RngLike, choice, probability, refuse_first
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.pair_data import score_limits
@@ -59,6 +66,8 @@ PoweredKind = Literal["MOVER", "t", "percentile", "basic", "bca", "studentised"]
 FEW_LABELS = 20
 FEW_DIFFERENT = 10
 """Below so many labels that are not the judge's, no error is estimated from their spread."""
+FEW_DIFFERENT_WEIGHTED = 20
+"""As many with weights: with ten, intervals of .27 of the data sets, those with more errors than expected, held .84."""
 ASSUMED_ERRORS = 2.0
 """So many errors of a judge are taken to be as alike within a cluster as labels are, beside those seen."""
 _ROUNDING = 1e-9
@@ -128,6 +137,7 @@ def prediction_powered_mean(
     label: ArrayLike,
     *,
     cluster: ArrayLike | None = None,
+    chance: ArrayLike | None = None,
     tuning: float | None = None,
     kind: PoweredKind | None = None,
     level: float = 0.95,
@@ -145,6 +155,10 @@ def prediction_powered_mean(
         The truth in the same units, missing (NaN, None) where unknown. The labelled items must be a random sample.
     cluster : array, shape (items,), optional
         The question of each item; a question may have labelled and unlabelled items.
+    chance : array of float, shape (items,), optional
+        With what probability each item was chosen for a label, each by a draw of its own; by default all with the same.
+        A labelled item then counts as 1 / chance items. Where labels and scores are 0 or 1 and the chance depends on
+        the score alone, the interval is "MOVER", else "t".
     tuning : float, optional
         lambda; by default the one with the smallest variance in [0, 1]. 1 is the untuned mean.
     kind : {"MOVER", "t", "percentile", "basic", "bca", "studentised"}, optional
@@ -167,7 +181,8 @@ def prediction_powered_mean(
     Raises
     ------
     ValueError
-        With fewer than three labelled items or clusters, without an unlabelled item, or when a value is infinite.
+        With fewer than three labelled items or clusters, without an unlabelled item, when a value is infinite, or a
+        chance is not above 0 and at most 1.
 
     Examples
     --------
@@ -180,10 +195,129 @@ def prediction_powered_mean(
     prediction-powered mean: 0.700 [0.638, 0.758] (95 % MOVER, n = 1000)
     >>> round(result.tuning, 2), round(result.width_ratio, 2)
     (0.69, 0.66)
+    >>> chance = np.where(judge, 0.1, 0.3)
+    >>> chosen = rng.random(1000) < chance
+    >>> print(prediction_powered_mean(judge, np.where(chosen, truth, np.nan), chance=chance).mean)
+    prediction-powered mean: 0.683 [0.623, 0.729] (95 % MOVER, n = 1000)
     """
     f = numbers("judge", judge)
     system = _System(f, numbers("label", label, f.size))
-    return _powered((system,), cluster, tuning, kind, level, n_boot, rng, name)
+    if chance is None:
+        return _powered((system,), cluster, tuning, kind, level, n_boot, rng, name)
+    if kind is not None:
+        raise ValueError(f"kind must be left out with chances of labels; got {kind!r}")
+    return _weighted(system, cluster, numbers("chance", chance, f.size), tuning, level, name)
+
+
+def _weighted(
+    system: _System, cluster: ArrayLike | None, chance: Floats, tuning: float | None, level: float, name: str
+) -> PredictionPowered:
+    """Return the mean of items that had chances of their own to be labelled."""
+    refuse_first("chance", "must be above 0 and at most 1", chance, ~((chance > 0) & (chance <= 1)))
+    level = probability("level", level, open_interval=True)
+    if tuning is not None:
+        tuning = probability("tuning", tuning)
+    kept, units, notes = _judged(system, cluster)
+    f, y, chance = system.f[kept], system.y[kept], chance[kept]
+    known = ~np.isnan(y)
+    _refuse_few(known, units)
+    clustered = cluster is not None
+    what = "clusters" if clustered else "items"
+    size = None if not clustered else int(units.max()) + 1
+    weight = np.where(known, 1 / chance, 0.0)
+    truth, whole = np.where(known, y, 0.0), weight.sum()
+    label, seen, scored = float(weight @ truth / whole), float(weight @ f / whole), float(f.mean())
+    rows = np.column_stack(
+        [weight * (truth - label) / whole, (f - scored) / f.size - weight * (f - seen) / whole]
+    )
+    a, b = cluster_totals(rows, units).T
+    alike = all(np.ptp(chance[f == said]) == 0 for said in np.unique(f))
+    stratified = tuning is None and system.of_shares and bool(np.isin(f, (0.0, 1.0)).all()) and alike
+    used = min(max(_best_tuning(a, b), 0.0), 1.0) if tuning is None else tuning
+    worth = cluster_totals(np.column_stack([weight, weight**2]), units)
+    scarce = worth[:, 0] > 0
+    df = max(degrees_of_freedom(worth[scarce, 0]) - (tuning is None and 0 < used < 1), 1.0)
+    bounds = (0.0, 1.0) if system.of_shares else (-np.inf, np.inf)
+    n_known, many = int(known.sum()), int(scarce.sum())
+    if many < FEW_LABELS:
+        notes += (f"only {many} {what} are labelled, so intervals are approximate",)
+    wrong = len(np.unique(units[known & (y != f)]))
+    blind = (
+        f"no interval, because only {wrong} of {many} labelled {what} differ from the judge: too few to show how often "
+        "it errs"
+    )
+
+    def estimate(
+        at: str, value: float, influence: Floats, limits_in: tuple[float, float], n: int, clusters: int | None,
+        why: str = "",
+    ) -> Estimate:  # fmt: skip
+        groups = len(influence)
+        error = float(np.sqrt(groups / (groups - 1) * (influence @ influence)))
+        why = why or ("" if error > 0 else "no spread in the data")
+        low, high, _ = student_limits(value, error, df, level) if not why else (None, None, None)
+        inside = min(max(value, limits_in[0]), limits_in[1])
+        if low is not None and high is not None:
+            low, high = min(max(low, limits_in[0]), inside), max(min(high, limits_in[1]), inside)
+        return Estimate(name=at, value=inside, low=low, high=high, kind="cluster t" if clustered else "t", n=n,
+                        se=error, level=level, n_clusters=clusters, note=why)  # fmt: skip
+
+    short = blind if wrong < FEW_DIFFERENT_WEIGHTED else ""
+    mean = estimate(f"prediction-powered {name}", used * scored + label - used * seen, a + used * b, bounds, f.size,
+                    size, short if used > 0 else "")  # fmt: skip
+    if stratified:
+        own = units if clustered else None
+        value, used, parts = _by_verdict(_System(f, y), own)
+        both = cluster_totals(np.column_stack([known, ~known]).astype(float), units).T
+        degrees = np.inf if own is None else _degrees(parts.influence.sum(axis=1), *both)
+        error = float(np.sqrt((parts.influence.sum(axis=1) ** 2).sum()))
+        mean = _put_together(
+            replace(mean, value=value, se=error), [parts], (1.0,), (0.0, 1.0), degrees, tested=False
+        )
+    alone = estimate(f"labels-only {name}", label, a, bounds, n_known, many if clustered else None)
+    naive = _share(
+        estimate(f"judge-only {name}", scored, cluster_totals((f - scored)[:, None] / f.size, units)[:, 0], bounds,
+                 f.size, size), f, units if clustered else None)  # fmt: skip
+    gap = cluster_totals((weight * (f - truth - (seen - label)) / whole)[:, None], units)[:, 0]
+    span = (-1.0, 1.0) if system.of_shares else bounds
+    bias = estimate("judge - label", seen - label, gap, span, n_known, many if clustered else None, short)
+    ratio = None
+    if mean.low is not None and mean.high is not None and alone.low is not None and alone.high is not None:
+        ratio = (mean.high - mean.low) / (alone.high - alone.low)
+    return PredictionPowered(
+        mean, alone, naive, bias, used, ratio, n_known / ratio**2 if ratio else None, n_known, f.size - n_known, notes
+    )  # fmt: skip
+
+
+def _judged(
+    every: _System, cluster: ArrayLike | None
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], tuple[str, ...]]:
+    """Return which items have a judge's score, the clusters of these, and a note on the others."""
+    codes = common_codes([("cluster", cluster, every.f.size)])
+    judged = ~np.isnan(every.f)
+    notes: tuple[str, ...] = ()
+    if not judged.all():
+        known = ~np.isnan(every.y)
+        notes = (
+            f"{int((~judged).sum())} of {every.f.size} items have no judge's score and were left out, "
+            f"{int((~judged & known).sum())} of {int(known.sum())} labelled ones among them",
+        )
+    units = (
+        np.arange(int(judged.sum())) if codes is None else np.unique(codes[0][judged], return_inverse=True)[1]
+    )
+    return judged, units, notes
+
+
+def _refuse_few(known: NDArray[np.bool_], units: NDArray[np.int64]) -> None:
+    """Refuse fewer than three labelled items or clusters, and labels of all."""
+    if known.sum() < 3 or known.all():
+        raise ValueError(
+            "labels must be known for at least three items and unknown for at least one; "
+            f"got {int(known.sum())} of {known.size}"
+        )
+    if (many := len(np.unique(units[known]))) < 3:
+        raise ValueError(
+            f"labels must come from at least three clusters to show the variation between clusters; got {many}"
+        )
 
 
 def _powered(
@@ -197,35 +331,18 @@ def _powered(
     if tuning is not None:
         tuning = probability("tuning", tuning)
     every, tested = _System.difference(*systems) if len(systems) > 1 else systems[0], len(systems) > 1
-    codes = common_codes([("cluster", cluster, every.f.size)])
-    judged = ~np.isnan(every.f)
-    notes: tuple[str, ...] = ()
-    if not judged.all():
-        lost = int((~judged & ~np.isnan(every.y)).sum())
-        notes = (
-            f"{int((~judged).sum())} of {every.f.size} items have no judge's score and were left out, "
-            f"{lost} of {int((~np.isnan(every.y)).sum())} labelled ones among them",
-        )
+    judged, units, notes = _judged(every, cluster)
     f, y = every.f[judged], every.y[judged]
     known = ~np.isnan(y)
     systems = tuple(_System(one.f[judged], np.where(known, one.y[judged], np.nan)) for one in systems)
-    units = np.arange(f.size) if codes is None else np.unique(codes[0][judged], return_inverse=True)[1]
-    if known.sum() < 3 or known.all():
-        raise ValueError(
-            "labels must be known for at least three items and unknown for at least one; "
-            f"got {int(known.sum())} of {f.size}"
-        )
+    _refuse_few(known, units)
     totals = cluster_totals(_rows(f, y, known), units)
     scarce = totals[:, 0] > 0
-    if scarce.sum() < 3:
-        raise ValueError(
-            "labels must come from at least three clusters to show the variation between clusters; got "
-            f"{int(scarce.sum())}"
-        )
-    what = "items" if codes is None else "clusters"
+    clustered = cluster is not None
+    what = "clusters" if clustered else "items"
     if scarce.sum() < FEW_LABELS:
         notes += (f"only {int(scarce.sum())} {what} are labelled, so intervals are approximate",)
-    notes += _unlike(f, known, units, clustered=codes is not None)
+    notes += _unlike(f, known, units, clustered=clustered)
     shares = all(one.of_shares for one in systems)
     if kind == "MOVER" and not shares:
         raise ValueError("kind must not be 'MOVER' unless labels are 0 or 1 and scores in [0, 1]; got others")
@@ -238,7 +355,7 @@ def _powered(
         notes += (f"the lambda of least variance is {own:z.2f}; {used:g} was used",)
     value = float(_mean(totals.sum(axis=0), used))
     se, df = error_of_two_samples(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
-    clusters = None if codes is None else len(totals)
+    clusters = None if not clustered else len(totals)
     differing = len(np.unique(units[known & (y != f)]))
     blind = ""
     if differing < FEW_DIFFERENT:
@@ -260,7 +377,7 @@ def _powered(
         error = error_of_two_samples((above - value * below) / below.sum(), labelled)
         return estimate(at, value, *error, *size)  # type: ignore[arg-type]
 
-    n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
+    n_known, n_scarce = int(known.sum()), None if not clustered else int(scarce.sum())
     everything = np.ones(len(totals), dtype=bool)
     n_lab, lab, seen, n_rest, rest = totals.T
     alone = mean_of(f"labels-only {name}", lab, n_lab, scarce, n_known, n_scarce)
@@ -268,7 +385,7 @@ def _powered(
     bias = mean_of("judge - label", seen - lab, n_lab, scarce, n_known, n_scarce)
     mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
     if shares:
-        own_units = None if codes is None else units
+        own_units = None if not clustered else units
 
         def together(estimate: Estimate, tuning: float, *, powered: bool, sign: float = 1.0) -> Estimate:
             parts = [_shares(one, own_units, tuning, powered=powered) for one in systems]
@@ -280,7 +397,7 @@ def _powered(
             limits_in = bounds if powered else (-1.0, 1.0)
             return _put_together(estimate, parts, signs, limits_in, degrees, tested=tested)
 
-        if not tested and codes is None and np.isin(f, (0.0, 1.0)).all():
+        if not tested and not clustered and np.isin(f, (0.0, 1.0)).all():
             # A judge who errs on one side only was missed in .11 by limits put together from shares.
             more, less = (
                 int(seen_otherwise.sum()) for seen_otherwise in (f[known] > y[known], f[known] < y[known])
@@ -293,7 +410,7 @@ def _powered(
             alone, naive = (
                 _share(estimate, values, own)
                 for estimate, values, own in (
-                    (alone, y[known], None if codes is None else units[known]),
+                    (alone, y[known], None if not clustered else units[known]),
                     (naive, f, own_units),
                 )
             )
@@ -411,8 +528,6 @@ class _Parts:
 
 def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, powered: bool) -> _Parts:
     """Return the parts of the prediction-powered mean, or (not `powered`) of the labelled items' mean y - tuning f."""
-    from scipy.special import betaincinv
-
     f, y = system.f, system.y
     known = ~np.isnan(y)
     binary = bool(np.isin(f, (0.0, 1.0)).all())
@@ -459,13 +574,7 @@ def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, 
 
     def reach(tail: float, quantile: float) -> tuple[Floats, Floats]:
         below, above = np.zeros((2, 4))
-        for k, (scale, share_at, count) in enumerate(zip(by, at, worth, strict=True)):
-            # Jeffreys' limits, which are 0 and 1 where no trial, or none or all of them, say otherwise.
-            yes, no = share_at * count, (1 - share_at) * count
-            lower = float(betaincinv(yes + 0.5, no + 0.5, tail)) if yes > _ROUNDING else 0.0
-            upper = float(betaincinv(yes + 0.5, no + 0.5, 1 - tail)) if no > _ROUNDING else 1.0
-            ends = sorted((scale * (lower - share_at), scale * (upper - share_at)))
-            below[k], above[k] = -ends[0], ends[1]
+        below[: len(by)], above[: len(by)] = _jeffreys(by, at, worth, tail)
         if not binary:
             for k, part in ((2, labelled), (3, ~labelled)):
                 half = quantile * error_of_two_samples(influence[:, k], part if part.any() else ~part)[0]
@@ -473,6 +582,62 @@ def _shares(system: _System, units: NDArray[np.int64] | None, tuning: float, *, 
         return np.maximum(below, 0.0), np.maximum(above, 0.0)
 
     return _Parts(influence, reach)
+
+
+def _jeffreys(
+    by: Sequence[float], at: Floats, worth: NDArray[Any], tail: float
+) -> tuple[list[float], list[float]]:
+    """Return how far parts may be below and above, each the share `at` of so many trials, times `by`.
+
+    Jeffreys' limits are 0 and 1 where no trial, or none or all of them, say otherwise.
+    """
+    from scipy.special import betaincinv
+
+    below, above = [], []
+    for scale, share_at, count in zip(by, at, worth, strict=True):
+        yes, no = share_at * count, (1 - share_at) * count
+        lower = float(betaincinv(yes + 0.5, no + 0.5, tail)) if yes > _ROUNDING else 0.0
+        upper = float(betaincinv(yes + 0.5, no + 0.5, 1 - tail)) if no > _ROUNDING else 1.0
+        ends = sorted((scale * (lower - share_at), scale * (upper - share_at)))
+        below.append(-ends[0])
+        above.append(ends[1])
+    return below, above
+
+
+def _by_verdict(system: _System, units: NDArray[np.int64] | None) -> tuple[float, float, _Parts]:
+    """Return the mean of labels 0 and 1 by verdict 0 and 1, how much more often they are 1 at 1, and its parts.
+
+    The parts are the labels where the judge says 1 and where it says 0, and the share of items where it says 1. How
+    many of either are labelled plays no role.
+    """
+    says, known = system.f, ~np.isnan(system.y)
+    truth, has = np.where(known, system.y, 0.0), known.astype(float)
+    one, zero, every = has * says, has * (1 - says), np.ones(says.size)
+    ones, zeros, weight = float(one.sum()), float(zero.sum()), float(says.mean())
+    both = float(truth.sum() / has.sum())
+    high = float(truth @ one / ones) if ones else both
+    low = float(truth @ zero / zeros) if zeros else both
+    columns = np.column_stack(
+        [
+            one * (truth - high) * (weight / ones if ones else 0.0),
+            zero * (truth - low) * ((1 - weight) / zeros if zeros else 0.0),
+            (says - weight) * (high - low) / says.size,
+        ]
+    )
+    counted = [(truth * one, one), (truth * zero, zero), (says, every)]
+    worth = np.array([ones, zeros, float(says.size)])
+    if units is not None:
+        sums = [cluster_totals(np.column_stack(each), units) for each in counted]
+        labels = cluster_totals(np.column_stack([truth, has]), units)
+        worth = np.array([*_worth_of_errors(sums[:2], labels), _worth(sums[2])])
+    by, at = [weight, 1 - weight, high - low], np.array([high, low, weight])
+    influence = columns if units is None else cluster_totals(columns, units)
+
+    def reach(tail: float, quantile: float) -> tuple[Floats, Floats]:
+        below, above = _jeffreys(by, at, worth, tail)
+        return np.maximum(below, 0.0), np.maximum(above, 0.0)
+
+    return weight * high + (1 - weight) * low, high - low, _Parts(influence, reach)
 
 
 def _worth(counted: Floats) -> float:
