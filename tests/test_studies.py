@@ -224,15 +224,33 @@ def test_plans_in_other_worlds_have_the_findings_and_one_world_is_replayed() -> 
     numbers = again.select_dtypes("number").columns
     assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
     counts = worlds.groupby(["family", "pilot"]).size()
-    assert len(counts) == 2 * len(module["FAMILIES"])
-    assert counts.min() >= 12
-    row = next(module["one_world"](config, "influencer", 3, [50]))
-    written = worlds.query("family == 'influencer' and world == 3 and pilot == 50").iloc[0]
+    assert len(counts) >= 2 * 17
+    assert counts.min() >= 5
+    row = next(module["one_world"](config, "insight", 3, [50]))
+    written = worlds.query("family == 'insight' and world == 3 and pilot == 50").iloc[0]
     assert row["rule"] == written["rule"]
     for measure in ("rounds", "tokens", "accuracy", "saved", "loss", "tokens_said"):
         assert float(row[measure]) == pytest.approx(written[measure], rel=1e-5, abs=1e-8)
     for name in ("probability", "loss_said"):  # of a fit
         assert float(row[name]) == pytest.approx(written[name], abs=0.005)
+
+
+def test_the_choice_of_the_allowance_has_its_tables_and_one_world_is_chosen_again() -> None:
+    _, config, made = _study("plans_elsewhere")
+    folder = ROOT / "simulations" / "plans_elsewhere"
+    module, choice = runpy.run_path(str(folder / "choice.py")), made["choice"]
+    text = (folder / "findings.md").read_text()
+    assert module["filled"](text, module["shown"](choice)) == text
+    kept = choice[choice["promised"] == 1].assign(kept=lambda t: t["loss"] <= t["limit"])
+    shares = kept.groupby(["limit", "c", "f", "pilot"])["kept"].mean()
+    assert shares[0.01, 0.3, 0.01].min() >= 0.95
+    assert shares.xs(0.0, level="f").loc[0.01].max() < 0.905
+    world = next(module["tried_in"](config, "insight", 3))
+    again = pd.DataFrame(module["under_each"](world, config)).astype({"loss": float, "saved": float})
+    written = choice.query("family == 'insight' and world == 3 and pilot == 50").reset_index(drop=True)
+    for name in ("promised", "loss", "saved"):
+        same = np.isclose(again[name].astype(float), written[name], rtol=1e-4, atol=1e-6)
+        assert same.mean() >= 0.9, name  # a probability near .9 may fall on the other side
 
 
 def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
