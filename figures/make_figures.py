@@ -576,6 +576,37 @@ def forest_debate_or_vote() -> Figure:
 
 
 @figure(
+    "Lost verdicts of campaigns under a ledger, as a share of the number allowed, by debates of a campaign, where 1 % "
+    "and 5 % of the verdicts may be lost: means, and the middle 80 % of campaigns as bars. At most a tenth of the "
+    "campaigns may lie above the broken line. Real debates are those of Gemma 3 270M and of four small models; the "
+    "worlds are of twelve families.",
+    "simulations/ledger/savings.csv",
+    source="study simulations/ledger",
+)
+def ledger_losses() -> Figure:
+    table = read("simulations/ledger/savings.csv")
+    real = table["source"].str.startswith("gemma") | (table["source"] == "slm7")
+    table = table.assign(group=np.where(real, "real debates", "simulated worlds"))
+    table["spent"] = table["lost"] / table["allowed"]
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.8), layout="constrained", sharey=True)
+    for ax, (eps, part) in zip(axes, table.groupby("eps"), strict=True):
+        found = part.groupby(["group", "debates"])["spent"]
+        frame = found.agg(
+            value="mean", low=lambda lost: lost.quantile(0.1), high=lambda lost: lost.quantile(0.9)
+        )
+        frame = frame.reset_index()
+        sizes = sorted(frame["debates"].unique())
+        # One step for each size, since they are far apart.
+        frame["x"] = frame["debates"].map({size: float(step) for step, size in enumerate(sizes)})
+        plotting.plot_series(frame, xlabel="debates of a campaign", ylabel="lost / allowed", ax=ax)
+        ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+        ax.axhline(1.0, color="0.4", linestyle="--", linewidth=0.8, zorder=0)
+        ax.set_title(f"{eps:.0%} may be lost")
+    one_legend(fig, axes)
+    return fig
+
+
+@figure(
     "Mean size of the difference between the judge's scores of two answers, by round of SAMRE, in four simulated "
     "worlds of 2,000 questions, with 95 % t intervals. MORE with three advocates has one round; the broken line "
     "carries its level on.",

@@ -224,15 +224,33 @@ def test_plans_in_other_worlds_have_the_findings_and_one_world_is_replayed() -> 
     numbers = again.select_dtypes("number").columns
     assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
     counts = worlds.groupby(["family", "pilot"]).size()
-    assert len(counts) == 2 * len(module["FAMILIES"])
-    assert counts.min() >= 12
-    row = next(module["one_world"](config, "influencer", 3, [50]))
-    written = worlds.query("family == 'influencer' and world == 3 and pilot == 50").iloc[0]
+    assert len(counts) >= 2 * 17
+    assert counts.min() >= 5
+    row = next(module["one_world"](config, "insight", 3, [50]))
+    written = worlds.query("family == 'insight' and world == 3 and pilot == 50").iloc[0]
     assert row["rule"] == written["rule"]
     for measure in ("rounds", "tokens", "accuracy", "saved", "loss", "tokens_said"):
         assert float(row[measure]) == pytest.approx(written[measure], rel=1e-5, abs=1e-8)
     for name in ("probability", "loss_said"):  # of a fit
         assert float(row[name]) == pytest.approx(written[name], abs=0.005)
+
+
+def test_the_choice_of_the_allowance_has_its_tables_and_one_world_is_chosen_again() -> None:
+    _, config, made = _study("plans_elsewhere")
+    folder = ROOT / "simulations" / "plans_elsewhere"
+    module, choice = runpy.run_path(str(folder / "choice.py")), made["choice"]
+    text = (folder / "findings.md").read_text()
+    assert module["filled"](text, module["shown"](choice)) == text
+    kept = choice[choice["promised"] == 1].assign(kept=lambda t: t["loss"] <= t["limit"])
+    shares = kept.groupby(["limit", "c", "f", "pilot"])["kept"].mean()
+    assert shares[0.01, 0.3, 0.01].min() >= 0.95
+    assert shares.xs(0.0, level="f").loc[0.01].max() < 0.905
+    world = next(module["tried_in"](config, "insight", 3))
+    again = pd.DataFrame(module["under_each"](world, config)).astype({"loss": float, "saved": float})
+    written = choice.query("family == 'insight' and world == 3 and pilot == 50").reset_index(drop=True)
+    for name in ("promised", "loss", "saved"):
+        same = np.isclose(again[name].astype(float), written[name], rtol=1e-4, atol=1e-6)
+        assert same.mean() >= 0.9, name  # a probability near .9 may fall on the other side
 
 
 def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
@@ -496,17 +514,21 @@ def test_samre_without_a_jury_is_played_to_the_written_numbers() -> None:
 def test_the_ledger_holds_its_limit_against_every_adversary_and_a_cell_gives_its_row() -> None:
     module, config, made = _study("ledger")
     table = made["adversaries"]
-    assert len(table) == 3 * 4 * 8
+    assert len(table) == 2 * 3 * 4 * 8
     assert set(table["campaigns"]) == {8000}
     assert table["over"].max() <= config["delta"] + 3 * (0.09 / 8000) ** 0.5
-    there = table.set_index(["design", "allowed", "adversary"])["over"]
-    for cell in (("one", 0, "always"), ("rising", 5, "until over"), ("three", 20, "blocks")):
+    there = table.set_index(["losses", "design", "allowed", "adversary"])["over"]
+    for cell in (
+        ("differs", "one", 0, "always"),
+        ("differs", "rising", 5, "until over"),
+        ("net", "three", 20, "near the end"),
+    ):
         assert module["cell"](config, *cell)["over"] == pytest.approx(there[cell], abs=1e-9), cell
 
 
 def test_the_fast_campaigns_of_the_ledger_study_are_those_of_the_ledger() -> None:
     module, config, _ = _study("ledger")
-    ledger = module["ledger_of"](config, "rising", 5)
+    ledger = module["ledger_of"](config, "differs", "rising", 5)
     rng = np.random.default_rng(3)
     secrets = [rng.bytes(32) for _ in range(20)]
     for name in ("always", "after honoured", "waits", "until over"):
@@ -527,3 +549,25 @@ def test_the_fast_campaigns_of_the_ledger_study_are_those_of_the_ledger() -> Non
                 past["honoured"] = not audited
                 past["found"] = d if audited and loses else past["found"]
             assert past["lost"] == lost, name
+
+
+def test_the_fast_campaigns_of_net_losses_are_those_of_the_ledger() -> None:
+    module, config, _ = _study("ledger")
+    ledger = module["ledger_of"](config, "net", "three", 5)
+    rng = np.random.default_rng(4)
+    secrets = [rng.bytes(32) for _ in range(20)]
+    for name in ("always", "gains first", "blocks", "after honoured", "until over"):
+        opened = [ledger.start(key) for key in secrets]
+        coins = np.array([[campaign.coin(d + 1) for campaign in opened] for d in range(ledger.n)])
+        fast = module["net_campaigns"](name, ledger, coins, rng)
+        for campaign, most in zip(opened, fast.tolist(), strict=True):
+            lost, honoured, worst = 0, False, 0
+            for d in range(ledger.n):
+                state = {"lost": np.array([lost]), "honoured": np.array([honoured])}
+                loss = int(module["net_losses"](name, d, ledger.n, ledger.allowed, state, rng)[0])
+                honoured = campaign.decide(early=True) == "honour"
+                if not honoured:
+                    campaign.audited(loss)
+                lost += loss * honoured
+                worst = max(worst, lost)
+            assert worst == most, name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any, Protocol, Unpack
 
@@ -29,7 +30,17 @@ from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import Rule
 from d3stats.trajectories import MISSING, Trajectories, tally_rounds
 
-__all__ = ["Controller", "Known", "LadderController", "LedgerReplay", "played_campaign", "replay_ledger"]
+__all__ = [
+    "DESIGNS",
+    "Controller",
+    "Known",
+    "LadderController",
+    "LedgerReplay",
+    "honoured_shares",
+    "played_campaign",
+    "replay_ledger",
+    "stops_of",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +48,9 @@ Ints = NDArray[np.int64]
 BLOCK = 25
 """Debates between two choices of the early rule."""
 
-_DESIGNS = tuple(product((1, 2, 3, 5, 8, 12), (1.0, 0.8, 0.6)))
+DESIGNS = tuple(product((1, 2, 3, 5, 8, 12), (1.0, 0.8, 0.6)))
+"""Stages and rise among which a campaign chooses at the end of its warm-up."""
+
 _DRAWS = 32
 _PRIOR = 100.0
 """The chain's loss of a ladder counts as much as so many debates."""
@@ -95,7 +108,8 @@ def horizon(ledger: Ledger, serial: int) -> int:
     return warm_up + max(0, (serial - 1 - ledger.lag - warm_up) // BLOCK) * BLOCK
 
 
-def _honoured_shares(shares: Sequence[float], most: int) -> Floats:
+@lru_cache(maxsize=64)
+def honoured_shares(shares: tuple[float, ...], most: int) -> Floats:
     """Return the share of the remaining early stops that is honoured, by stage and number of losses to come.
 
     With x losses at even distances, ``F_i(x)`` is the mean over t = 0..x of ``E[1 - q]`` after t losses, which moves
@@ -109,7 +123,9 @@ def _honoured_shares(shares: Sequence[float], most: int) -> Floats:
         q = shares[i]
         later = lfilter([0.0, q], [1.0, q - 1.0], later, zi=[1.0 - q])[0]
         found[i] = later
-    return np.asarray(np.cumsum(found, axis=1) / np.arange(1, most + 2))
+    shared = np.asarray(np.cumsum(found, axis=1) / np.arange(1, most + 2))
+    shared.flags.writeable = False
+    return shared
 
 
 @dataclass
@@ -119,13 +135,14 @@ class _Ladders:
     thresholds: NDArray[np.int64]  # (ladders, rounds)
     predicted: Floats  # (ladders,): loss under the chain
 
-    def stops(self, top: Ints, ends: Ints) -> Ints:
-        """Return the stop of each ladder in each debate, at most the reference rule's; shape (ladders, debates)."""
-        found = np.zeros((len(self.thresholds), len(top)), dtype=np.int64)
-        for r in range(top.shape[1]):
-            fires = (top[:, r] >= self.thresholds[:, r, None]) & (found == 0)
-            found[fires] = r + 1
-        return np.where(found == 0, ends, np.minimum(found, ends))
+
+def stops_of(thresholds: Ints, top: Ints, ends: Ints) -> Ints:
+    """Return the stop of each ladder in each debate, at most the reference rule's; shape (ladders, debates)."""
+    found = np.zeros((len(thresholds), len(top)), dtype=np.int64)
+    for r in range(top.shape[1]):
+        fires = (top[:, r] >= thresholds[:, r, None]) & (found == 0)
+        found[fires] = r + 1
+    return np.where(found == 0, ends, np.minimum(found, ends))
 
 
 class LadderController:
@@ -166,11 +183,11 @@ class LadderController:
         """Choose the stages at which the best ladder saves most."""
         self._learn(known)
         best, found = (1, 1.0), -np.inf
-        for stages, rise in _DESIGNS:
+        for stages, rise in DESIGNS:
             if self.ledger.losses == "net" and rise != 1.0:
                 continue
             shares = self._shares_of(stages, rise)
-            value = self._values(_honoured_shares(shares, left), 1, left).max(initial=-np.inf)
+            value = self._values(honoured_shares(shares, left), 1, left).max(initial=-np.inf)
             if value > found:
                 best, found = (stages, rise), value
         return best
@@ -183,7 +200,7 @@ class LadderController:
     def start(self, design: Design, left: int) -> None:
         """Take the design that the campaign has."""
         self._shares = design.shares if design.theta is None else design.shares * design.stages
-        self._honoured = _honoured_shares(self._shares, left)
+        self._honoured = honoured_shares(self._shares, left)
 
     def choose(self, known: Sequence[Known], stage: int, left: int) -> Rule | None:
         """Choose the ladder of the next debates."""
@@ -238,7 +255,7 @@ class LadderController:
         self._seen = len(known)
         top = _largest_camps(np.stack([one.votes for one in fresh]))
         ends = np.array([one.rounds for one in fresh], dtype=np.int64)
-        stops = self._ladders.stops(top, ends)
+        stops = stops_of(self._ladders.thresholds, top, ends)
         rows = np.arange(len(fresh))
         verdicts = np.stack([one.verdicts for one in fresh])
         spent = np.stack([one.spent for one in fresh])
@@ -458,9 +475,7 @@ def played_campaign(
             early = (
                 stops[first:last]
                 if index is None
-                else _Ladders(chooser.ladders.thresholds[[index]], np.zeros(1)).stops(
-                    log.top[here], log.ends[here]
-                )[0]
+                else stops_of(chooser.ladders.thresholds[[index]], log.top[here], log.ends[here])[0]
             )
         for d, row, stop in zip(range(first, last), rows[first:last].tolist(), early.tolist(), strict=True):
             sooner = stop < stops[d]

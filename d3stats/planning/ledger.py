@@ -12,6 +12,7 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -120,6 +121,12 @@ def audit_shares(allowed: int, delta: float, stages: int, rise: float = 1.0) -> 
     if rise == 1.0:
         # P(Bin(m + K, q) <= K - 1) is the regularised incomplete beta function I_(1-q)(m + 1, K).
         return (float(1.0 - scipy.special.betaincinv(allowed + 1, stages, delta)),) * stages
+    return _rising_shares(allowed, float(delta), stages, float(rise))
+
+
+@lru_cache(maxsize=256)
+def _rising_shares(allowed: int, delta: float, stages: int, rise: float) -> tuple[float, ...]:
+    """Return the shares of :func:`audit_shares` by bisection; every campaign compares the same few designs."""
     low, high = -60.0, 60.0
     factors = rise ** np.arange(stages)
     while True:
@@ -205,8 +212,8 @@ class Ledger:
     warm_up : int, optional
         Debates at the start that are played by the reference rule; by default 50, and 20 where n is below 1,000.
     lag : int
-        The early rule of debate d may use audits of debates before d - lag alone. It is at least the number of
-        transcripts held in a run of many debates at a time.
+        The early rule of debate d may use audits of debates before d - lag alone. The default, 1, is for debates that
+        are played one at a time. A run of many at a time needs a larger one, because it cannot wait for each audit.
 
     Attributes
     ----------
@@ -251,7 +258,7 @@ class Ledger:
     stages: int | None = None
     rise: float = 1.0
     warm_up: int | None = None
-    lag: int = 512
+    lag: int = 1
 
     def __post_init__(self) -> None:
         integer("n", self.n, minimum=1)
@@ -315,7 +322,9 @@ class Ledger:
         return Design(audit_shares(self.allowed, self.delta, stages, rise), None, stages)
 
     @classmethod
-    def from_text(cls, text: str, *, n: int, incumbent: StoppingRule | str = "unanimity") -> Ledger:
+    def from_text(
+        cls, text: str, *, n: int, incumbent: StoppingRule | str = "unanimity", lag: int = 1
+    ) -> Ledger:
         """Read the settings of a ledger, written ``eps=.01,delta=.1``.
 
         Parameters
@@ -326,6 +335,8 @@ class Ledger:
             Debates of the campaign.
         incumbent : StoppingRule or text
             The rule in force.
+        lag : int
+            The lag where the text has none.
 
         Raises
         ------
@@ -352,7 +363,7 @@ class Ledger:
                 raise ValueError(f"ledger must have {kind} for {name}; got {value!r}") from None
         if "eps" not in given:
             raise ValueError(f"ledger must give eps, the share of verdicts that may be lost; got {text!r}")
-        return cls(n=n, incumbent=incumbent, **given)
+        return cls(n=n, incumbent=incumbent, **{"lag": lag} | given)
 
     def __str__(self) -> str:
         return ",".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self))
@@ -792,6 +803,14 @@ class Certificate(Result):
                     "undelivered",
                     "failed audits",
                     n=self.failed,
+                )
+            )
+        if self.ledger.lag > 1:
+            notes.append(
+                Note(
+                    f"The early rule of each debate rests on debates more than {self.ledger.lag:,} before it, so "
+                    "that many can be played at a time.",
+                    kind="lag",
                 )
             )
         notes.append(

@@ -2,15 +2,23 @@
 
 A chain is an approximation of debates, and a larger pilot does not take its bias away by itself. A rule can lose only
 where its verdict is another one than unanimity's. So the loss of a rule is taken to be the chain's plus an error
-e ~ N(0, (c D)^2), where D is the chain's share of debates in which the two verdicts differ. Among verdicts that differ,
-the chain's share of lost minus gained ones is then off by a standard deviation of c.
+e ~ N(0, s^2) with
+
+    s^2 = (c D)^2 + min(f, D)^2,
+
+where D is the chain's share of debates in which the two verdicts differ. Among many verdicts that differ, the chain's
+share of lost minus gained ones is then off by a standard deviation of c. A few of them may all be lost: a share f of
+all verdicts, however few differ.
 
 The pilot's own count of verdicts lost tells of that error. With m the count's mean over n questions, which has a
 variance of (D - loss^2) / n, the error given the count is normal with
 
-    mean k (m - loss), variance (1 - k) (c D)^2, k = (c D)^2 / ((c D)^2 + (D - loss^2) / n).
+    mean k (m - loss), variance (1 - k) s^2, k = s^2 / (s^2 + (D - loss^2) / n).
 
 In fifty debates k is near 0, in some thousand near 1, and the loss is then the count's.
+
+With more than two answers the chain does not follow which wrong answer leads. Its gains are then taken as no change, so
+that a gain comes from the pilot's count alone.
 """
 
 from __future__ import annotations
@@ -24,15 +32,28 @@ from d3stats.planning.costs import Target
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["MISFIT", "MISFIT_OF_MANY", "ChainLoss", "PilotLosses"]
+__all__ = ["FEW", "MISFIT", "ChainLoss", "PilotLosses", "misfit_sd"]
 
 Floats = NDArray[np.float64]
 
-MISFIT = 0.15
-"""c; ``simulations/plans_elsewhere`` has what it gives."""
-MISFIT_OF_MANY = 0.3
-"""c where more than two answers occur: the chain then does not follow which wrong answer leads."""
+MISFIT = 0.3
+"""c; ``simulations/plans_elsewhere`` has what this and other values give."""
+FEW = 0.01
+"""f, the share of all verdicts that may differ on one side only."""
 _HALVINGS = 50
+
+
+def misfit_sd(differ: Floats, misfit: float = MISFIT, few: float = FEW) -> Floats:
+    """Compute the standard deviation of what the chain misses of a loss, from the share of verdicts that differ.
+
+    Parameters
+    ----------
+    differ : ndarray of float
+        D.
+    misfit, few : float
+        c and f.
+    """
+    return np.asarray(np.hypot(misfit * differ, np.minimum(few, differ)))
 
 
 class ChainLoss(NamedTuple):
@@ -42,10 +63,10 @@ class ChainLoss(NamedTuple):
     --------
     >>> one = ChainLoss.allowing(np.zeros(3), np.full(3, 0.1))
     >>> round(one.within(0.01), 3), [round(end, 3) for end in one.limits(0.9)]
-    (0.748, [-0.025, 0.025])
+    (0.624, [-0.052, 0.052])
     >>> many = ChainLoss.allowing(np.zeros(3), np.full(3, 0.1), counted=(0.02, 4000))
     >>> many.mean.round(4).tolist(), many.sd.round(4).tolist()
-    ([0.018, 0.018, 0.018], [0.0047, 0.0047, 0.0047])
+    ([0.0195, 0.0195, 0.0195], [0.0049, 0.0049, 0.0049])
     """
 
     mean: Floats
@@ -55,7 +76,14 @@ class ChainLoss(NamedTuple):
 
     @classmethod
     def allowing(
-        cls, loss: Floats, differ: Floats, counted: tuple[float, int] | None = None, misfit: float = MISFIT
+        cls,
+        loss: Floats,
+        differ: Floats,
+        counted: tuple[float, int] | None = None,
+        answers: int = 2,
+        *,
+        misfit: float = MISFIT,
+        few: float = FEW,
     ) -> ChainLoss:
         """Add the misfit to the chain's loss, given the pilot's count where there is one.
 
@@ -65,10 +93,13 @@ class ChainLoss(NamedTuple):
             The chain's loss, and its share of verdicts that differ from unanimity's.
         counted : (float, int), optional
             Mean loss on the pilot, and the number of questions.
-        misfit : float
-            c.
+        answers : int
+            Answers that occur.
+        misfit, few : float
+            c and f, see :func:`misfit_sd`.
         """
-        variance = (misfit * differ) ** 2
+        loss = loss if answers <= 2 else np.maximum(loss, 0.0)
+        variance = misfit_sd(differ, misfit, few) ** 2
         if counted is None:
             return cls(loss, np.sqrt(variance))
         seen, n = counted

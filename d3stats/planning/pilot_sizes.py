@@ -21,7 +21,7 @@ from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chains
 from d3stats.planning.cells import Write, amount, cells, share_cell
 from d3stats.planning.costs import Target, refuse_votes_at_the_end, tokens_by_round, with_turns
 from d3stats.planning.ladders import code_votes, evaluate_ladders, evaluate_thresholds
-from d3stats.planning.misfit import MISFIT
+from d3stats.planning.misfit import misfit_sd
 from d3stats.result import Result
 from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import Trajectories
@@ -173,8 +173,9 @@ def pilot_sizes(
     -----
     Let l be the loss of a ladder in one draw of the chain, of which the pilot at hand has m debates, and d the
     deviation of another draw from the mean of all. A pilot of n is taken to see l + sqrt(m / n) d. It is unsure by
-    sqrt(m / n) times such deviations, and by what the chain misses (:mod:`d3stats.planning.misfit`). It finds the
-    cheapest ladder whose loss is within `max_loss` with the confidence.
+    sqrt(m / n) times such deviations, and by what the chain misses (:mod:`d3stats.planning.misfit`), of which its own
+    count of lost verdicts tells a part. It finds the cheapest ladder whose loss is within `max_loss` with the
+    confidence. This is cautious: plans of small pilots also have a prior, and save more.
 
     Let S be the saving of that ladder in the first draw, and b the pilot's cost per debate over unanimity's, which is
     1 where the pilot is stopped at unanimity. The net saving of N debates is (1 - n / N) S + (n / N) (1 - b).
@@ -208,9 +209,11 @@ def pilot_sizes(
     cost = np.ones(log.n_rounds) if known is None else np.diff(known, axis=1).mean(axis=0)
     usual = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
     each = [found for _, found in evaluate_ladders(laws, cost, coded.target, coded.others)]
+    differ = np.array([float(one.differ.mean()) for one in each])
     table = net_by_size(
         losses=np.stack([usual.kept - one.kept for one in each], axis=1),
-        misfit=MISFIT * np.array([float(one.differ.mean()) for one in each]),
+        misfit=misfit_sd(differ),
+        differ=differ,
         costs=np.stack([one.cost for one in each], axis=1),
         unanimity=usual.cost,
         whole=float(cost.sum()),
@@ -242,6 +245,7 @@ def net_by_size(
     *,
     losses: Floats,
     misfit: Floats,
+    differ: Floats,
     costs: Floats,
     unanimity: Floats,
     whole: float,
@@ -260,6 +264,9 @@ def net_by_size(
         Loss against unanimity and cost of each ladder under each draw.
     misfit : ndarray of float, shape (ladders,)
         Standard deviation of what the chain misses of the loss.
+    differ : ndarray of float, shape (ladders,)
+        Share of verdicts that differ from unanimity's: the variance of a pilot's count of lost verdicts, times its
+        size.
     unanimity : ndarray of float, shape (draws,)
         Cost of unanimity.
     whole : float
@@ -270,16 +277,20 @@ def net_by_size(
     random = as_rng(rng)
     draws = len(losses)
     other = random.permutation(draws)
-    noise = random.standard_normal((draws, 1))
+    noise, luck = random.standard_normal((2, draws, 1))
     away = losses - losses.mean(axis=0)
     true = losses + noise * misfit
     row = np.arange(draws)
     rows = []
     for size in sizes:
         narrow = float(np.sqrt(n_debates / size))
-        seen = losses + narrow * away[other]
+        # The pilot's own count tells of what the chain misses.
+        known = misfit**2 / np.maximum(misfit**2 + differ / size, 1e-300)
+        counted = noise * misfit + luck * np.sqrt(differ / size)
+        seen = losses + narrow * away[other] + known * counted
         # The quantile of what a pilot of this size leaves open, by draws and misfit together.
-        unsure = np.quantile(narrow * away + noise[other] * misfit, confidence, axis=0)
+        left = np.sqrt(1 - known) * misfit
+        unsure = np.quantile(narrow * away + noise[other] * left, confidence, axis=0)
         price = costs + narrow * (costs - costs.mean(axis=0))[other]
         allowed = (seen + unsure <= max_loss) & (price < unanimity[:, None])
         chosen = np.where(allowed, price, np.inf).argmin(axis=1)

@@ -61,12 +61,13 @@ from d3stats.planning.ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning.misfit import MISFIT, MISFIT_OF_MANY, ChainLoss, PilotLosses
+from d3stats.planning.misfit import ChainLoss, PilotLosses
 from d3stats.planning.prices import Price, RoundDollars, dollars_by_round
 from d3stats.polling import reads_votes
 from d3stats.resampling.degrees import too_unequal, unequal_clusters
 from d3stats.result import Result
-from d3stats.sources import LogSource, Reading, as_trajectories
+from d3stats.sources import LogSource, Opened, Reading, open
+from d3stats.sources.strata import kinds_of_debates
 from d3stats.stopping import (
     FixedRounds,
     FullDepth,
@@ -928,8 +929,8 @@ def plan(
         depth.)
     confidence : float
         Probability that the rule loses no more than that, under the fitted chains with an allowance for what they
-        miss. That is a normal error of .15 times the share of verdicts that differ from unanimity's, .3 times with
-        more than two answers.
+        miss. That is a normal error of .3 times the share of verdicts that differ from unanimity's, and of .01 of all
+        verdicts. With more than two answers only gains that the pilot shows count.
     level : float
         Level of the equal-tailed Student intervals in the table.
     debates : int
@@ -975,7 +976,8 @@ def plan(
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)
     """
-    pilot = as_trajectories(pilot, **reading)
+    opened = open(pilot, **reading)
+    pilot = opened.trajectories()
     loss = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
     at = probability("level", level, open_interval=True)
@@ -1000,11 +1002,11 @@ def plan(
     capped = is_capped(pilot)
     whole = not capped and bool((pilot.depth == pilot.n_rounds).all())
     counts = PilotLosses(pilot, coded.target) if whole else None
-    misfit = MISFIT if len(pilot.answers) <= 2 else MISFIT_OF_MANY
+    answers = len(pilot.answers)
 
     def lost_by(found: Evaluated, thresholds: tuple[int, ...]) -> ChainLoss:
         counted = None if counts is None else counts.of(thresholds)
-        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted, misfit)
+        return ChainLoss.allowing(incumbent.kept - found.kept, found.differ, counted, answers)
 
     gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
     ladders = []
@@ -1040,7 +1042,7 @@ def plan(
         later = {
             "unanimity": lost_by(near["top"], top.thresholds),
             "full depth": ChainLoss.allowing(
-                far["full"].kept - far["top"].kept, far["top"].differ, seen, misfit
+                far["full"].kept - far["top"].kept, far["top"].differ, seen, answers
             ),
         }
         earlier = earlier_stop(top, later, loss, sure)
@@ -1082,6 +1084,7 @@ def plan(
                     *coded.notes,
                     *told.notes,
                     *_blind_spots(tried),
+                    *_campaign_note(opened, told),
                 )
             )
         ),
@@ -1117,6 +1120,16 @@ def _no_promise(told: Pilot, coded: Coded, incumbent: Evaluated, capped: bool, l
         f"the chain gives unanimity an {_KEPT[coded.target]} of {percent(chance)}, and the pilot has "
         f"{percent(counted.value, counted.low, counted.high)}, so the chain does not describe these debates"
     )
+
+
+def _campaign_note(source: Opened, told: Pilot) -> list[str]:
+    """Say in what the debates to come should be like the pilot's, where the source has columns of it."""
+    columns = kinds_of_debates(source)
+    if not columns:
+        return []
+    names = [*columns, *([] if told.spent is None else ["tokens per round"])]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return [f"the plan holds for debates like the pilot's: compare {listed} with the campaign's"]
 
 
 def _dollars(

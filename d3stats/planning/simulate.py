@@ -33,6 +33,7 @@ from d3stats._parallel import run_tasks
 from d3stats._progress import tell, working
 from d3stats._words import counted_points, percent, points
 from d3stats.planning.cells import Write, cells, plain, rule_cell, with_error
+from d3stats.planning.ledger_policy import LedgerPolicy
 from d3stats.planning.prices import Price
 from d3stats.planning.study import (
     COLUMNS,
@@ -40,6 +41,7 @@ from d3stats.planning.study import (
     RATIOS,
     Cell,
     Chunk,
+    Policy,
     Study,
     Sums,
     added,
@@ -204,7 +206,9 @@ class Journal:
         return chunk
 
 
-def _is_its_text(rule: StoppingRule) -> bool:
+def _is_its_text(rule: Policy) -> bool:
+    if isinstance(rule, LedgerPolicy):
+        return True
     try:
         return from_text(str(rule)) == rule
     except ValueError:
@@ -421,6 +425,17 @@ class Simulation(Result):
             first = part.iloc[0]
             title = f"{first['world']} seed {first['seed']}" if by == "seed" else str(first["world"])
             shown[title] = self._one_world(part, few=True)
+            if "over" in part and part["over"].notna().any():
+                ledgers: dict[str, Write] = {
+                    "rule": rule_cell,
+                    f"{self._unit} saved": with_error(f"saved_{self._unit}_vs_unanimity"),
+                    "verdicts lost": with_error("lost_verdicts", 1, 1, unit=""),
+                    "allowed": lambda row: f"{row['allowed']:.0f}",
+                    "campaigns over": with_error("over"),
+                }
+                shown[f"{title}: campaigns of {self.study.batch:,} debates under a ledger"] = cells(
+                    part[part["over"].notna()], ledgers
+                )
             shown[f"{title}: all measures"] = self._one_world(part, few=False)
         return shown
 
@@ -495,7 +510,9 @@ class Simulation(Result):
             ``accuracy_minus_unanimity``, on all debates, where one without a decision is not right
             (``accuracy_minus_full`` in worlds whose protocol cannot be run with unanimity, see :meth:`notes`);
             ``saved_rounds_vs_unanimity``,
-            ``saved_rounds_vs_full`` and the same of tokens: one minus the ratio of the means.
+            ``saved_rounds_vs_full`` and the same of tokens: one minus the ratio of the means. A study with a ledger has
+            further ``lost_verdicts``, the mean number of a campaign, the number ``allowed``, and ``over``, the share of
+            campaigns that lost more.
 
             A standard error is the Monte Carlo error of a ratio of sums (linearised; Cochran 1977, eq. 2.46)
             over independent debates, or over batches for a rule that decides for a batch. It is missing
@@ -520,7 +537,12 @@ class Simulation(Result):
                 row["rule"] = str(rule)
                 row["decides"] = "debate" if isinstance(rule, Rule) else "batch"
                 row["n_debates"] = total.totals[_AT["debates"]]
-                rows.append({**row, **_measures(total, self.study.dollars_per_million_tokens, baseline)})
+                row |= _measures(total, self.study.dollars_per_million_tokens, baseline)
+                if isinstance(rule, LedgerPolicy):
+                    row["allowed"] = rule.ledger.allowed
+                    for name in ("lost_verdicts", "over"):
+                        row[name], row[f"{name}_se"] = _ratio(total, *RATIOS[name])
+                rows.append(row)
         return pd.DataFrame(rows)
 
     @property
@@ -635,7 +657,7 @@ class Simulation(Result):
             columns = [f"accuracy_minus_{usual}{end}" for usual in ("unanimity", "full")]
             found = table.reindex(columns=columns).bfill(axis=1).iloc[:, 0]
             table[name] = found if end else -found
-        z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] > 0, 1e-12)
+        z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] != 0, 1e-12)
         table["p_within"] = scipy.special.ndtr(z)
         cost = table["tokens"].where(table["tokens"].notna(), table["rounds"])
         table["loss_vs"] = np.where(table["accuracy_minus_unanimity"].notna(), "unanimity", "full")

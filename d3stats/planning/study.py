@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
 from d3stats.planning.costs import MEASURES, as_rules, bill, can_run, outcomes
+from d3stats.planning.ledger_policy import PREFIX, LedgerPolicy
 from d3stats.planning.prices import Price
 from d3stats.polling import reads_votes
 from d3stats.sources import read_toml
@@ -65,8 +66,14 @@ COLUMNS = (
     "full_tokens",
     "labelled",
     "net_correct",
+    "campaigns",
+    "over",
+    "lost_verdicts",
 )
-"""The summed quantities, one value per debate; a flag is 0 or 1, ``net_correct`` also -1."""
+"""The summed quantities, one value per debate; a flag is 0 or 1, ``net_correct`` also -1.
+
+Campaigns of a ledger are counted at their first debate.
+"""
 
 RATIOS = {
     **{
@@ -81,6 +88,8 @@ RATIOS = {
         for rule in ("unanimity", "full")
     },
     "accuracy_minus_baseline": ("net_correct", "labelled"),
+    "over": ("over", "campaigns"),
+    "lost_verdicts": ("lost_verdicts", "campaigns"),
 }
 """Every measure is the sum of one column over the sum of another."""
 
@@ -106,6 +115,8 @@ EXACT = 2**53
 """Below this every sum of whole numbers is exact in float64, in any order."""
 
 Matrix = NDArray[np.float64]
+
+Policy = StoppingRule | LedgerPolicy
 
 
 @dataclass(frozen=True)
@@ -176,7 +187,7 @@ class Cell:
     world: World
     at: tuple[int, int]
     stream: int
-    rules: tuple[StoppingRule, ...]
+    rules: tuple[Policy, ...]
     n_rounds: int
     missing: Missing
     batch: int | None
@@ -190,7 +201,7 @@ def play_chunk(cell: Cell, first: int, n_debates: int) -> Chunk:
     try:
         for start, end in cuts(first, first + n_debates, whole_batches(PIECE, cell.batch)):
             drawn = simulate_debates(cell.world, end - start, cell.n_rounds, rng=cell.stream, first=start)
-            sums = sums_of_rules(drawn, cell.rules, cell.missing, cell.batch)
+            sums = sums_of_rules(drawn, cell.rules, cell.missing, cell.batch, first=start, stream=cell.stream)
             total = sums if total is None else added(total, sums)
     except (TypeError, ValueError) as error:
         raise ValueError(f"world {cell.name!r}: {error}") from error
@@ -217,9 +228,18 @@ def cuts(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def sums_of_rules(
-    trajectories: Trajectories, rules: Sequence[StoppingRule], missing: Missing, batch: int | None
+    trajectories: Trajectories,
+    rules: Sequence[Policy],
+    missing: Missing,
+    batch: int | None,
+    *,
+    first: int = 0,
+    stream: int = 0,
 ) -> tuple[Sums, ...]:
-    """Stop the debates by every rule and sum up; `rules` holds unanimity and full depth."""
+    """Stop the debates by every rule and sum up; `rules` holds unanimity and full depth.
+
+    The coins of a ledger depend on the stream, and on the number `first` of the first debate in it.
+    """
     t = trajectories
     unknown = np.full((len(t), t.n_rounds + 1), np.nan)
     bills = {}
@@ -241,17 +261,26 @@ def sums_of_rules(
     }
     labelled = (t.label != MISSING).astype(np.float64)
     result = []
+    nothing = np.zeros(len(t))
     for rule in rules:
+        campaigns = dict.fromkeys(("campaigns", "over", "lost_verdicts"), nothing)
         try:
-            stops = (
-                base.rounds if rule is unanimity else deep.rounds if rule is full else _stops(rule, t, batch)
-            )
+            if isinstance(rule, LedgerPolicy):
+                stops, campaigns = _campaigns(rule, t, first, stream, deep.rounds)
+            else:
+                stops = (
+                    base.rounds
+                    if rule is unanimity
+                    else deep.rounds
+                    if rule is full
+                    else _stops(rule, t, batch)
+                )
             mine = outcomes(t, stops, missing, **bills[reads_votes(rule)])
         except (TypeError, ValueError) as error:
             raise ValueError(f"rule {rule}: {error}") from error
         # As in losses_of_debates: a debate without a verdict at a stop is not right there, and stays in.
         net = mine.column("correct") - usual.column("correct")
-        table = {**common, "labelled": labelled, "net_correct": net}
+        table = {**common, "labelled": labelled, "net_correct": net, **campaigns}
         kind = np.where(mine.scored, mine.correct, 2) + 3 * mine.tied
         kinds = np.bincount(mine.rounds * 6 + kind, minlength=6 * (t.n_rounds + 1))
         units = np.stack([table[name] if name in table else mine.column(name) for name in COLUMNS])
@@ -260,6 +289,20 @@ def sums_of_rules(
             units = np.add.reduceat(units, np.arange(0, len(t), batch), axis=1)
         result.append(_summed(units, kinds))
     return tuple(result)
+
+
+def _campaigns(
+    policy: LedgerPolicy, t: Trajectories, first: int, stream: int, full: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], dict[str, Matrix]]:
+    """Return the stops under a ledger, and by debate: campaigns begun, campaigns over the limit, verdicts lost."""
+    begun = (np.arange(len(t)) % policy.ledger.n == 0).astype(np.float64)
+    if not can_run(t, policy.ledger.rule):  # no row is made of these
+        return full, {"campaigns": begun, "over": 0 * begun, "lost_verdicts": 0 * begun}
+    stops, loss = policy.stops(t, first, stream)
+    lost = loss.reshape(-1, policy.ledger.n).sum(axis=1)
+    over = np.zeros(len(t))
+    over[:: policy.ledger.n] = lost > policy.ledger.allowed
+    return stops, {"campaigns": begun, "over": over, "lost_verdicts": loss.astype(np.float64)}
 
 
 def _stops(rule: StoppingRule, trajectories: Trajectories, batch: int | None) -> NDArray[np.int64]:
@@ -299,7 +342,8 @@ class Study:
         By the name that tables show; without names, the world's own and its number.
     rules : sequence of rule or text
         Unanimity and full depth are added when absent; savings are measured against the first ``Unanimity``. A rule
-        that the protocol of a world cannot be run with has no row for that world.
+        that the protocol of a world cannot be run with has no row for that world. ``"ledger:eps=.01,delta=.1"`` is a
+        :class:`d3stats.Ledger`, whose campaigns have `batch` debates each; ``incumbent=`` may be its last setting.
     n_rounds : int
         Full depth.
     debates : int
@@ -332,7 +376,7 @@ class Study:
     """
 
     worlds: Mapping[str, World]
-    rules: tuple[StoppingRule, ...]
+    rules: tuple[Policy, ...]
     n_rounds: int
     debates: int
     seeds: tuple[int, ...]
@@ -346,7 +390,7 @@ class Study:
         self,
         *,
         worlds: Mapping[str, World] | Sequence[World],
-        rules: Sequence[StoppingRule | str],
+        rules: Sequence[Policy | str],
         n_rounds: int,
         debates: int,
         seeds: Sequence[int] | int = 1,
@@ -359,7 +403,7 @@ class Study:
         price = dollars_per_million_tokens
         checked = {
             "worlds": MappingProxyType(_by_name(worlds)),
-            "rules": _rules(rules),
+            "rules": _rules(rules, batch),
             "n_rounds": integer("n_rounds", n_rounds, minimum=1),
             "debates": integer("debates", debates, minimum=1),
             "seeds": _seeds(seeds),
@@ -386,7 +430,7 @@ class Study:
         """``str(rule)`` of each rule."""
         return tuple(map(str, self.rules))
 
-    def runs(self, world: World, rule: StoppingRule) -> bool:
+    def runs(self, world: World, rule: Policy) -> bool:
         """Return whether the protocol that a world draws can be run with a rule."""
         return self.n_rounds == 1 or world.polling is None or not world.polling.refuses(rule)
 
@@ -436,7 +480,8 @@ _DECIDES = (
         "log/columns.py",
         "log/deciding.py",
     ),
-    *("planning/study.py", "planning/costs.py"),
+    *("planning/study.py", "planning/costs.py", "planning/ledger_policy.py", "planning/ledger.py"),
+    *("planning/campaigns.py", "planning/ladders.py"),
 )
 """Folders and files of the package that samplers, rules and sums are made of."""
 
@@ -484,13 +529,20 @@ def _by_name(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
     return named
 
 
-def _rules(rules: Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
-    every, repeated = as_rules(rules, baselines=True)
-    if repeated:
-        given = [str(from_text(rule) if isinstance(rule, str) else rule) for rule in rules]
-        twice = next(name for name in given if given.count(name) > 1)
-        raise ValueError(f"rules must be different; got {twice!r} twice")
-    return every
+def _rules(rules: Sequence[Policy | str], batch: int | None) -> tuple[Policy, ...]:
+    read: list[Policy] = []
+    for one in rules:
+        if isinstance(one, str):
+            of_ledger = one.startswith(PREFIX)
+            read.append(LedgerPolicy.from_text(one, batch) if of_ledger else from_text(one))
+        else:
+            read.append(one)
+    names = [str(one) for one in read]
+    ledgers = [one for one in read if isinstance(one, LedgerPolicy)]
+    every, _ = as_rules([one for one in read if not isinstance(one, LedgerPolicy)], baselines=True)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"rules must be different; got {twice[0]!r} twice")
+    return (*every, *ledgers)
 
 
 def _seeds(seeds: Sequence[int] | int) -> tuple[int, ...]:

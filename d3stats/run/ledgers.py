@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +35,17 @@ if TYPE_CHECKING:
 __all__ = ["Early", "RunningCampaign", "as_ledger", "check_protocol", "decision_at", "identity"]
 
 
-def as_ledger(text: str | None, incumbent: str | None, planned: int) -> Ledger | None:
-    """Return the ledger of a run of so many debates; None where none is asked for."""
+LAG_PER_CALL = 4
+"""Debates of the lag for each call at a time: a debate then seldom waits for the audits that its early rule may use."""
+
+
+def as_ledger(
+    text: str | None, incumbent: str | None, planned: int, concurrency: int, journal: Path
+) -> Ledger | None:
+    """Return the ledger of a run of so many debates; None where none is asked for.
+
+    A resumed run has the lag of the one before, also with another number of calls at a time.
+    """
     if text is None:
         if incumbent is not None:
             raise ValueError(
@@ -43,7 +54,17 @@ def as_ledger(text: str | None, incumbent: str | None, planned: int) -> Ledger |
         return None
     from d3stats.planning.ledger import Ledger
 
-    return Ledger.from_text(text, n=planned, incumbent=incumbent or "unanimity")
+    lag = _lag_of(journal) or (1 if concurrency == 1 else LAG_PER_CALL * concurrency)
+    return Ledger.from_text(text, n=planned, incumbent=incumbent or "unanimity", lag=lag)
+
+
+def _lag_of(journal: Path) -> int | None:
+    """Return the lag of the run that wrote a journal, None where there is none."""
+    if not journal.is_file():
+        return None
+    with journal.open("rb") as file:
+        found = re.search(rb'"rule":\s*"n=[^"]*,lag=(\d+); debates ', file.readline())
+    return None if found is None else int(found[1])
 
 
 def identity(ledger: Ledger, planned: Sequence[Planned]) -> str:

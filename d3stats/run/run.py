@@ -26,7 +26,17 @@ from d3stats.run.budget import FREE, Bank, Cost, Hold, Purse
 from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import DebateItem, Orders, Planned
 from d3stats.run.ledgers import Early, RunningCampaign, as_ledger, check_protocol, identity
-from d3stats.run.record import Journal, Past, as_turn, check_log, is_unused, opening, resume, source
+from d3stats.run.record import (
+    Journal,
+    Past,
+    as_turn,
+    check_log,
+    is_unused,
+    journal_path,
+    opening,
+    resume,
+    source,
+)
 from d3stats.run.report import Observer, RunReport
 from d3stats.run.shadow import refuse_batch, shadow_of
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule, StopReason, from_text
@@ -987,7 +997,8 @@ async def run_debates(
     ledger : str, optional
         Limits of a :class:`d3stats.Ledger`, ``"eps=.01,delta=.1"``. Debates are stopped early, and with chance
         1 - delta at most a share eps of all verdicts differs from those of another rule. A random share is played on to
-        check.
+        check. The default of its ``lag`` is 1 for one call at a time, else four times `concurrency`; a resumed run
+        keeps that of the run before.
     incumbent : str, optional
         The rule whose verdicts the ledger keeps, in place of `rule`; by default ``"unanimity"``.
     shadow : StoppingRule, optional
@@ -1046,11 +1057,11 @@ async def run_debates(
         max_usd=max_usd,
         prices=prices,
     )
-    asked.ledger = as_ledger(ledger, incumbent, len(asked.planned))
-    if asked.ledger is not None:
-        check_protocol(asked)
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
+    asked.ledger = as_ledger(ledger, incumbent, len(asked.planned), concurrency, journal_path(path))
+    if asked.ledger is not None:
+        check_protocol(asked)
     number("wait", wait, minimum=0.0)
     if shadow is not None:
         refuse_batch(shadow)

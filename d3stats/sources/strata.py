@@ -19,6 +19,7 @@ from d3stats.values import canonical, name_text
 
 __all__ = [
     "item_strata",
+    "kinds_of_debates",
 ]
 
 
@@ -30,6 +31,21 @@ _TAKEN = frozenset(TABLE_COLUMNS) - {"category", "protocol", "log", "persona", "
     "judge",
 }
 """Fields that a reader needs for something else."""
+
+_OF_TURNS = ("model", "persona", "temperature")
+"""Fields of a turn that say what kind of debate it is of."""
+
+
+def kinds_of_debates(source: Opened) -> tuple[str, ...]:
+    """Return the columns of a source that say of what kind its debates are, in the order of the log's fields.
+
+    A column that is empty everywhere is none. Arrays of votes have no columns.
+    """
+    if not source.has_records:
+        return ()
+    log = source.log(parsed=False)
+    found = [(log.items, name) for name in _OF_LOG] + [(log.turns, name) for name in _OF_TURNS]
+    return tuple(name for frame, name in found if name in frame and frame[name].notna().any())
 
 
 def item_strata(

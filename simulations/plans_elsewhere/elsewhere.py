@@ -301,6 +301,99 @@ def conformers(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generat
     return by_round(rng.random((n, panel)) < logistic(level + shock()), rounds, step)
 
 
+def improving(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """Everybody gets better with every round."""
+    level = rng.normal(x["level"], x["spread"], (n, 1))
+
+    def step(last: NDArray[np.bool_], t: int) -> NDArray[np.bool_]:
+        push, share = 2.0 * last - 1.0, 2.0 * last.mean(axis=1, keepdims=True) - 1.0
+        return rng.random((n, panel)) < logistic(level + x["learn"] * t + x["own"] * push + x["pull"] * share)
+
+    return by_round(rng.random((n, panel)) < logistic(level), rounds, step)
+
+
+def expert(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """On a share of the questions one seat checks the facts in some round; others then believe it by chance."""
+    easy = logistic(rng.normal(x["level"], x["spread"], (n, 1)))
+    when = 1 + rng.integers(0, rounds, (n, 1))
+    able = rng.random((n, 1)) < x["able"]
+
+    def step(last: NDArray[np.bool_], t: int) -> NDArray[np.bool_]:
+        u = rng.random((n, panel))
+        fresh = rng.random((n, panel)) < easy
+        majority = 2 * last.sum(axis=1, keepdims=True) > panel
+        now = np.where(u < x["follow"], majority, np.where(u < x["follow"] + x["rethink"], fresh, last))
+        told = able & (t >= when)
+        now = now | (told & (rng.random((n, panel)) < x["trust"]))
+        now[:, 0] = np.where(told[:, 0], True, now[:, 0])
+        return now
+
+    return by_round(rng.random((n, panel)) < easy, rounds, step)
+
+
+def urn(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """Three answers: a vote is drawn from the votes of all rounds so far and the question's own shares."""
+    level = rng.normal(x["level"], x["spread"], (n, 1))
+    weight = np.exp(np.concatenate([level, rng.normal(0, x["spread"], (n, 2))], axis=1))
+    heap = x["own"] * weight / weight.sum(axis=1, keepdims=True)
+    found = []
+    for _ in range(rounds):
+        edges = np.cumsum(heap / heap.sum(axis=1, keepdims=True), axis=1)
+        said = (rng.random((n, panel, 1)) > edges[:, None, :2]).sum(axis=2)
+        found.append(said)
+        heap = heap + np.stack([(said == a).sum(axis=1) for a in range(3)], axis=1)
+    return np.stack(found, axis=1).astype(np.int32)
+
+
+def corruption(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """Long debates lose the thread: in each round a seat may be confused for good, and then votes by a coin."""
+    easy = logistic(rng.normal(x["level"], x["spread"], (n, 1)))
+    lost = np.zeros((n, panel), dtype=bool)
+
+    def step(last: NDArray[np.bool_], t: int) -> NDArray[np.bool_]:
+        nonlocal lost
+        lost = lost | (rng.random((n, panel)) < x["confused"])
+        majority = 2 * last.sum(axis=1, keepdims=True) > panel
+        u = rng.random((n, panel))
+        fresh = rng.random((n, panel)) < easy
+        now = np.where(u < x["follow"], majority, np.where(u < x["follow"] + x["rethink"], fresh, last))
+        return np.where(lost, rng.random((n, panel)) < 0.5, now)
+
+    return by_round(rng.random((n, panel)) < easy, rounds, step)
+
+
+def persuaders(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """Seats have weights, some large; each has its own leaning, and the weighted share of the last round attracts."""
+    weight = np.exp(rng.normal(0, x["tail"], (n, panel)))
+    weight /= weight.sum(axis=1, keepdims=True)
+    own = rng.normal(x["level"], x["spread"], (n, 1)) + rng.normal(0, x["apart"], (n, panel))
+
+    def step(last: NDArray[np.bool_], t: int) -> NDArray[np.bool_]:
+        share = 2 * (weight * last).sum(axis=1, keepdims=True) - 1
+        return rng.random((n, panel)) < logistic(own + x["pull"] * share)
+
+    return by_round(rng.random((n, panel)) < logistic(own), rounds, step)
+
+
+def herd(x: Drawn, panel: int, rounds: int, n: int, rng: np.random.Generator) -> Votes:
+    """Four answers: a seat copies a seat or thinks again, and one wrong answer gains appeal with the rounds."""
+    level = rng.normal(0, x["spread"], (n, 4))
+    level[:, 0] += x["level"]
+
+    def fresh(t: int) -> NDArray[np.int64]:
+        appeal = level.copy()
+        appeal[:, 1] += x["tempts"] * t
+        return np.asarray((appeal[:, None, :] + rng.gumbel(size=(n, panel, 4))).argmax(axis=2))
+
+    last = fresh(0)
+    found = [last]
+    for t in range(1, rounds):
+        copied = np.take_along_axis(last, rng.integers(0, panel, (n, panel)), axis=1)
+        last = np.where(rng.random((n, panel)) < x["copies"], copied, fresh(t))
+        found.append(last)
+    return np.stack(found, axis=1).astype(np.int32)
+
+
 FAMILIES: dict[str, Family] = {
     "conformers": Family(
         uniform(
@@ -396,6 +489,34 @@ FAMILIES: dict[str, Family] = {
             rethink=(0.05, 0.2),
         ),
         insight,
+    ),
+    "improving": Family(
+        uniform(level=(-0.5, 1), spread=(0.3, 1.2), learn=(0.05, 0.4), own=(0.3, 1.5), pull=(0.3, 1.5)),
+        improving,
+    ),
+    "expert": Family(
+        uniform(
+            level=(-0.3, 1),
+            spread=(0.3, 1.2),
+            able=(0.2, 0.8),
+            follow=(0.1, 0.5),
+            rethink=(0.05, 0.2),
+            trust=(0.2, 0.8),
+        ),
+        expert,
+    ),
+    "urn of three answers": Family(uniform(level=(0.2, 1.2), spread=(0.3, 1.2), own=(2, 20)), urn, answers=3),
+    "corruption": Family(
+        uniform(
+            level=(0, 1.5), spread=(0.3, 1.2), confused=(0.01, 0.12), follow=(0.1, 0.5), rethink=(0.05, 0.3)
+        ),
+        corruption,
+    ),
+    "persuaders": Family(
+        uniform(tail=(0.3, 1.5), level=(0, 1.2), spread=(0.3, 1.2), apart=(0.3, 1.5), pull=(1, 4)), persuaders
+    ),
+    "herd of four answers": Family(
+        uniform(level=(0.3, 1.5), spread=(0.3, 1.2), copies=(0.3, 0.9), tempts=(0, 0.25)), herd, answers=4
     ),
 }
 

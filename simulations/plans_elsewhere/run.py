@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from d3stats.note import severity_of
 from d3stats.planning.plan import plan
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import Trajectories
@@ -91,7 +90,6 @@ def one_world(
         row |= {"rule": str(made.rule), "promised": int(promises), "probability": made.probability}
         row |= {"refused": int("does not describe" in made.reason), "flicker": made.flicker_probability}
         row |= {"kept": int(truth["loss"] <= config["max_loss"]), "loss_se": lost.std() / np.sqrt(len(lost))}
-        row |= {"warned": int(any(severity_of(note) == "warning" for note in made.notes))}
         row |= {"misfit": promise["loss_high"] - promise["loss_low"]}
         for measure in MEASURES:
             row |= {measure: truth[measure], f"{measure}_said": promise[measure]}
@@ -150,7 +148,6 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
                 "saved": all_["saved"].mean(),
                 "mean_loss": all_["loss"].mean(),
                 "worst_loss": all_["loss"].max(),
-                "warned": made.loc[made["kept"] == 0, "warned"].mean(),
             }
         )
     return pd.DataFrame(rows)

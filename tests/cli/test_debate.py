@@ -240,3 +240,48 @@ def test_the_report_of_a_run_repeats_the_notes_on_its_items(
     labelled = [DebateItem(i.question, i.text, i.candidates, label=i.label) for i in drawn]
     assert forecast(protocol, labelled, agents).notes == ()
     assert forecast(protocol, list(synthetic), agents).notes[0].startswith("WARNING: no item has a label")
+
+
+LEDGER = (
+    "--protocol",
+    "stability:panel=3,max_rounds=4,camp=none",
+    "--limit",
+    "30",
+    "--ledger",
+    "eps=.2,warm_up=8",
+)
+
+
+def test_a_campaign_with_a_ledger_prints_its_certificate(world: str, tmp_path: Path) -> None:
+    done = run("--synthetic", world, *LEDGER, "-o", str(tmp_path / "log.jsonl"))
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.stdout.split())
+    assert "stopped by unanimity" in shown
+    assert "With chance at least 90 %, at most 6 of 30 delivered verdicts differ from unanimity's" in shown
+    assert "The guarantee is about this campaign" in shown
+
+
+def test_a_ledger_has_the_rule_in_force_as_its_incumbent(world: str, tmp_path: Path) -> None:
+    log = str(tmp_path / "log.jsonl")
+    done = run("--synthetic", world, *LEDGER, "--incumbent", "fixed:3", "-o", log)
+    assert done.exit_code == 0, done.output
+    assert "at most 6 of 30 delivered verdicts differ from fixed:3's" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--stop", "fixed:2"), "--stop must not be given with --ledger, which chooses its early rules"),
+        (("--shadow", "fixed:2"), "shadow must not be given with a ledger"),
+        (("--retry-missing",), "retry_missing must be False with a ledger"),
+        (("--incumbent", "ks"), "incumbent must be a rule that decides each debate by itself"),
+    ],
+)
+def test_what_a_ledger_cannot_stand_beside_is_refused_before_a_call(
+    words: tuple[str, ...], said: str, world: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    done = run("--synthetic", world, *LEDGER, *words, "-o", str(log))
+    assert done.exit_code == 1
+    assert said in " ".join(done.output.split()), done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["world.toml"]

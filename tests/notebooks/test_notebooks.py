@@ -65,10 +65,11 @@ def tables_in(text: str) -> list[str]:
     return ["\n".join(rows) for rows in three if all(row.strip() for row in rows) and is_table(rows)]
 
 
-def test_the_six_subjects_have_their_notebooks() -> None:
+def test_the_seven_subjects_have_their_notebooks() -> None:
     assert [path.stem for path in NOTEBOOKS] == [
         "compare_two_judges",
         "debate_a_local_server",
+        "from_no_pilot_to_a_campaign",
         "from_own_csv_to_report",
         "from_pilot_to_plan",
         "mixtures_and_bayesian_twins",

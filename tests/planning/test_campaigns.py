@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,22 @@ def test_debates_without_tokens_are_priced_in_rounds_and_that_is_said() -> None:
     few = Ledger(n=80, eps=0.02).replay(debates, campaigns=2, rng=1)
     assert any("drawn with replacement for campaigns of 80" in note for note in few.notes)
     assert any("1 lost verdict allowed" in note for note in few.notes)
+
+
+def test_a_campaign_of_ten_thousand_debates_takes_less_than_five_seconds() -> None:
+    debates = simulate_debates(Conformity(panel=7), 4000, 8, rng=2)
+    rows = np.random.default_rng(3).integers(4000, size=10_000)
+    ledger = Ledger(n=10_000, eps=0.01)
+    logged = Logged.of(ledger, debates)
+    small = Ledger(n=60, eps=0.1)
+    played_campaign(small, Logged.of(small, debates), np.arange(60), SECRET)  # compiles what is compiled
+    began = time.process_time()
+    played_campaign(ledger, logged, rows, SECRET)
+    assert time.process_time() - began < 5.0
+
+
+def test_the_early_rule_learns_from_each_debate_where_they_are_played_one_at_a_time() -> None:
+    ledger = Ledger(n=500, eps=0.01)
+    assert ledger.lag == 1
+    # Chosen again every 25 debates, from all debates before.
+    assert [horizon(ledger, serial) for serial in (20, 21, 46, 47, 72, 497)] == [0, 20, 20, 45, 70, 495]

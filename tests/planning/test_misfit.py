@@ -9,7 +9,7 @@ import pytest
 
 from d3stats.models.chains.panel_chain import PRIOR_MEAN, chain_laws
 from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds
-from d3stats.planning.misfit import MISFIT, ChainLoss, PilotLosses
+from d3stats.planning.misfit import FEW, MISFIT, ChainLoss, PilotLosses, misfit_sd
 from d3stats.planning.plan import draw_counts, plan
 from d3stats.stopping import FixedRounds, Ladder, StoppingRule, Unanimity
 from d3stats.trajectories import MISSING
@@ -21,17 +21,40 @@ def test_the_probability_and_the_limits_are_those_of_drawn_errors() -> None:
     loss, differ = rng.normal(0.0, 0.01, 300), rng.uniform(0, 0.1, 300)
     one = ChainLoss.allowing(loss, differ)
     pick = rng.integers(0, 300, 400_000)
-    drawn = loss[pick] + MISFIT * differ[pick] * rng.standard_normal(len(pick))
+    shares, few = MISFIT * differ[pick], np.minimum(FEW, differ[pick])
+    drawn = loss[pick] + shares * rng.standard_normal(len(pick)) + few * rng.standard_normal(len(pick))
     assert one.within(0.01) == pytest.approx((drawn <= 0.01).mean(), abs=0.004)
     assert one.limits(0.9) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=4e-4)
-    assert ChainLoss.allowing(loss, differ, misfit=0.0).within(0.01) == (loss <= 0.01).mean()
+    assert ChainLoss.allowing(loss, differ, misfit=0.0, few=0.0).within(0.01) == (loss <= 0.01).mean()
+
+
+def test_few_verdicts_that_differ_may_all_be_lost() -> None:
+    """Where few differ, the error is all of them; where many do, it is a share."""
+    few, many = misfit_sd(np.array([0.0, 0.004])), misfit_sd(np.array([0.5]))
+    assert few == pytest.approx([0.0, 0.004 * np.hypot(1, MISFIT)])
+    assert many == pytest.approx([np.hypot(0.5 * MISFIT, FEW)])
+
+
+def test_with_more_than_two_answers_a_gain_comes_from_the_pilots_count_alone() -> None:
+    """The chain says a gain of .05; without a count it is no change, and a count of many debates is believed."""
+    loss, differ = np.full(5, -0.05), np.full(5, 0.1)
+    assert ChainLoss.allowing(loss, differ, answers=2).mean == pytest.approx(-0.05)
+    alone = ChainLoss.allowing(loss, differ, answers=3)
+    assert alone.mean == pytest.approx(0.0)
+    assert alone.sd == pytest.approx(np.hypot(0.1 * MISFIT, FEW))
+    assert alone.within(0.01) < 0.9
+    seen = ChainLoss.allowing(loss, differ, counted=(-0.05, 2000), answers=3)
+    assert -0.05 < seen.mean[0] < -0.045
+    assert seen.within(0.01) > 0.99
+    lost = ChainLoss.allowing(-loss, differ, answers=3)
+    assert lost.mean == pytest.approx(0.05)
 
 
 def test_a_count_moves_the_error_as_bayes_says() -> None:
     """Of drawn errors and counts, those with the count that was seen."""
     rng = np.random.default_rng(2)
     loss, differ, n, seen = 0.01, 0.2, 400, 0.03
-    error = MISFIT * differ * rng.standard_normal(2_000_000)
+    error = misfit_sd(np.array(differ)) * rng.standard_normal(2_000_000)
     count = loss + error + np.sqrt((differ - loss**2) / n) * rng.standard_normal(len(error))
     near = loss + error[np.abs(count - seen) < 5e-4]
     found = ChainLoss.allowing(np.array([loss]), np.array([differ]), counted=(seen, n))

@@ -350,3 +350,26 @@ def test_no_accuracy_is_promised_where_no_vote_can_be_right(pilot: Trajectories)
     with pytest.raises(ValueError, match=r"no vote ever equals its label.*--target agreement"):
         plan(log)
     assert plan(log, target="agreement").target == "agreement"
+
+
+def test_a_plan_names_the_columns_to_compare_with_a_campaign() -> None:
+    """Those of the pilot's source that say of what kind its debates are; arrays have none."""
+    log = simulate_debates(Voter(panel=3, accuracy=0.7), n_debates=30, n_rounds=3, rng=3)
+    rows = [
+        {
+            "debate": f"d{i}",
+            "question": f"q{i}",
+            "round": t + 1,
+            "agent": f"s{k}",
+            "vote": log.answers[log.votes[i, t, k]],
+            "label": log.answers[log.label[i]],
+            "category": "law" if i % 2 else "physics",
+        }
+        for i in range(30)
+        for t in range(3)
+        for k in range(3)
+    ]
+    asked = {"limit": False, "n_draws": 20, "rng": 1}
+    said = [note for note in plan(rows, **asked).notes if "the campaign's" in note]
+    assert said == ["the plan holds for debates like the pilot's: compare category with the campaign's"]
+    assert not any("the campaign's" in note for note in plan(log, **asked).notes)

@@ -20,6 +20,7 @@ from pandas.testing import assert_frame_equal
 from d3stats.log import LogWriter, count_log
 from d3stats.log.counting import reduce_logs
 from d3stats.planning import Study, evaluate, read_study, replay, simulate
+from d3stats.planning.ledger_policy import LedgerPolicy
 from d3stats.planning.study import _dot, sums_of_rules
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity, from_text
 from d3stats.trajectories import MISSING, Trajectories
@@ -388,3 +389,41 @@ def test_a_debate_without_a_decision_is_not_right_in_the_loss() -> None:
     assert picked["loss"] == pytest.approx(right["unanimity"] - right[picked["rule"]])
     assert right["fixed:1"] < right["unanimity"] - 0.01
     assert picked["rule"] != "fixed:1"
+
+
+def test_a_ledger_of_a_study_plays_a_campaign_in_each_batch_for_any_chunk_and_worker(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "worlds": {"voters": Voter(panel=5)},
+        "rules": ["fixed:1", "ledger:eps=.05,delta=.1"],
+        "n_rounds": 6,
+        "debates": 1200,
+        "seeds": 2,
+        "batch": 200,
+    }
+    found = simulate(Study(**given, chunk=200))
+    assert found.study.names == ("fixed:1", "unanimity", "full", "ledger:eps=.05,delta=.1")
+    table = found.to_frame().set_index("rule")
+    row = table.loc["ledger:eps=.05,delta=.1"]
+    assert (row["decides"], row["allowed"]) == ("batch", 10)
+    assert 0 < row["saved_tokens_vs_unanimity"] < 1
+    assert 0 < row["lost_verdicts"] <= 12
+    assert row["over"] <= 0.1 + 3 * (0.09 / 12) ** 0.5
+    assert table.loc["fixed:1", "over"] != table.loc["fixed:1", "over"]
+    other = simulate(Study(**given, chunk=1200), workers=2, out=tmp_path / "journal.jsonl")
+    assert other.to_frame().equals(found.to_frame())
+    assert "under a ledger" in " ".join(found._shown())
+
+    # A campaign by hand: the first batch of the first seed.
+    t = simulate_debates(Voter(panel=5), 200, 6, rng=0)
+    policy = found.study.rules[-1]
+    assert isinstance(policy, LedgerPolicy)
+    stops, loss = policy.stops(t, 0, 0)
+    ends = policy.ledger.rule.stop_rounds(t).rounds
+    rows, verdicts = np.arange(200), t.verdicts()
+    assert (loss == (verdicts[rows, stops - 1] != verdicts[rows, ends - 1])).all()
+    assert not np.array_equal(stops, policy.stops(t, 0, 1)[0]), "another stream has other coins"
+
+
+def test_a_ledger_of_a_study_needs_a_batch() -> None:
+    with pytest.raises(ValueError, match="batch must be given with a ledger, as the debates of a campaign"):
+        Study(worlds=[Voter()], rules=["ledger:eps=.05"], n_rounds=4, debates=100)

@@ -202,6 +202,40 @@ def test_a_campaign_of_other_debates_is_no_continuation(tmp_path: Path) -> None:
         run(log, Chancy(), 1)
 
 
+def test_the_lag_follows_from_the_calls_at_a_time_and_a_resumed_run_keeps_it(tmp_path: Path) -> None:
+    def lag(log: Path) -> str:
+        rule: str = lines(journal_path(log))[0]["rule"]
+        return rule.partition(",lag=")[2].partition(";")[0]
+
+    short, settings = tmp_path / "one.jsonl", {"ledger": "eps=.1,stages=3,warm_up=8"}
+    run(short, Chancy(), 1, n=12, **settings)
+    assert lag(short) == "1"
+    log = tmp_path / "log.jsonl"
+
+    def before(number: int, request: Request) -> None:
+        if number >= 60:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(log, Chancy(before=before), 4, **settings)
+    assert lag(log) == "16"
+    report = run(log, Chancy(), 7, **settings)
+    assert report.certificate is not None
+    assert report.certificate.ledger.lag == 16
+    again = tmp_path / "again.jsonl"
+    run(again, Chancy(), 1, **settings | {"ledger": settings["ledger"] + ",lag=16"})
+    assert as_set(log) == as_set(again)
+    assert any("debates more than 16 before it" in note for note in report.certificate.notes)
+
+
+def test_votes_are_not_asked_again_in_a_campaign_and_nothing_is_written(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(ValueError, match="retry_missing must be False with a ledger"):
+        run(log, Chancy(), retry_missing=True)
+    assert not log.exists()
+    assert not journal_path(log).exists()
+
+
 class Simulated(asyncio.SelectorEventLoop):
     """A loop whose clock jumps to the next event: elapsed seconds without waiting for them."""
 
