@@ -253,6 +253,24 @@ def test_the_choice_of_the_allowance_has_its_tables_and_one_world_is_chosen_agai
         assert same.mean() >= 0.9, name  # a probability near .9 may fall on the other side
 
 
+def test_plans_from_real_debates_have_the_findings_and_one_pilot_is_planned_again() -> None:
+    module, config, made = _study("plans_real_logs")
+    summary, pilots = made["summary"], made["pilots"]
+    text = (ROOT / "simulations" / "plans_real_logs" / "findings.md").read_text()
+    assert module["filled"](text, module["shown"](summary)) == text
+    again = module["summarise"](pilots)
+    numbers = again.select_dtypes("number").columns
+    assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
+    assert pilots.groupby(["log", "size"]).size().min() >= 20
+    label = "small models, 7 seats"
+    row = module["one_pilot"](config, label, 50, 0)
+    written = pilots.query("log == @label and size == 50 and pilot == 0").iloc[0]
+    assert row["rule"] == written["rule"]
+    for measure in ("rounds", "accuracy", "saved", "loss"):
+        assert float(row[measure]) == pytest.approx(written[measure], rel=1e-5, abs=1e-8)
+    assert float(row["probability"]) == pytest.approx(written["probability"], abs=0.005)
+
+
 def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
     module = _study("plans_elsewhere")[0]
     for kind in module["FAMILIES"].values():

@@ -3,7 +3,7 @@
 Run: python analysis/gemma_debates/run.py [-o FOLDER]
 
 Reads the bundled logs gemma-reasons, gemma-votes and gemma-alone, and ``ratings.csv`` of this folder. Writes a CSV per
-table. ``plans.csv`` is written by ``plans.py``, which takes longer; this script reads it.
+table.
 """
 
 from __future__ import annotations
@@ -296,40 +296,6 @@ def noticed(config: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def promises(table: pd.DataFrame, config: Mapping[str, Any]) -> pd.DataFrame:
-    """Return how often plans kept their promise on the rest of the log, by log and size of the pilot."""
-    limit = config["max_loss"]
-
-    def summed(rows: pd.DataFrame) -> pd.Series:
-        rule = rows["rule"].value_counts()
-        checked = rows["default_rule"].notna()
-        return pd.Series(
-            {
-                "pilots": len(rows),
-                "commonest": rule.index[0],
-                "commonest_of": int(rule.iloc[0]),
-                "rules": len(rule),
-                "promise_kept": int((rows["loss"] <= limit).sum()),
-                "shown_broken": int((rows["loss_low"] > limit).sum()),
-                "loss_promised": rows["loss_promised"].mean(),
-                "loss": rows["loss"].mean(),
-                "loss_worst": rows["loss"].max(),
-                "saved_promised": rows["saved_promised"].mean(),
-                "saved": rows["saved"].mean(),
-                "saved_worst": rows["saved"].min(),
-                "saved_in_interval": int(
-                    ((rows["saved_low"] <= rows["saved"]) & (rows["saved"] <= rows["saved_high"])).sum()
-                ),
-                "checked": int(checked.sum()),
-                "same_by_default": int((rows["rule"] == rows["default_rule"])[checked].sum()),
-            }
-        )
-
-    order = [(log, size) for log in LOGS for size in config["debates"]]
-    parts = {key: summed(rows) for key, rows in table.groupby(["log", "debates"])}
-    return pd.DataFrame([{"log": k[0], "debates": k[1], **parts[k]} for k in order if k in parts])
-
-
 TABLES = {
     "rounds": rounds,
     "added": added,
@@ -345,8 +311,7 @@ TABLES = {
 
 def study(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
-    found = {name: make(config) for name, make in TABLES.items()}
-    return found | {"promises": promises(pd.read_csv(HERE / "plans.csv"), config["plans"])}
+    return {name: make(config) for name, make in TABLES.items()}
 
 
 def said(row: Mapping[Any, Any], name: str, form: str = ".3f") -> str:
@@ -365,7 +330,7 @@ def p_of(value: float) -> str:
 
 def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the tables of the findings, with the digits that they show."""
-    by_round, plans = tables["rounds"].to_dict("records"), tables["promises"].to_dict("records")
+    by_round = tables["rounds"].to_dict("records")
     moved = tables["drift"].assign(
         cell=[said(r, "drift", "+.3f") for r in with_limits(tables["drift"], "drift")]
     )
@@ -455,22 +420,6 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         .assign(cell=[f"{r.noticed} of {r.pilots}" for r in tables["noticed"].itertuples()])
         .pivot_table(index="debates", columns="log", values="cell", aggfunc="first", sort=False)
         .reset_index(),
-        "promises": pd.DataFrame(
-            {
-                "log": [r["log"] for r in plans],
-                "pilot": [r["debates"] for r in plans],
-                "commonest rule": [f"{r['commonest']}, {r['commonest_of']} of {r['pilots']}" for r in plans],
-                "loss at most .01": [f"{r['promise_kept']} of {r['pilots']}" for r in plans],
-                "shown above .01": [r["shown_broken"] for r in plans],
-                "loss: predicted, mean, worst": [
-                    f"{r['loss_promised']:+z.3f}, {r['loss']:+z.3f}, {r['loss_worst']:+z.3f}" for r in plans
-                ],
-                "saved: predicted, mean, least": [
-                    f"{r['saved_promised']:.3f}, {r['saved']:.3f}, {r['saved_worst']:.3f}" for r in plans
-                ],
-                "saving in its interval": [f"{r['saved_in_interval']} of {r['pilots']}" for r in plans],
-            }
-        ),
     }
 
 

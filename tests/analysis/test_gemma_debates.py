@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from study_tables import same
 
-from d3stats import datasets, replay
+from d3stats import replay
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "gemma_debates"
-
-
-@pytest.fixture(scope="module")
-def plans() -> dict[str, Any]:
-    return runpy.run_path(str(FOLDER / "plans.py"))
 
 
 def test_the_findings_hold_the_tables_that_the_study_wrote(
@@ -46,28 +39,6 @@ def test_a_larger_table_follows_from_the_bundled_logs(
     name: str, module: dict[str, Any], made: dict[str, pd.DataFrame]
 ) -> None:
     same(module["TABLES"][name](module["CONFIG"]), made[name])
-
-
-def test_the_promises_follow_from_the_plans(
-    module: dict[str, Any], made: dict[str, pd.DataFrame], plans: dict[str, Any]
-) -> None:
-    same(module["promises"](made["plans"], module["CONFIG"]["plans"]), made["promises"])
-    table = made["plans"].set_index(list(plans["KEYS"]))
-    assert table.index.is_unique
-
-
-def test_saving_and_loss_on_the_rest_of_a_log_are_those_of_a_replay(plans: dict[str, Any]) -> None:
-    again = plans["one_pilot"](
-        plans["CONFIG"]["plans"] | {"checked": 0}, plans["CONFIG"]["seed"], "alone", 50, 3
-    )
-    t = datasets.load_gemma("alone")
-    drawn = np.random.default_rng([plans["CONFIG"]["seed"], 2, 50, 3]).choice(len(t), 50, replace=False)
-    found = replay(t.select(np.setdiff1d(np.arange(len(t)), drawn)), again["rule"]).to_frame()
-    row = found.set_index("rule").loc[again["rule"]]
-    assert row["saved_tokens_vs_unanimity"] == pytest.approx(again["saved"])
-    assert [row["change"], row["change_low"], row["change_high"]] == pytest.approx(
-        [-again["loss"], -again["loss_high"], -again["loss_low"]]
-    )
 
 
 def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, pd.DataFrame]) -> None:
@@ -106,22 +77,3 @@ def test_what_the_findings_say_in_words_follows_from_the_tables(made: dict[str, 
 def test_a_rule_that_gains_is_said_to_gain() -> None:
     assert replay("gemma-reasons").headline.endswith(", a gain.")
     assert replay("slm7").headline.endswith("so a loss over 1 point is not excluded.")
-
-
-def test_plans_go_on_where_an_earlier_run_ended(
-    plans: dict[str, Any], made: dict[str, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made["plans"].iloc[:1].to_csv(tmp_path / "plans.csv", index=False)
-    settings = plans["CONFIG"]["plans"]
-    monkeypatch.setitem(settings, "pilots", 1)
-    monkeypatch.setitem(settings, "debates", [50])
-    monkeypatch.setitem(settings, "checked", 0)
-    monkeypatch.setattr(sys, "argv", ["plans.py", "-o", str(tmp_path)])
-    plans["main"]()
-    again = pd.read_csv(tmp_path / "plans.csv")
-    assert again[list(plans["KEYS"])].to_numpy().tolist() == [
-        ["reasons", 50, 0],
-        ["votes", 50, 0],
-        ["alone", 50, 0],
-    ]
-    assert again["rule"].tolist() == made["plans"].query("debates == 50 and pilot == 0")["rule"].tolist()

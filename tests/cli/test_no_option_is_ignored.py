@@ -153,7 +153,7 @@ CHANGES: dict[str, list[str]] = {
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
     "escalate": [
-        *("--max-loss 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5"),
+        *("--max-loss-vs-second 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5"),
     ],
     "simulate": [
         *("--world conformity", "--rule fixed:3", "--debates 300", "--max-loss 0.3", "--confidence 0.999"),
