@@ -294,8 +294,8 @@ def live_llm() -> Figure:
 @figure(
     "Which verdicts to withhold: the share of wrong verdicts among those kept, against the share kept, for 2,179 "
     "debates of seven agents of a small model that vote alone (log gemma-alone). A point is a threshold on the votes, "
-    "with 95 % limits over questions. The line is the limit of .2; the ring is the lowest threshold whose error is "
-    "below it with 90 % confidence. Right, the tokens of all debates for one kept verdict.",
+    "with 95 % limits over questions. Line: the limit of .2; ring: the lowest threshold whose error is "
+    "below it with 90 % confidence; right: the tokens of all debates for one kept verdict.",
     source="the bundled log gemma-alone; what `d3stats abstain` computes",
 )
 def risk_coverage() -> Figure:

@@ -113,6 +113,7 @@ NO_LOG = {
     "d3stats.count_log": "counts files in chunks",
     "d3stats.read_log": "reads files; what it returns is taken by all others",
     "d3stats.correct": "needs items without a label; see tests/inference/judges/test_correct.py",
+    "d3stats.inference.conditional_independence": "needs four judges; tried in its own tests",
     "d3stats.inference.direct_scores": "needs scores of one response, which Trajectories do not hold",
     "d3stats.inference.length_bias": "needs lengths, which no log of votes has",
     "d3stats.inference.self_preference": "needs families of models, which no log of votes has",

@@ -36,6 +36,7 @@ __all__ = [
     "Known",
     "LadderController",
     "LedgerReplay",
+    "Logged",
     "honoured_shares",
     "played_campaign",
     "replay_ledger",

@@ -663,11 +663,11 @@ class Plan(Result):
     >>> pilot = simulate_debates(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
     >>> made = plan(pilot, limit=False, n_draws=50, rng=1)
     >>> str(made.rule), made.target, made.probability >= 0.9
-    ('fixed:1', 'accuracy', True)
+    ('ladder:5-5-5-5-4-1', 'accuracy', True)
     >>> made.to_frame()["rule"].tolist()[1:3]
-    ['unanimity', 'fixed:2']
+    ['unanimity', 'fixed:1']
     >>> made.fan(points=2)[["rule", "debates", "unit"]].head(2).values.tolist()
-    [['fixed:1', 1, 'tokens'], ['fixed:1', 1000, 'tokens']]
+    [['ladder:5-5-5-5-4-1', 1, 'tokens'], ['ladder:5-5-5-5-4-1', 1000, 'tokens']]
     >>> made.plot().get_xlabel()
     'tokens saved, % of those of unanimity'
     >>> "unanimity" in made.summary()

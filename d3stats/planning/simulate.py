@@ -430,7 +430,7 @@ class Simulation(Result):
                     "rule": rule_cell,
                     f"{self._unit} saved": with_error(f"saved_{self._unit}_vs_unanimity"),
                     "verdicts lost": with_error("lost_verdicts", 1, 1, unit=""),
-                    "allowed": lambda row: f"{row['allowed']:.0f}",
+                    "allowed": lambda row: f"{row['allowed']:z.0f}",
                     "campaigns over": with_error("over"),
                 }
                 shown[f"{title}: campaigns of {self.study.batch:,} debates under a ledger"] = cells(

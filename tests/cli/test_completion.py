@@ -101,6 +101,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--b",
             "--categories",
             "--chance",
+            "--price",
             "--judge",
             "--free",
             "--scheduler",

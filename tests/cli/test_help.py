@@ -63,7 +63,7 @@ def test_a_choice_in_the_help_is_one_that_the_library_takes() -> None:
 
 def test_an_agent_is_called_an_agent() -> None:
     """Judge and juror stand where that role is meant: in bias, in juries, and in the names of protocols."""
-    for name in set(COMMANDS) - {"bias", "agreement", "debate"}:
+    for name in set(COMMANDS) - {"bias", "agreement", "panel", "debate"}:
         said = re.findall(r"\b(?:rater|juror)s?\b", help_of(name))
         assert said == [], name
 

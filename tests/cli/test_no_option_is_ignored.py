@@ -29,7 +29,7 @@ MODES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv",
         "compare short.csv run_two.csv",
     ],
-    "panel": ["panel ratings.csv --judges 2", "panel log.csv"],
+    "panel": ["panel ratings.csv --judges 2", "panel log.csv", "panel unlabelled.csv --judges 2"],
     "agreement": [
         "agreement log.csv",
         "agreement log.csv --kind percentile --n-boot 50 --strata kind",
@@ -152,6 +152,16 @@ CHANGES: dict[str, list[str]] = {
         *("--name x --name y",),
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
+    "panel": [
+        *("--judges 1", "--max-price 1", "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'"),
+        *(
+            " ".join(f"--price 'agent {k}={1 + (k < 3)}'" for k in range(1, 6)),
+            "--round 1",
+            "--repeats separate",
+            "--by question",
+        ),
+        *("--prior 3", "--level 0.5", "--n-boot 30", "--seed 7"),
+    ],
     "escalate": [
         *("--max-loss-vs-second 0.4", "--confidence 0.95", "--threshold 3", "--level 0.5"),
     ],
@@ -223,7 +233,8 @@ NOTHING_TO_CHANGE = {
     "--seed": ["compare log.csv other.csv", "compare run_one", "compare short", "agreement log.csv",
                "agreement ratings", "bias", "rationales"],
     # A row of a table is an item; the help says "in a log".
-    "--by": ["compare run_one", "compare short", "power --pilot short", "agreement ratings", "power --pilot run_one"],
+    "--by": ["compare run_one", "compare short", "power --pilot short", "agreement ratings", "power --pilot run_one",
+             "panel ratings", "panel unlabelled"],
     # These inputs have nothing missing.
     "--missing": ["compare run_one", "power --pilot run_one"],
     "--missing-values": ["power --pilot run_one", "power --pilot short"],
@@ -234,7 +245,10 @@ NOTHING_TO_CHANGE = {
     # Too few questions changed to decide anything about a margin, as a note says.
     "--margin": ["compare log.csv other.csv --kind percentile"],
     # No agent votes twice on an item.
-    "--repeats": ["agreement ratings"],
+    "--repeats": ["agreement ratings", "panel"],
+    # The best panel is one judge.
+    "--judges": ["panel ratings", "panel unlabelled"],
+    "--max-price": ["panel ratings", "panel unlabelled"],
     # There is no third judge, or one round of rationales.
     "--against": ["bias verdicts.csv --audit self"],
     "--round": ["rationales disputed"],
@@ -267,6 +281,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (rng.random(len(table)) < 0.04) | ((table["debate"] == "d03") & (table["round"] == 3)), "vote"
         ] = None
         table.to_csv(path / f"{name}.csv", index=False)
+    pd.read_csv(path / "ratings.csv").drop(columns="label").to_csv(path / "unlabelled.csv", index=False)
     verdicts = pd.read_csv(path / "verdicts.csv")
     verdicts.assign(kind=np.where(verdicts["item"] % 2, "x", "y")).to_csv(path / "verdicts.csv", index=False)
     runs = pd.read_csv(path / "run_one.csv").iloc[:50]

@@ -45,6 +45,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+PRIOR, N_BOOT = 0.2, 99
+"""Without labels: votes of the prior, and panels drawn for the test of independence."""
 MOST_ENUMERATED = 12
 """Up to so many judges every panel is tried."""
 FOLDS = 5
@@ -163,7 +165,8 @@ class Panel(EstimatesResult):
         """Say which pair errs together most."""
         if self.truth == BY_LABELS and self.effective is not None:
             worst = self.effective.worst
-            pair = worst.note.partition(";")[0]
+            alike = self.effective.pairs.sort_values("correlation", ascending=False).iloc[0]
+            pair = f"{alike['first']} and {alike['second']}"
             p = "" if worst.p_value is None else f" ({said_p(worst.p_value)}, corrected)"
             return [f"Most alike in their errors: {pair}, correlation {worst.value:z.2f}{p}."]
         return [] if self.independence is None else [self.independence.headline]
@@ -182,9 +185,9 @@ def panel(
     round_number: int | None = None,
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
-    prior: float = 0.2,
+    prior: float | None = None,
     level: float = 0.95,
-    n_boot: int = 99,
+    n_boot: int | None = None,
     rng: RngLike = None,
     **reading: Unpack[Reading],
 ) -> Panel:
@@ -209,12 +212,12 @@ def panel(
         If a judge votes twice on an item: refuse the table, or count the second vote as another judge's.
     by : {"debate", "question"}
         Unit of judgment in a log; with "question", repeated debates of a question count as further judges.
-    prior : float
-        Without labels, as in :func:`~d3stats.inference.dawid_skene`.
+    prior : float, optional
+        Without labels, how strong the prior of the confusion matrices is, in votes; by default 0.2.
     level : float
         Level of intervals over clusters.
-    n_boot : int
-        Without labels, panels drawn for the test of independence; at least 19.
+    n_boot : int, optional
+        Without labels, panels drawn for the test of independence; at least 19, by default 99.
     rng : Generator, int or None
         Source of the folds, permutations and drawn panels; one seed gives one result.
     **reading
@@ -244,8 +247,10 @@ def panel(
     0    1.0      x       0.8
     """
     level = probability("level", level, open_interval=True)
-    number("prior", prior, minimum=0.0)
-    n_boot = integer("n_boot", n_boot, minimum=FEWEST_BOOT)
+    if prior is not None:
+        prior = number("prior", prior, minimum=0.0)
+    if n_boot is not None:
+        n_boot = integer("n_boot", n_boot, minimum=FEWEST_BOOT)
     generator = as_rng(rng)
     how: dict[str, Any] = {"round_number": round_number, "repeats": repeats, "by": by, "raters": raters}
     table = as_ratings(ratings, **how, **reading)
@@ -295,12 +300,17 @@ def panel(
 
 
 def _truth(
-    table: Ratings, prior: float, level: float, n_boot: int, rng: np.random.Generator
+    table: Ratings, prior: float | None, level: float, n_boot: int | None, rng: np.random.Generator
 ) -> tuple[Ratings, Ints, str, pd.DataFrame | None, ConditionalIndependence | None, list[str]]:
     """Return the items that count, what is right on each, and by what; without labels also the judges' accuracies."""
     notes = list(table.notes)
     voted = np.asarray(table.counts.any(axis=1), dtype=np.bool_)
     if table.label is not None and (table.label != MISSING).any():
+        for name, value in (("prior", prior), ("n_boot", n_boot)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be left out where items have labels, because no model is fitted; got {value}"
+                )
         if table.n_raters < 2:
             raise ValueError(f"ratings must have at least two judges; got {table.n_raters}")
         usable = voted & (table.label != MISSING)
@@ -312,10 +322,10 @@ def _truth(
         assert kept.label is not None
         return kept, kept.label, BY_LABELS, None, None, notes
     kept = shared_answers(table)
-    fit, patterns = fitted(kept, prior)
+    fit, patterns = fitted(kept, PRIOR if prior is None else prior)
     independence = None
     if kept.n_raters > 3:
-        independence = independence_of(kept, fit, patterns, n_boot, rng)
+        independence = independence_of(kept, fit, patterns, N_BOOT if n_boot is None else n_boot, rng)
         notes += independence.notes
     if not voted.all():
         notes.append(f"{int((~voted).sum())} of {voted.size} items left out: no vote")
