@@ -131,7 +131,7 @@ class ChainLoss(NamedTuple):
 
 
 class PilotLosses:
-    """The loss of ladders against unanimity or full depth, counted on a pilot that was played to full depth."""
+    """The loss of ladders against unanimity, or on a pilot that was played to full depth against that."""
 
     def __init__(self, log: Trajectories, target: Target) -> None:
         verdicts = log.verdicts()

@@ -1001,7 +1001,9 @@ def plan(
 
     capped = is_capped(pilot)
     whole = not capped and bool((pilot.depth == pilot.n_rounds).all())
-    counts = PilotLosses(pilot, coded.target) if whole else None
+    # A debate that ended at unanimity has the verdicts that the loss against unanimity is counted from.
+    ended = not undecided(pilot, Unanimity().stop_rounds(pilot)).any()
+    counts = PilotLosses(pilot, coded.target) if whole or (ended and coded.target == "accuracy") else None
     answers = len(pilot.answers)
 
     def lost_by(found: Evaluated, thresholds: tuple[int, ...]) -> ChainLoss:
@@ -1038,7 +1040,7 @@ def plan(
         steps = {"top": top.thresholds, "full": (panel + 1,)}
         near = evaluate_thresholds(laws, steps, cost, coded.target, coded.others)
         far = evaluate_thresholds(laws, steps, cost, coded.target, coded.others, against="full depth")
-        seen = None if counts is None else counts.of(top.thresholds, against="full depth")
+        seen = counts.of(top.thresholds, against="full depth") if whole and counts is not None else None
         later = {
             "unanimity": lost_by(near["top"], top.thresholds),
             "full depth": ChainLoss.allowing(

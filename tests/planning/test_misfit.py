@@ -138,3 +138,16 @@ def test_no_rule_is_promised_where_the_chain_has_another_accuracy_than_the_pilot
     else:
         kept = table.set_index("rule").loc["unanimity"]
         assert kept["kept_low"] <= kept["kept"] <= kept["kept_high"]
+
+
+def test_a_pilot_that_is_stopped_at_unanimity_counts_the_losses_of_the_same_pilot_played_on() -> None:
+    log = simulate_debates(Conformity(panel=5, conformity=0.5), n_debates=80, n_rounds=6, rng=4)
+    ends = Unanimity().stop_rounds(log).rounds
+    rounds = np.arange(log.n_rounds)
+    votes = np.where((rounds < ends[:, None])[:, :, None], log.votes, MISSING)
+    stopped = replace(log, votes=votes, depth=ends)
+    assert (stopped.depth < log.depth).any()
+    for ladder in ((3,), (4, 3), (5, 4, 3), (5, 5, 1)):
+        whole = PilotLosses(log, "accuracy").of(ladder)
+        assert whole == PilotLosses(stopped, "accuracy").of(ladder)
+        assert whole is not None
