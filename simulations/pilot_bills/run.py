@@ -1,7 +1,8 @@
-"""What does a pilot cost, and what is left of the saving of its plan? Net savings by size of pilot and campaign.
+"""How many debates does a pilot take, and what is left of the saving of its plan when it is paid?
 
 Each world gets pilots of several sizes, once played to the end and once stopped at unanimity. From each pilot come a
-plan and the rule that saves most on the pilot itself; the first round alone and unanimity are the other rivals.
+plan, with the widths of its intervals, and the rule that saves most on the pilot itself. The first round alone and
+unanimity are the other rivals.
 
 Run: python simulations/pilot_bills/run.py [--until HH:MM]
 A journal keeps finished pilots; the same command continues where it was stopped.
@@ -30,9 +31,10 @@ from d3stats.worlds import simulate_debates
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from findings_tables import write  # noqa: E402  # the studies' shared helper lies beside their folders
+from findings_tables import filled, write  # noqa: E402  # the studies' shared helper lies beside their folders
 
 JOURNAL = HERE / "pilots.csv"
+PAGE = HERE.parents[1] / "docs" / "guides" / "pilot_size.md"
 POLICIES = {
     "plan, pilot stopped at unanimity": ("plan", "stopped"),
     "plan, pilot to the end": ("plan", "full"),
@@ -84,10 +86,12 @@ def one_pilot(config: Mapping[str, Any], family: str, number: int, size: int, wh
     fresh = simulate_debates(world, config["fresh"], config["rounds"], config["seed"])
     cut = stopped_at_unanimity(full)
     asked = {name: config[name] for name in ("max_loss", "confidence")}
-    rules = {
-        "plan of stopped": plan(cut, **asked, target="accuracy", limit=False, rng=1).rule,
-        "plan of full": plan(full, **asked, target="accuracy", limit=False, rng=1).rule,
+    asked |= {"level": config["level"], "n_draws": config["draws"], "rules": [config["rule"]]}
+    plans = {
+        name: plan(log, **asked, target="accuracy", limit=False, rng=1)
+        for name, log in (("stopped", cut), ("full", full))
     }
+    rules = {f"plan of {name}": made.rule for name, made in plans.items()}
     best = replay(full, family_of_rules(config["panel"], config["rounds"])).cheapest(config["max_loss"])
     rules["replayed of full"] = from_text(best["rule"].iloc[0]) if len(best) else Unanimity()
     rules["first"] = FixedRounds(1)
@@ -101,6 +105,8 @@ def one_pilot(config: Mapping[str, Any], family: str, number: int, size: int, wh
     }
     for name, log in (("stopped", cut), ("full", full)):
         row[f"bill {name}"] = float(np.nansum(log.tokens) / size)
+    measured = plans["full"].to_frame().set_index("rule").loc[config["rule"]]
+    row |= {f"width {what}": measured[f"{what}_high"] - measured[f"{what}_low"] for what in ("saved", "loss")}
     for name, rule in rules.items():
         spent, kept = played(fresh, rule)
         row |= {f"rule {name}": str(rule), f"saved {name}": 1 - spent / usual, f"loss {name}": right - kept}
@@ -169,6 +175,44 @@ def net(pilots: pd.DataFrame, config: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def best_sizes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the size of pilot, stopped at unanimity, that leaves most of the saving of a campaign of each size."""
+    of = table[table["policy"] == "plan, pilot stopped at unanimity"]
+    best = of.loc[of.groupby("campaign")["net"].idxmax()]
+    others = of.groupby("campaign")["net"].agg(["min", "max"])
+    return pd.DataFrame(
+        {
+            "campaign": [f"{n:,}" for n in best["campaign"]],
+            "best pilot": best["size"].to_numpy(),
+            "net saving": [f"{100 * x:z.0f} %" for x in best["net"]],
+            "error": [f"{100 * x:z.0f}" for x in best["net_se"]],
+            "worst of the sizes": [f"{100 * x:z.0f} %" for x in others["min"]],
+        }
+    )
+
+
+def by_size(pilots: pd.DataFrame, max_loss: float) -> pd.DataFrame:
+    """Return the widths of a plan's intervals, in points, and what plans save and lose, by size of the pilot."""
+    found = pilots.assign(beyond=pilots["loss plan of stopped"] > max_loss).groupby("size")
+    means = found[["width saved", "width loss", "saved plan of stopped", "beyond"]].mean()
+    promised = found["rule plan of stopped"].agg(lambda rules: (rules != "unanimity").mean())
+    return pd.DataFrame(
+        {
+            "questions": means.index,
+            "width: tokens saved": [f"{100 * x:z.1f}" for x in means["width saved"]],
+            "width: accuracy lost": [f"{100 * x:z.1f}" for x in means["width loss"]],
+            "a rule is found": [f"{100 * x:z.0f} %" for x in promised],
+            "plans save": [f"{100 * x:z.0f} %" for x in means["saved plan of stopped"]],
+            "plans that lose over 1 point": [f"{100 * x:z.0f} %" for x in means["beyond"]],
+        }
+    )
+
+
+def for_page(made: Mapping[str, pd.DataFrame], max_loss: float) -> dict[str, pd.DataFrame]:
+    """Return the tables of the page on pilots."""
+    return {"by size": by_size(made["pilots"], max_loss), "best size": best_sizes(made["net"])}
+
+
 def shown(made: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the table of the findings: net savings in percent by campaign, and the share of rules that lose more."""
     table = made["net"]
@@ -181,7 +225,7 @@ def shown(made: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     out["error"] = [f"{100 * x:z.0f}" for x in error]
     out["lose over 1 point"] = [f"{100 * x:z.0f} %" for x in broken["broken"]]
     out["mean loss, points"] = [f"{100 * x:z.1f}" for x in broken["loss"]]
-    return {"net": out}
+    return {"net": out, "best size": best_sizes(table)}
 
 
 def main() -> None:
@@ -196,6 +240,10 @@ def main() -> None:
     pilots = study(config, JOURNAL, until)
     for name, table in write(HERE, HERE, {"net": net(pilots, config)}, shown).items():
         print(f"\n== {name}\n{table.to_string(index=False)}")
+    made = {name: pd.read_csv(HERE / f"{name}.csv") for name in ("pilots", "net")}
+    PAGE.write_text(
+        filled(PAGE.read_text(encoding="utf-8"), for_page(made, config["max_loss"])), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
