@@ -39,7 +39,7 @@ from d3stats.inference.judges.prediction_powered import prediction_powered_mean
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.ratings import LABEL, Ratings
-from d3stats.note import with_words
+from d3stats.note import kind_of, with_words
 from d3stats.resampling import cluster_totals, clustered_share, share
 from d3stats.result import EstimatesResult
 from d3stats.sources import Opened, Reading, open
@@ -357,7 +357,8 @@ def correct(
         None if kinds is None else _chances(kinds, ratings)[judged],
     )
     found = items.powered(level) if at_random else items.by_label(level)
-    notes = list(ratings.notes)
+    # Scores of a judge need never be the label's own.
+    notes = [n for n in ratings.notes if values is None or kind_of(n) != "no vote is a label"]
     if not judged.all():
         notes.append(f"{counted(int((~judged).sum()), 'item')} without a verdict of {name} left out")
     first = (

@@ -88,6 +88,8 @@ def test_scores_give_a_mean_and_chosen_scores_are_refused() -> None:
     assert len(found.corrected) == 1
     assert found.corrected[0].value == pytest.approx(one.mean.value, abs=1e-12)
     assert found.corrected[0].low == pytest.approx(one.mean.low, abs=1e-12)
+    apart = table.assign(judge=table["judge"] + 0.05)
+    assert not any("every accuracy would be 0" in note for note in correct(apart).notes)
     with pytest.raises(ValueError, match="must give categories; got scores"):
         correct(table, labelled="chosen")
 
