@@ -601,7 +601,7 @@ def ledger_losses() -> Figure:
         plotting.plot_series(frame, xlabel="debates of a campaign", ylabel="lost / allowed", ax=ax)
         ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
         ax.axhline(1.0, color="0.4", linestyle="--", linewidth=0.8, zorder=0)
-        ax.set_title(f"{eps:.0%} may be lost")
+        ax.set_title(f"{100 * eps:.0f} % may be lost")
     one_legend(fig, axes)
     return fig
 

@@ -249,9 +249,9 @@ def plot_risk_coverage(
     ax.scatter(kept[best], error[best], **ring)
     words: Look = {"textcoords": "offset points", "va": "bottom", "fontsize": 7}
     for x, y, name in zip(kept, error, checked["votes"], strict=True):
-        # Near the left edge there is no room on the left.
-        side = -1 if x > 0.2 else 1
-        ax.annotate(str(name), (x, y), (4 * side, 3), ha="right" if side < 0 else "left", **words)
+        # Near the left edge there is no room on the left; on the right the curve is above.
+        place, ha = ((-4, 3), "right") if x > 0.2 else ((4, -10), "left")
+        ax.annotate(str(name), (x, y), place, ha=ha, **words)
     written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(written)
