@@ -47,6 +47,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "replay",
         "scan",
         "risk_controlled",
+        "conformal_risk_control",
         "Ledger",
         "evaluate",
         "simulate",

@@ -199,6 +199,10 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
         "max_loss_vs_full": 0.3, "delta": 0.05, "target": "accuracy", "method": "hoeffding_bentkus", "order": "split",
         "mean_over": "units",
     }),
+    "conformal_risk_control": (
+        lambda log, **how: planning.conformal_risk_control(log, ["fixed:2", "fixed:1"], **how),
+        SLOW_FROM, {"max_loss_vs_full": 0.45}, {"max_loss_vs_full": 0.1, "target": "accuracy"},
+    ),
 }  # fmt: skip
 """The function, its kinds of source, settings of every call, and another value of each argument."""
 

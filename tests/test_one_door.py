@@ -66,6 +66,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.risk_controlled": lambda log: (
         d3stats.risk_controlled(log, RULES[:2], max_loss_vs_full=0.45, delta=0.2).to_frame()
     ),
+    "d3stats.planning.conformal_risk_control": lambda log: planning.conformal_risk_control(
+        log, RULES[:2], max_loss_vs_full=0.45
+    ).to_frame(),
     "d3stats.fit": lambda log: d3stats.fit(log, n_components=1, n_boot=5, rng=1).to_frame(),
     "d3stats.calibrate": lambda log: d3stats.calibrate(Voter, log, n_rep=20, rng=1).to_frame(),
     "d3stats.fit_rounds": lambda log: d3stats.fit_rounds(log, n_components=1).to_frame(),

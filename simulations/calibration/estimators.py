@@ -1263,6 +1263,8 @@ EXCEPTIONS: dict[str, str] = {
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
     PLANNING
+    + "conformal_risk_control": "its bound is a mean over a bag of questions; its tests go through whole bags",
+    PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
     PLANNING + "audit_shares": "audit shares of a ledger, whose limit simulations/ledger measures",
     PLANNING + "net_design": "audit share of a ledger of net losses, a bound that holds for any debates",
