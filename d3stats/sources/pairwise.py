@@ -205,10 +205,10 @@ def _from_log(log: DebateLog) -> tuple[pd.DataFrame, list[str]]:
     debates: list[str] = last["debate"].astype(str).tolist()
     rows = []
     for name, (judge, order), shown in zip(debates, parts, about["first"].tolist(), strict=True):
-        one, two = sides[name]
-        known = order is not None or shown in (one, two)
-        swapped = order == "BA" if order is not None else shown == two
-        rows.append((*((two, one) if swapped else (one, two)), judge or ONE_JUDGE, known))
+        one, other = sides[name]
+        known = order is not None or shown in (one, other)
+        swapped = order == "BA" if order is not None else shown == other
+        rows.append((*((other, one) if swapped else (one, other)), judge or ONE_JUDGE, known))
     group = next((c for c in ("cluster", "question") if about[c].notna().all()), None)
     table = pd.DataFrame(rows, columns=["first", "second", "judge", "ordered"]).assign(
         item=about["question"].where(about["question"].notna(), about.index.to_series()).tolist(),
