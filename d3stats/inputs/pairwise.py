@@ -105,7 +105,7 @@ class Pairwise:
         Raises
         ------
         ValueError
-            When a name is unknown or stands twice, or there are not two of them.
+            When a name is unknown or given twice, or there are not two of them.
         """
         names = tuple(map(str, contestants))
         for name in names:
