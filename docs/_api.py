@@ -47,7 +47,6 @@ JOBS: dict[str, tuple[str, ...]] = {
         "replay",
         "scan",
         "risk_controlled",
-        "conformal_risk_control",
         "Ledger",
         "evaluate",
         "simulate",

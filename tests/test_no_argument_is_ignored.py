@@ -155,6 +155,7 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     "jury_curve": (d3stats.jury_curve, SLOW_FROM, {"rng": 1}, {
         "sizes": [1], "tokens": 100.0, "ties": "wrong", "level": 0.5, "round_number": 1, "n_permutations": 99,
     }),
+    "glad": (inference.glad, SLOW_FROM, {}, {"prior": 20.0, "level": 0.5, "round_number": 1}),
     "dawid_skene": (inference.dawid_skene, SLOW_FROM, {}, {"prior": 2.0, "level": 0.5, "round_number": 1}),
     "position_bias": (d3stats.position_bias, JUDGED, {"rng": 1}, {
         "judge": "judge z", "votes": "slot", "level": 0.5, "strata": "kind",

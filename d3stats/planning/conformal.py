@@ -65,7 +65,7 @@ class ConformalRisk(Result):
 
     @property
     def headline(self) -> str:
-        """The answer: which rule, and what is promised of it."""
+        """The answer: which rule, and the limit that it keeps."""
         limit = f"{100 * self.max_loss_vs_full:.3g} % of questions"
         if not self._table["chosen"].any():
             return (

@@ -1258,6 +1258,8 @@ EXCEPTIONS: dict[str, str] = {
     INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
     "test_conditional_independence.py measures its size",
     "d3stats.report": "a page of the results of other functions; it computes nothing",
+    INFERENCE
+    + "glad": "limits as of dawid_skene; tests/inference/judges/test_glad.py measures them in three cells",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "correct": "calls functions of single shares and means, which have rows, for each category",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",

@@ -547,6 +547,14 @@ def _effective_jurors(table: pd.DataFrame) -> Numbers:
     return {k: v for k, v in found.items() if not k.endswith("p_value")}
 
 
+def _abilities(table: pd.DataFrame) -> Numbers:
+    """The search ends within a slope, so digits behind the fifth differ."""
+    found = inference.glad(table)
+    return {e.name: e.value for e in found.estimates} | {
+        "accuracies": round(float(found.judges["accuracy"].sum()), 4)
+    }
+
+
 def _without_labels(table: pd.DataFrame) -> Numbers:
     found = inference.dawid_skene(table)
     return {
@@ -884,6 +892,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.effective_jurors": ("ratings", _effective_jurors),
     "d3stats.panel": ("ratings", _panel),
     "d3stats.inference.dawid_skene": ("ratings", _without_labels),
+    "d3stats.inference.glad": ("ratings", _abilities),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),
     "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
