@@ -241,5 +241,6 @@ def _limits(
         share = np.clip(np.stack([density.accuracies(row) for row in rows]), 1e-12, 1 - 1e-12)
         return np.asarray(np.log(share / (1 - share)))
 
-    low, high = limits_of_shares(odds, at, totals, np.linalg.inv(information), level)
+    inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    low, high = limits_of_shares(odds, at, totals, inverse, level)
     return low, high, "", len(totals)

@@ -332,7 +332,8 @@ class Sandwich:
             )
         if not self.why and roots[0] <= _SINGULAR * roots[-1]:
             self.why = "the votes do not determine all parameters"
-        self.inverse = np.zeros_like(information) if self.why else np.linalg.inv(information)
+        inverse = np.zeros_like(information) if self.why else np.linalg.inv(information)
+        self.inverse = np.asarray(inverse, dtype=np.float64)
         self.design = 1.0
         if not self.why:
             # Clusters whose items are alike make parameters as unsure as fewer items (Rao and Scott, 1981).
