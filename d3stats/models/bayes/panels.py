@@ -3,8 +3,7 @@
     P(votes[i]) = sum_k prevalence[k] prod_j confusion[j, k, vote[i, j]]
 
 Items with the same votes are one row with a weight. The prior of a confusion matrix has more weight on right votes, so
-that the order in which judges are better than chance is the likely one; the others have their mirror images in the
-posterior.
+that the order in which judges are better than chance is the likely one. The other orders are in the posterior too.
 
 References
 ----------
