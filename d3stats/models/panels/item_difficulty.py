@@ -2,7 +2,7 @@
 
 Item i has the right answer k with probability p_k and an ease exp(s z_i), z_i standard normal. Judge j of ability a_j
 then votes for the right answer with probability 1 / (1 + (K - 1) exp(-a_j exp(s z_i))) and for each wrong one alike.
-This is GLAD (Whitehill and others, 2009), with an ability of 0 as chance also for more than two answers. The ease of the
+This is GLAD (Whitehill and others, 2009), with an ability of 0 as chance also for more than two answers. The ease of
 items is integrated out by Gauss-Hermite quadrature in place of one parameter per item. With s = 0 the judges are
 independent, each with one accuracy. Parameters have the largest posterior density under weak priors.
 
