@@ -102,7 +102,9 @@ CASES: dict[str, tuple[list[str], int]] = {
 
 
 @pytest.mark.usefixtures("without_pictures")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow) if case == "theorems" else case for case in CASES]
+)
 def test_what_a_command_advises_to_type_works(case: str, folder: Path) -> None:
     words, least = CASES[case]
     _, said = printed(words)

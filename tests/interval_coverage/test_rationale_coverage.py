@@ -98,6 +98,7 @@ def coverage(draw, n: int) -> dict[str, float]:
     return {name: hit / n for name, hit in hits.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS)
 def test_intervals_cover_about_as_often_as_they_say(draw) -> None:
     for name, share in coverage(draw, QUICK).items():

@@ -217,6 +217,7 @@ def test_a_rule_s_verdicts_are_those_at_its_stop() -> None:
     assert "under fixed:1" in abstain(log, rule="fixed:1").summary()
 
 
+@pytest.mark.slow
 def test_the_number_of_labels_that_would_do_gives_the_guarantee_in_four_of_five_logs() -> None:
     limit = 0.04
     found = abstain(log_of(np.repeat([3, 0, 2], [88, 2, 10]), 3), max_error=limit)

@@ -59,7 +59,11 @@ def test_hard_items_have_a_higher_difficulty() -> None:
 
 @pytest.mark.parametrize(
     ("ability", "n", "spread", "missing", "per_question"),
-    [([1.5] * 5, 120, 0.5, 0.0, 1), (ABILITY, 250, 1.0, 0.2, 1), ([2, 2, 1.5, 1, 1], 300, 0.8, 0.0, 4)],
+    [
+        ([1.5] * 5, 120, 0.5, 0.0, 1),
+        pytest.param(ABILITY, 250, 1.0, 0.2, 1, marks=pytest.mark.slow),
+        pytest.param([2, 2, 1.5, 1, 1], 300, 0.8, 0.0, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_intervals_hold_the_accuracies(
     ability: list[float], n: int, spread: float, missing: float, per_question: int

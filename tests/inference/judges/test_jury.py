@@ -158,6 +158,7 @@ def test_missing_votes_make_the_panel_of_an_item_smaller_and_nothing_is_lost_sil
     assert found.curve["n_short"].tolist() == [0, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_best_of_equal_jurors_is_no_better_than_any_on_items_that_did_not_choose_it() -> None:
     rng = np.random.default_rng(4)
     honest, flattered = [], []

@@ -120,6 +120,7 @@ def test_ability_that_jumps_is_told_from_ability_that_stays() -> None:
     assert np.isneginf(drawn[:, 12]).sum() == 200 - round(200 * jumps.flicker_probability)
 
 
+@pytest.mark.slow
 def test_marginal_likelihoods_are_those_of_importance_sampling() -> None:
     """Laplace against an average over draws from the approximation itself, widened."""
     rng = np.random.default_rng(6)
