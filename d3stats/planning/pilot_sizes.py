@@ -192,8 +192,7 @@ def pilot_sizes(
     within = [size for size in within if size <= most]
     if not within:
         raise ValueError(
-            f"sizes must hold one that is at most the campaign; got {list(sizes)} for a campaign of {most}; "
-            "name a smaller size"
+            f"campaign must be at least {min(sizes)}, the smallest size of a pilot that is tried (sizes=...); got {most}"
         )
     limit = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)

@@ -83,7 +83,7 @@ def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of
 
 def test_what_cannot_be_computed_is_refused() -> None:
     pilot = simulate_debates(WORLD, 30, 3, rng=1)
-    with pytest.raises(ValueError, match="sizes must hold one that is at most the campaign"):
+    with pytest.raises(ValueError, match="campaign must be at least 25, the smallest size"):
         pilot_sizes(pilot, campaign=10)
     with pytest.raises(ValueError, match="2 questions and 2 rounds"):
         pilot_sizes(simulate_debates(WORLD, 30, 1, rng=1))
