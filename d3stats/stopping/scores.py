@@ -713,7 +713,7 @@ class JudgeSPRT(ReasonedRule):
     >>> rule.run([Round(1, (), 0, scores=(0.7,)), Round(2, (), 0, scores=(0.9,))])
     (2, 'sprt_converged')
     >>> round(rule.divergence, 2), [round(n, 1) for n in rule.expected_rounds]
-    (2.53, [1.0, 1.1])
+    (3.52, [1.0, 1.0])
     >>> JudgeSPRT(4, 2, 4, 2.1).expected_rounds[0] > 1000
     True
     """
