@@ -687,7 +687,7 @@ class JudgeSPRT(ReasonedRule):
         Parameters of the two laws, above 0. They come from scored debates whose outcome is known, see
         :meth:`calibrated`; two equal laws are refused.
     alpha, beta : float
-        Chances of the two errors, together below 1: converged is said of a debate that has not, and the reverse.
+        Chances of the two errors, together below 1: a stop as converged of a debate that has not, and the reverse.
     max_rounds : int
         Stop after this round.
     side : int
@@ -698,8 +698,8 @@ class JudgeSPRT(ReasonedRule):
     Notes
     -----
     Failure check: Wald's expected number of rounds is about the bound over the Kullback-Leibler divergence of the two
-    laws (:attr:`expected_rounds`). Where it exceeds `max_rounds` the judge does not tell the two cases apart, and the
-    rule plays to its cap; `remarks` says so. With a missing score the sum stays. Scores nearer than .001 to an end of
+    laws (:attr:`expected_rounds`). Where it exceeds `max_rounds` the scores hardly separate the two cases, and the rule
+    plays to its cap; `remarks` says so. With a missing score the sum stays. Scores nearer than .001 to an end of
     the scale count as .001 from it, which is a choice of ours, as are the defaults of alpha and beta.
 
     Raises

@@ -56,7 +56,6 @@ from d3stats.inference import (
     stratify,
 )
 from d3stats.inference.bias import subset_accuracy
-from d3stats.inference.judges.bradley_terry import FIRST_WINS, TIES
 from d3stats.resampling import bootstrap, cluster_t, cluster_totals, contrast_of_shares, ratios
 from d3stats.stopping import NoiseAwareKS, from_text
 
@@ -667,7 +666,7 @@ def _ranked(d: Data, rng: Generator) -> Outcomes:
     away = (pairs["difference"] - (pairs["first"].map(true) - pairs["second"].map(true))).abs()
     # All intervals hold at once where the farthest difference is within its own half-width.
     farthest = float((away / ((pairs["high"] - pairs["low"]) / 2)).max(skipna=False))
-    first, ties = (found.effects[found.effects["effect"] == name] for name in (FIRST_WINS, TIES))
+    first, ties = (found.effects[found.effects["effect"].str.startswith(word)] for word in ("first", "ties"))
     out = {
         "rating against the mean": Outcome(true["a"], float(one["low"]), float(one["high"])),
         "all differences at once": Outcome(farthest, *((NAN, NAN) if math.isnan(farthest) else (0.0, 1.0))),

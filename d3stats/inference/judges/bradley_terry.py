@@ -4,8 +4,8 @@ Ratings of the Bradley-Terry model with ties (Davidson, 1970) and the advantage 
 and Beaver, 1977), by maximum likelihood; see :mod:`d3stats.models.pairs.davidson`. Rao and Kupper (1967) model ties by
 a threshold; only Davidson's form is built.
 
-Errors come from clusters (questions): each cluster's influence is that of leaving it out, in one Newton step from the
-estimate (CR3; Bell and McCaffrey, 2002), and a difference has the degrees of freedom that its clusters are worth, each
+Errors come from clusters (questions). Each cluster's influence is that of leaving it out, in one Newton step from the
+estimate (CR3; Bell and McCaffrey, 2002). A difference has the degrees of freedom that its clusters are worth, each
 weighed by its share of the information on that difference (:mod:`d3stats.resampling.degrees`). So the intervals hold
 where judges are dependent within a question, and where the model is only near the truth.
 
@@ -167,7 +167,7 @@ class Ranking(EstimatesResult):
         size = f"{self._number(nearest['difference'], nearest['low'], nearest['high'])} {unit}"
         if not len(behind):
             size += "" if nearest["low"] == nearest["low"] else " (no interval)"
-            return f"{names[0]} is first, but ahead of nobody for certain: of {nearest['second']} by {size}."
+            return f"{names[0]} leads, but no order of two with it is settled: {nearest['second']} is behind by {size}."
         said = f"{names[0]} is ahead of {nearest['second']} by {size}"
         if not open_:
             return f"{said}, and of all others." if len(names) > 2 else f"{said}."
@@ -459,8 +459,8 @@ def _order_notes(data: Pairwise, order: bool) -> list[str]:
     notes: list[str] = []
     if not np.isin(code, swapped).any():
         text = (
-            "no pair was judged in both orders, so the advantage of the first is told from ratings by the model alone; "
-            "leave it out with order=False (--no-order) if columns do not say who was shown first"
+            "no pair was judged in both orders, so only the model separates the advantage of the first from ratings; "
+            "leave it out with order=False (--no-order) if columns do not say who was first"
         )
         notes.append(warning(text, "order effect"))
     if not known.all():

@@ -5,12 +5,12 @@ With ratings l, the advantage b of the contestant shown first and a readiness t 
 
 ``P(first) = exp(d / 2) / Z,  P(tie) = exp(t) / Z,  P(second) = exp(-d / 2) / Z,  Z`` their sum.
 
-It is Davidson's (1970) model with nu = exp(t), and the order effect of Davidson and Beaver (1977), whose nu is
-``exp(t + b / 2)``. Without ties (t = -infinity) it is Bradley and Terry's. Rao and Kupper (1967) model ties by a
+The model is Davidson's (1970) with nu = exp(t), with the order effect of Davidson and Beaver (1977), whose nu is
+``exp(t + b / 2)``. Without ties (t = -infinity) the model is Bradley and Terry's. Rao and Kupper (1967) model ties by a
 threshold instead; the two fit alike in practice. The log-likelihood is concave.
 
 The estimate exists only if no direction of the parameters improves some judgments and worsens none (Albert and
-Anderson, 1984); for ratings alone this is Ford's (1957) condition that contestants cannot be split into two groups of
+Anderson, 1984). For ratings alone this is Ford's (1957) condition: contestants cannot be split into two groups of
 which one wins every time.
 
 References
