@@ -386,7 +386,7 @@ def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
     by_item = wide.groupby("cluster")["mild"].mean()
     assert inference.as_run(path, value="mild").value.tolist() == by_item.tolist()
     with pytest.raises(
-        ValueError, match=r"value must name one of the scorers of .* \(--value\): 'strict', 'mild'"
+        ValueError, match=r"scorer must name one of the scorers of .* \(--scorer\): 'strict', 'mild'"
     ):
         inference.as_run(path)
     mixed = inspect_log(tmp_path / "mixed.eval", {"mild": given["mild"], "match": [{"value": "C"}] * 48}, 2)
@@ -667,9 +667,10 @@ def test_fit_of_a_log_of_inspect_with_several_scorers_names_them_and_the_way_to_
     graded = [{"value": "CI"[k % 2], "answer": "?Z"[k % 2]} for k in range(INSPECT_QUESTIONS * 2)]
     path = inspect_log(tmp_path / "two.eval", {"match": graded, "model graded": graded}, 2)
     with pytest.raises(
-        ValueError, match=r"2 scorers \(match, model graded\).*inspect LOG --scorer match -o FILE"
+        ValueError, match=r"2 scorers \(match, model graded\).*scorer='match' \(--scorer match\)"
     ):
         d3stats.fit(path)
+    assert d3stats.fit(path, scorer="match") is not None
     import_log("inspect", path, tmp_path / "one.jsonl", scorer="model graded")
     alone = inspect_log(tmp_path / "one.eval", {"model graded": graded}, 2)
     # Epochs are rounds of the one and seats of the other.
