@@ -231,7 +231,7 @@ class AgreementRouting(MemorylessRule):
 
     Notes
     -----
-    The rule is the routing before the debate (PAR) of ARMOR-MAD, whose threshold is .67. The paper's second part (EASE) stops
+    The rule is the routing before the debate (PAR) of ARMOR-MAD, whose threshold is .67. The second part (EASE) stops
     a debate that has converged; ``agreement_routing | unanimity`` is one reading of it.
 
     Examples
