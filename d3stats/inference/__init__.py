@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         sample_size,
     )
     from d3stats.inference.comparison.strata import Strata, stratify
+    from d3stats.inference.judges.abilities import Glad, glad
     from d3stats.inference.judges.agreement import (
         AgreementByLog,
         AgreementTable,
@@ -107,6 +108,7 @@ __all__ = [
     "Design",
     "EffectiveJurors",
     "Estimate",
+    "Glad",
     "ItemMismatch",
     "JuryCurve",
     "LengthBias",
@@ -157,6 +159,7 @@ __all__ = [
     "estimates_latex",
     "exact_coverage",
     "fleiss_kappa",
+    "glad",
     "gwet_ac",
     "jury_curve",
     "kendall",
