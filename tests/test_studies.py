@@ -591,3 +591,25 @@ def test_the_fast_campaigns_of_net_losses_are_those_of_the_ledger() -> None:
                 lost += loss * honoured
                 worst = max(worst, lost)
             assert worst == most, name
+
+
+def test_panels_without_right_answers_have_the_findings_and_one_panel_is_drawn_again() -> None:
+    module, config, made = _study("panel_without_gold")
+    panels, summary = made["panels"], made["summary"]
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    text = (ROOT / "simulations" / "panel_without_gold" / "findings.md").read_text()
+    assert fill(text, module["shown"](made)) == text
+    again = module["summarise"](panels)
+    numbers = again.select_dtypes("number").columns
+    assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, atol=1e-6, equal_nan=True)
+    means = summary.set_index(["cell", "method"])
+    good = means.loc["two good judges of seven", "Dawid and Skene"]
+    assert good["plurality"] < 0.92
+    assert good["right"] > 0.98
+    assert (means.xs("three copies of one")["gain"] < 0).all()
+    assert (means.xs("three copies of one")["warned"] == 1).all()
+    cell = next(one for one in config["cells"] if one["name"] == "three judges")
+    for row in module["measured"](cell, 4, config):
+        written = panels.query("cell == 'three judges' and panel == 4 and method == @row['method']").iloc[0]
+        for measure in ("right", "plurality", "said", "error"):
+            assert row[measure] == pytest.approx(written[measure], abs=2e-4)

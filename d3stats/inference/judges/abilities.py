@@ -90,7 +90,7 @@ class Glad(EstimatesResult):
     >>> votes = pd.DataFrame(np.where(right == truth[:, None], "A", "B"), columns=list("vwxyz"))
     >>> found = glad(votes)
     >>> found.judges["accuracy"].round(2).tolist()
-    [0.87, 0.81, 0.72, 0.69, 0.69]
+    [0.88, 0.81, 0.71, 0.69, 0.68]
     >>> print(found.headline)
     If the model holds, verdicts of 5 judges are right 89 % (difficulties spread by 0.8).
     """
@@ -168,7 +168,7 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
     On an item of ease e, a judge of ability a votes for the right one of K answers with probability
     1 / (1 + (K - 1) exp(-a e)), and for each wrong one alike. The log of e is normal around 0. With K = 2 this is
     equation 1 of Whitehill et al. (2009), where each e is a parameter of its own. Here e is integrated out at 31
-    points, so that few judges per item do not bias the abilities. Priors: normal(1, 1) for abilities, half-normal(1)
+    points, so that few judges per item do not bias the abilities. Priors: normal(1, 2) for abilities, half-normal(1)
     for the spread of log e. Nothing is drawn at random.
 
     Intervals are Student's t over clusters on the log odds, with the sandwich error (Liang and Zeger, 1986), as in

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 
 NODES = 31
 """Points of the quadrature; with 61 accuracies change by less than 1e-4."""
-ABILITY, ABILITY_SD, SPREAD_SD = 1.0, 1.0, 1.0
-"""Mean and standard deviation of an ability's prior (Whitehill), and that of the spread, half-normal."""
+ABILITY, ABILITY_SD, SPREAD_SD = 1.0, 2.0, 1.0
+"""Mean and standard deviation of an ability's prior, and that of the spread, half-normal."""
 _LEAST_SPREAD = 1e-3
 _STEP = 1e-4
 
