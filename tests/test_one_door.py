@@ -91,6 +91,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
+    "d3stats.inference.as_pairwise": lambda log: inference.as_pairwise(log).outcome,
     "d3stats.inference.fleiss_kappa": lambda log: [inference.fleiss_kappa(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.gwet_ac": lambda log: [inference.gwet_ac(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],
@@ -449,7 +450,7 @@ _expected: dict[str, Any] = {}
 
 def pairs() -> list[Any]:
     """Every function with every form: all forms of the functions that others read by, two of each other's at once."""
-    readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "scores")
+    readers = ("as_run", "as_ratings", "as_judgments", "as_pairwise", "rounds_of", "scores")
     found = []
     for k, name in enumerate(FUNCTIONS):
         at_once = FORMS if name.endswith(readers) else {FORMS[(4 * k + step) % len(FORMS)] for step in (0, 5)}

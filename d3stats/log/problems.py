@@ -277,7 +277,7 @@ class LogError(ValueError):
 
 
 class WrongChoice(ValueError):
-    """What was chosen of a file is not in it: the choice is wrong, and the file may be sound.
+    """A part of a file was chosen that the file does not have; the file may be sound.
 
     Examples
     --------

@@ -334,7 +334,7 @@ class InspectLog:
     stopped : dict of str to str
         Why the epochs of a sample were stopped early, by the sample's id.
     reduced : dict of str to str
-        What is said of a scorer that reduces others to one score, by its name.
+        A sentence on each scorer that reduces others to one score, by its name.
     """
 
     task: str
