@@ -158,6 +158,18 @@ def string(where: str, value: Any) -> str:
     return result
 
 
+def named(where: str, value: Any) -> str:
+    """Return `value` as a name when it is a text that is not blank, or a whole number."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    shape(
+        where,
+        "a text that is not blank, or a whole number",
+        whole or (isinstance(value, str) and bool(value.strip())),
+        value,
+    )
+    return str(value).strip()
+
+
 def sequence(where: str, value: Any, *, empty: bool = False) -> list[Any]:
     """Return `value` when it is a list, and not an empty one unless `empty`."""
     requirement = "a list" if empty else "a list that is not empty"

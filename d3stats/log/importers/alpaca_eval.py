@@ -17,6 +17,7 @@ from d3stats.log.importers._source import (
     flat_text,
     json_of,
     mapping,
+    named,
     points,
     question_id,
     sequence,
@@ -55,7 +56,7 @@ def _judgments(source: Path, pattern: str, between: list[str]) -> Iterator[Judgm
         for number, row in enumerate(sequence(name, json_of(name, content)), start=1):
             where = f"{name}, annotation {number}"
             entry = mapping(where, row, _KEYS)
-            one, two = (str(entry[f"generator_{k}"]) for k in (1, 2))
+            one, two = (named(f"{where}, generator_{k}", entry[f"generator_{k}"]) for k in (1, 2))
             asked, switched = flat_text(entry["instruction"]), entry.get(_SWITCHED)
             shape(f"{where}, {_SWITCHED}", "true, false or absent", switched in (True, False, None), switched)
             outputs = tuple(flat_text(entry[f"output_{k}"]) for k in (1, 2) if f"output_{k}" in entry)
@@ -66,7 +67,7 @@ def _judgments(source: Path, pattern: str, between: list[str]) -> Iterator[Judgm
             yield Judgment(
                 where,
                 question_id(NAME, asked),
-                str(entry["annotator"]),
+                named(f"{where}, annotator", entry["annotator"]),
                 *pair,
                 ordered=switched is not None,
                 winner=winner,

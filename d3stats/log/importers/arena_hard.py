@@ -13,7 +13,7 @@ from typing import Any
 
 from d3stats._words import Advised
 from d3stats.log.importers._pairs import TIE, Judgment, pair_records
-from d3stats.log.importers._source import files, json_lines, mapping, sequence, shape
+from d3stats.log.importers._source import files, json_lines, mapping, named, sequence, shape
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "arena-hard"
@@ -44,8 +44,11 @@ def _judgments(source: Path, pattern: str, baseline: str | None, much: Counter[s
             where = f"{name}, line {number}"
             entry = mapping(where, row, ("model", "judge", "games"))
             key = "uid" if "uid" in entry else "question_id"
-            question = str(mapping(where, row, (key,))[key])
-            model, against = str(entry["model"]), _baseline(where, entry.get("baseline"), baseline)
+            question = named(f"{where}, {key}", mapping(where, row, (key,))[key])
+            model, against = (
+                named(f"{where}, model", entry["model"]),
+                _baseline(where, entry.get("baseline"), baseline),
+            )
             games = sequence(f"{where}, games", entry["games"])
             shape(f"{where}, games", "one or two games", len(games) <= 2, games)
             category = entry.get("category")
@@ -56,7 +59,7 @@ def _judgments(source: Path, pattern: str, baseline: str | None, much: Counter[s
                 yield Judgment(
                     at,
                     question,
-                    str(entry["judge"]),
+                    named(f"{where}, judge", entry["judge"]),
                     *pair,
                     ordered=True,
                     winner=_winner(f"{at}, score", score, pair, much),

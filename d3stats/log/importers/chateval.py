@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from d3stats._words import Advised
-from d3stats.log.importers._source import documents, flat_text, mapping, sequence, shape, stem
+from d3stats.log.importers._source import documents, flat_text, mapping, named, sequence, shape, stem
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "chateval"
@@ -96,7 +96,7 @@ def _of_folder(source: Path, said: list[str]) -> Iterator[_Found]:
 
 def _new(where: str, number: Any, seen: dict[str, str]) -> str:
     """Return the identifier of a question, which must be new in its file."""
-    known = str(number)
+    known = named(f"{where}, question_id", number)
     shape(
         f"{where}, question_id",
         "an identifier that occurs once",

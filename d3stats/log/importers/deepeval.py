@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from d3stats.log.importers._ratings import Rating, Votes, inside, passed, rating_records, text
-from d3stats.log.importers._source import documents, mapping, sequence
+from d3stats.log.importers._source import documents, mapping, named, sequence
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "deepeval"
@@ -32,7 +32,7 @@ def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
         for number, row in enumerate(sequence(f"{name}, testCases", inside(data, *_CASES)), start=1):
             where = f"{name}, test case {number}"
             case = mapping(where, row, ("name",))
-            item = str(case["name"])
+            item = named(f"{where}, name", case["name"])
             times[item] += 1
             if times[item] > 1:
                 item += f" ({times[item]})"
@@ -48,7 +48,7 @@ def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
                 yield Rating(
                     at,
                     item,
-                    str(one["name"]),
+                    named(f"{at}, name", one["name"]),
                     score=one.get("score"),
                     label=None if failed else passed(one.get("success")),
                     said=text(one.get("reason")) or failed,

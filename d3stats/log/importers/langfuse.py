@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from d3stats.log.importers._ratings import Rating, Votes, inside, rating_records, text
-from d3stats.log.importers._source import documents, mapping, sequence, shape
+from d3stats.log.importers._source import documents, mapping, named, sequence, shape
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "langfuse"
@@ -40,7 +40,7 @@ def _ratings(source: Path, pattern: str) -> Iterator[Rating]:
             yield Rating(
                 where,
                 str(item),
-                str(entry["name"]),
+                named(f"{where}, name", entry["name"]),
                 score=None if kind in ("CATEGORICAL", "TEXT") or isinstance(value, str) else value,
                 label=word,
                 said=text(entry.get("comment")),

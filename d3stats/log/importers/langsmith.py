@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from d3stats.log.importers._ratings import Rating, Votes, inside, rating_records, text
-from d3stats.log.importers._source import documents, flat_text, mapping, sequence, shape
+from d3stats.log.importers._source import documents, flat_text, mapping, named, sequence, shape
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "langsmith"
@@ -36,8 +36,8 @@ def _ratings(source: Path, pattern: str) -> Iterator[Rating]:
             kind, value = text(about.get("type")) or "", entry.get("value")
             yield Rating(
                 where,
-                str(entry["run_id"] or ""),
-                str(entry["key"] or ""),
+                named(f"{where}, run_id", entry["run_id"]),
+                named(f"{where}, key", entry["key"]),
                 score=entry.get("score"),
                 label=None if value is None else flat_text(value) or None,
                 said=text(entry.get("comment")),

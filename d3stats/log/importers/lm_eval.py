@@ -17,7 +17,7 @@ from typing import Any
 
 from d3stats._check import meant
 from d3stats._words import Advised, counted, verb
-from d3stats.log.importers._source import files, flat_text, json_lines, mapping, points, shape, stem
+from d3stats.log.importers._source import files, flat_text, json_lines, mapping, named, points, shape, stem
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "lm-eval"
@@ -118,8 +118,8 @@ def _sample(name: str, where: str, row: Mapping[str, Any], metric: str) -> _Samp
     number = None if value is None or (isinstance(value, float) and math.isnan(value)) else value
     return _Sample(
         where,
-        name if "/" in name else stem(name),
-        f"{task}/{row['doc_id']}",
+        name.rpartition("/")[0] or stem(name),
+        f"{task}/{named(f'{where}, doc_id', row['doc_id'])}",
         None if target is None or isinstance(target, (list, dict)) else flat_text(target).strip() or None,
         tuple(text.strip() for text in texts),
         None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from d3stats.log.importers._pairs import TIE, Judgment, pair_records
-from d3stats.log.importers._source import files, json_lines, mapping, shape
+from d3stats.log.importers._source import files, json_lines, mapping, named, shape
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "mt-bench"
@@ -37,15 +37,13 @@ def _judgments(source: Path, pattern: str) -> Iterator[Judgment]:
         for number, row in enumerate(json_lines(name, content), start=1):
             where = f"{name}, line {number}"
             entry = mapping(where, row, _KEYS)
-            models = tuple(str(entry[key]) for key in ("model_1", "model_2"))
-            question, turn = str(entry["question_id"]), entry.get("turn", 1)
+            models = tuple(named(f"{where}, {key}", entry[key]) for key in ("model_1", "model_2"))
+            question, turn = named(f"{where}, question_id", entry["question_id"]), entry.get("turn", 1)
             shape(f"{where}, turn", "a whole number from 1", isinstance(turn, int) and turn >= 1, turn)
             judge = (
                 entry["judge"][0] if isinstance(entry["judge"], list) and entry["judge"] else entry["judge"]
             )
-            shape(
-                f"{where}, judge", "a name, or a list of a name and a prompt", isinstance(judge, str), judge
-            )
+            judge = named(f"{where}, judge", judge)
             for game, (one, two) in enumerate((models, models[::-1]), start=1):
                 yield Judgment(
                     f"{where}, game {game}",

@@ -55,8 +55,9 @@ def _events(name: str, data: Any, said: list[str]) -> Iterator[tuple[str, str, M
                     ):
                         own = mapping(where, record, ())
                         place = f"{text(own.get('traceId')) or ''}/{text(own.get('spanId')) or ''}"
-                        for event in own.get("events", ()) if low == "spans" else (own,):
-                            about = _attributes(where, event.get("attributes", ()))
+                        events = sequence(f"{where}, events", own.get("events", []), empty=True)
+                        for event in events if low == "spans" else [own]:
+                            about = _attributes(where, event.get("attributes", []))
                             called = event.get("eventName") or event.get("name") or about.get("event.name")
                             n += 1
                             if called == EVENT:
@@ -69,7 +70,7 @@ def _events(name: str, data: Any, said: list[str]) -> Iterator[tuple[str, str, M
 
 def _attributes(where: str, given: Any) -> dict[str, Any]:
     found = {}
-    for one in sequence(f"{where}, attributes", list(given), empty=True):
+    for one in sequence(f"{where}, attributes", given, empty=True):
         pair = mapping(f"{where}, attribute", one, ("key", "value"))
         value = pair["value"]
         shape(

@@ -538,6 +538,13 @@ HOSTILE: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
         {},
         "two different names",
     ),
+    "a model without a name": (
+        "mt-bench",
+        "x_pair.jsonl",
+        lines({**pair_line(1, "a", "b", "tie", "tie"), "model_2": None}),
+        {},
+        "model_2 must be a text that is not blank, or a whole number; got None",
+    ),
     "a model called tie": (
         "mt-bench",
         "x_pair.jsonl",
@@ -638,7 +645,7 @@ HOSTILE: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
         "f.jsonl",
         feedback(1, None),
         {},
-        "item must be a text that is not empty",
+        "run_id must be a text that is not blank, or a whole number; got None",
     ),
     "labels that are not there": (
         "langsmith",
