@@ -117,7 +117,7 @@ def available() -> dict[str, Importer]:
     Examples
     --------
     >>> list(available())[:3]
-    ['alignbench', 'auto-j', 'critic-actor']
+    ['alignbench', 'alpaca-eval', 'arena-hard']
     """
     found = (
         _importer(module.name)

@@ -2,7 +2,7 @@
 
 The formats of pairs share these rules. The answers of a debate are the names of its two contestants and ``tie``; its
 ``first`` is the one that was shown first, or nothing where that is not known. An item is judged once by a judge in an
-order, and the debates of one item and two contestants are one question, whatever their order.
+order, and the debates of one item and two contestants are one question in either order.
 """
 
 from __future__ import annotations

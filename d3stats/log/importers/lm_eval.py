@@ -34,7 +34,7 @@ _TIME = re.compile(r"_\d{4}-\d{2}-\d{2}T[\d:.\-]+$")
 _LONGEST = 100
 """Characters of an answer that may be compared with others; a longer one is a whole reply."""
 INVALID = "[invalid]"
-"""What filters write where they find no answer."""
+"""A filter writes this where it finds no answer."""
 SIDE = "response"
 """The side whose points a metric is that is neither 0 nor 1."""
 

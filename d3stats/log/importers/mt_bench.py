@@ -19,7 +19,7 @@ TITLE = "Pairwise judgments of MT-Bench, both orders (gpt-4_pair.jsonl)"
 SOURCE = "lm-sys/FastChat, the files of llm_judge; licence: Apache-2.0"
 NOTES = (
     "a debate is a question, a turn, two models and an order; its answers are the names of the models and 'tie'",
-    "both turns of a question are one cluster; the judge is the model, whatever its prompt",
+    "both turns of a question are one cluster; the judge is the model, with any prompt",
 )
 
 _KEYS = ("question_id", "model_1", "model_2", "g1_winner", "g2_winner", "judge")

@@ -71,7 +71,7 @@ def _test(entry: Any, where: str) -> str:
     given = entry.get("vars")
     shape(
         f"{where}, testIdx",
-        "a number, or vars that tell the tests apart",
+        "a number, or vars that differ between tests",
         isinstance(given, dict) and bool(given),
         given,
     )
