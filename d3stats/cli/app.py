@@ -29,6 +29,7 @@ GROUPS = {
         "compare",
         "agreement",
         "panel",
+        "rank",
         "correct",
         "bias",
         "scores",

@@ -62,6 +62,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "score_declaration": ("score_declaration:0,at_least=1", "score_declaration:1,at_least=9"),
     "look_ahead": ("look_ahead:2,p=0.6,cost=0.02",),
     "token_budget": ("token_budget:150", "token_budget:150,growth=20"),
+    "agreement_routing": ("agreement_routing", "agreement_routing:0.6,within=2"),
+    "judge_sprt": ("judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=200",),
     "wide_gap": ("wide_gap:3", "wide_gap:6,within=2"),
     "gap_posterior": ("gap_posterior:0.6,width=0.2",),
     "budgeted": ("budgeted:2.5", "budgeted:2,budget=120,max_rounds=3"),
