@@ -1257,6 +1257,7 @@ EXCEPTIONS: dict[str, str] = {
     "d3stats.panel": "its intervals are those of shares, of the cluster t and of effective jurors, which have rows",
     INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
     "test_conditional_independence.py measures its size",
+    "d3stats.paper": "arranges the intervals of other functions, and those of tokens per point are a replay's",
     "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "correct": "calls functions of single shares and means, which have rows, for each category",
