@@ -82,10 +82,12 @@ if TYPE_CHECKING:
         rationales,
     )
     from d3stats.inputs.items import ItemMismatch
+    from d3stats.inputs.pairwise import Pairwise
     from d3stats.inputs.ratings import Ratings
     from d3stats.inputs.runs import PairedRuns, Run, pair
     from d3stats.models.beliefs import condorcet
     from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
+    from d3stats.sources.pairwise import as_pairwise
     from d3stats.sources.ratings import as_ratings
     from d3stats.sources.runs import as_run
 
@@ -113,6 +115,7 @@ __all__ = [
     "PairTest",
     "PairedDifference",
     "PairedRuns",
+    "Pairwise",
     "Panel",
     "PersonaEffect",
     "PilotPlan",
@@ -128,6 +131,7 @@ __all__ = [
     "adjust",
     "agreement",
     "agreement_by_log",
+    "as_pairwise",
     "as_ratings",
     "as_run",
     "aspect_correlations",

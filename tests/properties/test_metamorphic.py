@@ -159,6 +159,19 @@ def runs_table(seed: int = 5) -> pd.DataFrame:
                          "cluster": [f"c{k // 3:02d}" for k in range(60)]})  # fmt: skip
 
 
+def pairs_table(seed: int = 9) -> pd.DataFrame:
+    """Two judges compare four contestants on thirty items."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(30):
+        for judge in ("judge x", "judge z"):
+            first, second = rng.choice(4, 2, replace=False)
+            lead = 0.4 * (second - first) + 0.3 + rng.logistic()
+            winner = "tie" if abs(lead) < 0.3 else "first" if lead > 0 else "second"
+            rows.append((f"i{item:02d}", judge, "abcd"[first], "abcd"[second], winner, f"c{item // 2:02d}"))
+    return pd.DataFrame(rows, columns=["item", "judge", "first", "second", "winner", "cluster"])
+
+
 def scores_table(seed: int = 6) -> pd.DataFrame:
     """One judge scores two sides over four rounds."""
     rng = np.random.default_rng(seed)
@@ -211,6 +224,7 @@ TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     "personas": personas_table,
     "runs": runs_table,
     "scores": scores_table,
+    "pairs": pairs_table,
 }
 
 
@@ -621,6 +635,11 @@ def _judgments(table: pd.DataFrame) -> Numbers:
     return {"votes": float(found.vote.sum()), "right": float((found.vote == found.label).sum())}
 
 
+def _pairwise(table: pd.DataFrame) -> Numbers:
+    found = inference.as_pairwise(table)
+    return {"won": float(found.outcome.sum()), "contestants": len(found.contestants), "items": found.n_items}
+
+
 def _sign_flip(table: pd.DataFrame) -> Numbers:
     return {"p": resampling.sign_flip_p(_floats(table["first"]) - _floats(table["second"])).p_value}
 
@@ -789,6 +808,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.bias": ("verdicts", lambda t: _of_judges(bias.bias(t))),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
+    "d3stats.inference.as_pairwise": ("pairs", _pairwise),
     "d3stats.inference.length_bias": (
         "verdicts",
         lambda t: _audit(inference.length_bias(t, judge="judge x")),
@@ -1028,7 +1048,7 @@ CHANGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "an index of its own": lambda t: t.set_index(np.arange(len(t)) * 7 + 3),
 }  # fmt: skip
 
-ONLY_TWO_ANSWERS = {"courts", "scores", "verdicts", "personas"}
+ONLY_TWO_ANSWERS = {"courts", "pairs", "scores", "verdicts", "personas"}
 """Tables whose answers are A and B by their meaning, so that they cannot be renamed."""
 _RIGHT_OR_WRONG = {"d3stats.prediction_powered_mean", "d3stats.inference.correct_rate"}
 """Functions of numbers: an answer cannot be renamed."""
