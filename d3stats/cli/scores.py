@@ -64,7 +64,7 @@ def human_table(path: Path) -> pd.DataFrame:
     from d3stats.sources.item_tables import Fields
 
     class People(Fields):
-        """A table of responses, whatever columns it has besides: a column 'debate' makes no log of it."""
+        """A table of responses with any further columns: a column 'debate' makes no log of it."""
 
         def is_log(self, *_: Any) -> bool:
             return False

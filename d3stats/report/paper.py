@@ -249,7 +249,9 @@ class PaperItem(Result):
     >>> found.to_frame()[["log", "accuracy", "tokens", "per_point"]].round(3).values.tolist()
     [['votes', 0.688, 8314.826, 120.787], ['reasons', 0.592, 12437.858, 209.931]]
     >>> print(found.to_latex().splitlines()[2])
-    Framework & Accuracy (\\%) & Avg. Tokens & Tokens/Acc. \\\\
+    Framework & Accuracy (\%) & Avg. Tokens & Tokens/Acc. \\
+    >>> found.layout()["Tokens/Acc."].tolist()
+    ['120.8 [117.4, 124.4]', '209.9 [202.6, 217.9]']
     >>> found.plot().get_ylabel()
     'accuracy'
     """
@@ -300,8 +302,12 @@ class PaperItem(Result):
         return {self.item.name: pd.DataFrame(rows, columns=wanted)}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
+        return {self.item.name: self.layout()}
+
+    def layout(self) -> pd.DataFrame:
+        """Return the table as the paper prints it: its heads, and cells as text with limits in brackets."""
         cells = [[written(row.get(c.key), c.unit) for c in self.columns] for row in self.rows]
-        return {self.item.name: pd.DataFrame(cells, columns=[c.head for c in self.columns], dtype=object)}
+        return pd.DataFrame(cells, columns=[c.head for c in self.columns], dtype=object)
 
     def plot(self, ax: Axes | None = None) -> Axes | Figure:
         """Draw the item; in given axes, its first panel.
@@ -336,9 +342,9 @@ class PaperIndex(Result):
 
     @property
     def headline(self) -> str:
-        """How many items own logs give."""
+        """The number of items that own logs give."""
         if not self.items:
-            return f"{PAPERS[self.name]}: there is nothing to make from logs."
+            return f"{PAPERS[self.name]}, so own logs give none."
         can = sum(item.make is not None for item in self.items)
         return f"{PAPERS[self.name]}: own logs give {can} of {counted(len(self.items), 'item')}."
 

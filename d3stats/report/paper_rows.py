@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Made:
-    """What a maker returns: the answer, rows and columns, notes, and how to draw them."""
+    """The answer of a maker, its rows and columns, notes, and a function that draws them."""
 
     answer: str
     columns: Sequence[Column]
@@ -58,7 +58,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked for: the item's name, the logs by their names, and the settings."""
+    """The name of an item, the logs by their names, and the settings."""
 
     item: str
     logs: Mapping[str, Opened]
@@ -228,7 +228,7 @@ def verdicts(task: Task, *columns: Column) -> Made:
         row: dict[str, Cell] = {"log": name, "accuracy": one.panel[0].estimate}
         row["kappa"] = one.pairs[0].estimate if one.pairs else None
         for part in one.strata:
-            kind = "kappa" if part.quantity.startswith("Cohen") else "accuracy"
+            kind = "accuracy" if part.quantity == one.panel[0].estimate.name else "kappa"
             row |= {f"{kind} {e.name}": e for e in part.raw}
         if "evaluator" in asked:
             row["evaluator"] = _models(task.logs[name])
@@ -544,7 +544,7 @@ def stops(task: Task) -> Made:
             row = frame.loc[rule]
             if row["undecided"]:
                 notes.append(
-                    f"{name}: {rule} goes on after the end of {row['undecided']} debates, so it has no numbers"
+                    f"{name}: {rule} continues after the end of {row['undecided']} debates, so it has no numbers"
                 )
             stopped = one.stops()
             mine = stopped[stopped["rule"] == rule]
@@ -830,10 +830,7 @@ def _series(task: Task, head: str, at: Sequence[tuple[int, str, int | None]]) ->
         one = agreement(task.logs[name], round_number=turn, rng=task.draws(), **how)
         kappa = one.pairs[0].estimate if one.pairs else None
         rows.append({"number": number, "log": name, "accuracy": one.panel[0].estimate, "kappa": kappa})
-        said = [
-            *one.refused.values(),
-            *(note.replace(f"of round {turn} ", "of the round ") for note in one.notes),
-        ]
+        said = [*one.refused.values(), *one.notes]
         noted.append((name if turn is None else f"{name}, round {turn}", said))
     columns = [Column("number", head, "count"), LOG, ACCURACY, Column("kappa", "Kap.", "share")]
     first, last = rows[0], rows[-1]
