@@ -66,6 +66,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.risk_controlled": lambda log: (
         d3stats.risk_controlled(log, RULES[:2], max_loss_vs_full=0.45, delta=0.2).to_frame()
     ),
+    "d3stats.planning.conformal_risk_control": lambda log: planning.conformal_risk_control(
+        log, RULES[:2], max_loss_vs_full=0.45
+    ).to_frame(),
     "d3stats.fit": lambda log: d3stats.fit(log, n_components=1, n_boot=5, rng=1).to_frame(),
     "d3stats.calibrate": lambda log: d3stats.calibrate(Voter, log, n_rep=20, rng=1).to_frame(),
     "d3stats.fit_rounds": lambda log: d3stats.fit_rounds(log, n_components=1).to_frame(),
@@ -81,6 +84,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.panel": lambda log: d3stats.panel(log, rng=1).judges,
     "d3stats.inference.dawid_skene": lambda log: inference.dawid_skene(log).judges,
+    "d3stats.inference.glad": lambda log: inference.glad(log).judges,
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
     "d3stats.bias": lambda log: d3stats.bias(log, rng=1).to_frame(),
@@ -160,6 +164,7 @@ NO_READING = {
     "d3stats.jury_curve": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.effective_jurors": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.conditional_independence": "passes all settings of as_ratings on, those of reading among them",
+    "d3stats.inference.glad": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.dawid_skene": "passes all settings of as_ratings on, those of reading among them",
 }
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         sample_size,
     )
     from d3stats.inference.comparison.strata import Strata, stratify
+    from d3stats.inference.judges.abilities import Glad, glad
     from d3stats.inference.judges.agreement import (
         AgreementByLog,
         AgreementTable,
@@ -106,6 +107,7 @@ __all__ = [
     "Design",
     "EffectiveJurors",
     "Estimate",
+    "Glad",
     "ItemMismatch",
     "JuryCurve",
     "LengthBias",
@@ -155,6 +157,7 @@ __all__ = [
     "estimates_latex",
     "exact_coverage",
     "fleiss_kappa",
+    "glad",
     "gwet_ac",
     "jury_curve",
     "kendall",

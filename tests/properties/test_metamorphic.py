@@ -49,7 +49,15 @@ from d3stats import (
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
 from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
-from d3stats.planning import abstain, escalate, join_protocols, label_value, score_gaps, scores
+from d3stats.planning import (
+    abstain,
+    conformal_risk_control,
+    escalate,
+    join_protocols,
+    label_value,
+    score_gaps,
+    scores,
+)
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -462,6 +470,11 @@ def _risk(table: pd.DataFrame) -> Numbers:
     return numbers(found.to_frame(), ["rule"])
 
 
+def _conformal(table: pd.DataFrame) -> Numbers:
+    found = conformal_risk_control(t_of(table), ["unanimity", "fixed:3", "fixed:2"], max_loss_vs_full=0.45)
+    return numbers(found.to_frame(), ["rule"])
+
+
 def _abstained(table: pd.DataFrame) -> Numbers:
     found = abstain(t_of(table), max_error=0.45, confidence=0.6)
     return numbers(found.to_frame(), ["votes"])
@@ -532,6 +545,14 @@ def _ratings(table: pd.DataFrame) -> Numbers:
 def _effective_jurors(table: pd.DataFrame) -> Numbers:
     found = numbers(inference.effective_jurors(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith("p_value")}
+
+
+def _abilities(table: pd.DataFrame) -> Numbers:
+    """The search ends within a slope, so digits behind the fifth differ."""
+    found = inference.glad(table)
+    return {e.name: e.value for e in found.estimates} | {
+        "accuracies": round(float(found.judges["accuracy"].sum()), 4)
+    }
 
 
 def _without_labels(table: pd.DataFrame) -> Numbers:
@@ -770,6 +791,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.replay": ("turns", _replay),
     "d3stats.scan": ("turns", _scan),
     "d3stats.risk_controlled": ("turns", _risk),
+    "d3stats.planning.conformal_risk_control": ("turns", _conformal),
     "d3stats.abstain": ("turns", _abstained),
     "d3stats.planning.label_value": ("turns", _label_value),
     "d3stats.plan": ("turns", _plan),
@@ -870,6 +892,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.effective_jurors": ("ratings", _effective_jurors),
     "d3stats.panel": ("ratings", _panel),
     "d3stats.inference.dawid_skene": ("ratings", _without_labels),
+    "d3stats.inference.glad": ("ratings", _abilities),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),
     "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
@@ -1157,6 +1180,7 @@ def test_a_log_split_in_two_and_joined_again_gives_the_same(
 
 NOT_A_RATE = {
     "d3stats.abstain",
+    "d3stats.planning.conformal_risk_control",
     "d3stats.planning.label_value",
     "d3stats.risk_controlled",
     "d3stats.plan",
