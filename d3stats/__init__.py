@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from d3stats.planning.simulate import simulate
     from d3stats.planning.study import Study, read_study
     from d3stats.report.analysis import report
+    from d3stats.report.paper import paper
     from d3stats.run.run import debate
     from d3stats.sources.opened import Opened, as_trajectories, open
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
@@ -119,6 +120,7 @@ __all__ = [
     "martingale_test",
     "open",
     "panel",
+    "paper",
     "plan",
     "plan_comparison",
     "planning",

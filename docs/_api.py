@@ -38,7 +38,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "TransitionCounts",
         "ConfusionCounts",
     ),
-    "Report on a log": ("report", "fit", "scores", "doctor"),
+    "Report on a log": ("report", "fit", "scores", "doctor", "paper"),
     "Plan a stopping rule": (
         "plan",
         "Plan",

@@ -3,7 +3,8 @@
 An item is a definition, algorithm, theorem, table or figure. It names the code that does it, the tests that show it,
 and a status. `code` holds public names (``d3stats.replay``) and ``kind:name`` for a protocol, a stopping rule, a claim,
 a command, a figure or a study. `readings` holds a page of ``docs/reference`` and the first words of a point there which
-says how the paper is read. ``tests/test_papers.py`` checks all of them against the code and the pages.
+says how the paper is read. ``tests/test_papers.py`` checks all of them against the code and the pages. The tables and
+figures that own logs give are those of ``d3stats.report.paper``, and have a page of commands.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+
+from d3stats.report.paper import ITEMS, PAPERS
 
 __all__ = ["STATUSES", "Item", "Paper", "pages", "papers"]
 
@@ -99,6 +102,28 @@ def link(code: str) -> str:
     return f"`{name}`"
 
 
+def own_logs() -> str:
+    """Return the page with the command for every table and figure, or the reason why there is none."""
+    lines = [
+        "# Tables and figures from own logs",
+        "",
+        "Each command makes the table in the layout of the paper, with intervals over questions. `--latex`, "
+        "`--json` and `--csv` give it in another form, `--figure FILE.pdf` the figure. "
+        "[The command](../reference/papers.md) is explained in the reference.",
+    ]
+    for name, title in PAPERS.items():
+        items = [item for item in ITEMS.values() if item.name.startswith(f"{name}:")]
+        lines += ["", f"## {title[0].upper()}{title[1:]}", ""]
+        if not items:
+            lines.append("There is no table and no figure.")
+            continue
+        lines += ["| item | shows | needs | command |", "|---|---|---|---|"]
+        for item in items:
+            command = f"`{item.command}`" if item.command else f"none: {item.reason}"
+            lines.append(f"| {item.at} | {item.shows} | {', '.join(item.needs) or '-'} | {command} |")
+    return "\n".join([*lines, ""])
+
+
 def pages() -> dict[str, str]:
     """Return one page for each paper and an index with the number of items of each status."""
     known = papers()
@@ -113,7 +138,7 @@ def pages() -> dict[str, str]:
         "| paper | " + " | ".join(STATUSES) + " |",
         "|---" * (1 + len(STATUSES)) + "|",
     ]
-    made = {}
+    made = {"papers_own_logs": own_logs()}
     for paper in known.values():
         counts = [sum(item.status == name for item in paper.items) for name in STATUSES]
         index.append(f"| [{paper.title}](papers_{paper.name}.md) | " + " | ".join(map(str, counts)) + " |")
@@ -132,11 +157,16 @@ def pages() -> dict[str, str]:
                     lines.append(
                         "- How it is read: " + ", ".join(f"{{doc}}`../reference/{page}`" for page in where)
                     )
+                own = [one.command for one in ITEMS.values() if one.name.startswith(f"{paper.name}:")
+                       and one.at in item.places and one.make is not None]  # fmt: skip
+                if own:
+                    lines.append("- From own logs: " + ", ".join(f"`{command}`" for command in own))
                 if item.code:
                     lines.append("- Code: " + ", ".join(map(link, item.code)))
                 if item.tests:
                     lines.append("- Tests: " + ", ".join(f"`{test}`" for test in item.tests))
         made[f"papers_{paper.name}"] = "\n".join([*lines, ""])
-    toctree = [f"papers_{name}" for name in known]
+    toctree = [*(f"papers_{name}" for name in known), "papers_own_logs"]
+    index += ["", "[From own logs](papers_own_logs.md) lists the command for every table and figure."]
     index += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
     return {"papers": "\n".join(index), **made}

@@ -16,6 +16,8 @@ from typer.main import get_command
 
 from d3stats.cli import app
 from d3stats.protocols import protocols
+from d3stats.report.paper import ITEMS as OWN
+from d3stats.report.paper import PAPERS as OF_OWN_LOGS
 from d3stats.stopping.text import rule_names
 from d3stats.theory import claims
 
@@ -185,7 +187,7 @@ def test_every_reading_on_a_page_is_at_an_item_that_says_so() -> None:
 
 def test_pages_show_every_item_with_its_status() -> None:
     made = pages()
-    assert set(made) == {"papers", *(f"papers_{name}" for name in PAPERS)}
+    assert set(made) == {"papers", "papers_own_logs", *(f"papers_{name}" for name in PAPERS)}
     for name, paper in PAPERS.items():
         text = made[f"papers_{name}"]
         for status in {item.status for item in paper.items}:
@@ -193,6 +195,25 @@ def test_pages_show_every_item_with_its_status() -> None:
             (section,) = [one for one in part if one.startswith(status.capitalize())]
             for item in paper.items:
                 assert (f"**{item.what}** ({item.at})" in section) == (item.status == status)
+
+
+def test_every_table_and_figure_has_a_command_or_a_reason() -> None:
+    """The items of ``d3stats paper`` are at labels of the registry, and no table or figure is absent from them."""
+    assert set(OF_OWN_LOGS) == set(PAPERS)
+    page = pages()["papers_own_logs"]
+    for name, paper in PAPERS.items():
+        items = [item for item in OWN.values() if item.name.startswith(f"{name}:")]
+        assert [item.name for item in items if item.at not in paper.labels] == []
+        pictured = {label for label in paper.labels if re.match(r"(Table|Figure) \d", label)}
+        assert pictured <= {item.at for item in items}
+        for item in items:
+            assert (item.make is None) == bool(item.reason)
+            slug = item.at.lower().replace(" ", "-")
+            assert item.name.partition(":")[2] in (slug, f"section-{slug}", f"appendix-{slug}", "rounds")
+            assert f"| {item.shows} |" in page
+            if item.command:
+                assert f"`{item.command}`" in page
+                assert f"`{item.command}`" in pages()[f"papers_{name}"], item.name
 
 
 def test_a_code_entry_links_to_its_place() -> None:

@@ -37,7 +37,7 @@ GROUPS = {
     "Plan": ("plan", "abstain", "power", "simulate", "rules"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example"),
-    "Research": ("rationales", "escalate", "calibrate", "worlds", "theorems"),
+    "Research": ("paper", "rationales", "escalate", "calibrate", "worlds", "theorems"),
 }
 """The commands as the help groups them; each has a module of its name."""
 

@@ -51,6 +51,15 @@ def logs(incomplete: str) -> list[str]:
     return found + [f"{name}/" if os.path.isdir(name) else name for name in plain]
 
 
+def paper_items(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the papers and items that begin so, for the first word, and then the logs."""
+    from d3stats.report.paper import ITEMS, PAPERS
+
+    if ctx.params.get("words"):
+        return logs(incomplete)
+    return _beginning([*PAPERS, *(name for name, item in ITEMS.items() if item.make is not None)], incomplete)
+
+
 def formats(incomplete: str) -> list[str]:
     """Return the formats to import that begin so."""
     from d3stats.log.importers import available

@@ -41,7 +41,7 @@ def scores(
 ) -> None:
     """Show mean scores and gaps by round, aspects of single responses, and ranks of three or more candidates."""
     one_format(as_json, as_latex)
-    people = None if human is None else _human(human)
+    people = None if human is None else human_table(human)
     with working("reading scores"):
         opened = given.open()
         found = given(opened, human=people)
@@ -58,13 +58,13 @@ def scores(
     print_tables(found._answer(), tables, [*found.notes, *omitted], everything=everything)
 
 
-def _human(path: Path) -> pd.DataFrame:
+def human_table(path: Path) -> pd.DataFrame:
     """Read a table of people's scores; cells that are words for missing are missing."""
     from d3stats.sources import open
     from d3stats.sources.item_tables import Fields
 
     class People(Fields):
-        """A table of responses, whatever columns it has besides: a column 'debate' makes no log of it."""
+        """A table of responses with any further columns: a column 'debate' makes no log of it."""
 
         def is_log(self, *_: Any) -> bool:
             return False

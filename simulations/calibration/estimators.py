@@ -1295,6 +1295,7 @@ EXCEPTIONS: dict[str, str] = {
     "d3stats.panel": "its intervals are those of shares, of the cluster t and of effective jurors, which have rows",
     INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
     "test_conditional_independence.py measures its size",
+    "d3stats.paper": "arranges the intervals of other functions, and those of tokens per point are a replay's",
     "d3stats.report": "a page of the results of other functions; it computes nothing",
     INFERENCE
     + "glad": "limits as of dawid_skene; tests/inference/judges/test_glad.py measures them in three cells",

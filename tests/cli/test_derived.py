@@ -67,6 +67,7 @@ OWN_FORM = {
         "round_number": "a round or 'last', one or one per run",
     },
     "panel": {"prices": "JUDGE=PRICE for each"},
+    "paper": {"human": "a table is given by its path"},
     "agreement": {"categories": "all in one list, separated by commas, because their order matters"},
     "rationales": {
         "role": "it takes the place of the role of a reading",
@@ -93,6 +94,7 @@ OF_ONE_COMMAND = {
     "doctor": {"fix"},
     "plan": {"campaign"},
     "report": {"gate"},
+    "paper": {"csv"},
     "show": {"text"},
     "simulate": {"like", "world", "rule", "debates", "max_loss", "confidence", "csv", "by", "seed"},
 }
@@ -137,6 +139,7 @@ def test_most_commands_are_derived() -> None:
         "agreement",
         "panel",
         "rank",
+        "paper",
         "rationales",
         "escalate",
         "calibrate",

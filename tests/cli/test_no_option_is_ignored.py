@@ -57,6 +57,12 @@ MODES: dict[str, list[str]] = {
         "power --pilot short.csv,run_two.csv --n 100",
     ],
     "calibrate": ["calibrate log.csv --world voter"],
+    "paper": [
+        "paper d3:table-1 log.csv other.csv",
+        "paper d3:figure-4 log.csv --rule fixed:1",
+        "paper advocates:table-2 log.csv other.csv",
+        "paper stability:rounds log.csv --n-boot 40",
+    ],
 }
 CHANGES: dict[str, list[str]] = {
     "fit": ["--n-components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
@@ -208,6 +214,10 @@ CHANGES: dict[str, list[str]] = {
         *("--by debate", "--value votes", "--missing wrong", "--missing-values A", "--columns vote=label"),
         "--encoding utf-16",
     ],
+    "paper": [
+        *("--name x --name y", "--strata kind", "--baseline other", "--rule unanimity", "--n-boot 50"),
+        *("--level 0.5", "--seed 7"),
+    ],
     "calibrate": [
         "--world conformity",
         "--free accuracy",
@@ -230,6 +240,7 @@ ELSEWHERE = {
     "--sheet",  # of workbooks: test_reading_options
     "--scorer",  # of logs of Inspect: tests/bridges/test_inspect_scorers.py
     "--read",  # tests/sources/test_stated_answers.py
+    "--human",  # tests/report/test_paper.py
     "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
 }  # fmt: skip
 """Options that have tests of their own, or that make a mode."""
@@ -237,7 +248,7 @@ ELSEWHERE = {
 NOTHING_TO_CHANGE = {
     # No method of these modes draws a random number, so every seed gives the same result, as the help says.
     "--seed": ["compare log.csv other.csv", "compare run_one", "compare short", "agreement log.csv",
-               "agreement ratings", "bias", "rationales"],
+               "agreement ratings", "bias", "rationales", "paper d3", "paper advocates"],
     # A row of a table is an item; the help says "in a log".
     "--by": ["compare run_one", "compare short", "power --pilot short", "agreement ratings", "power --pilot run_one",
              "panel ratings", "panel unlabelled"],

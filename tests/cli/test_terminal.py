@@ -58,6 +58,13 @@ CASES: dict[str, list[str]] = {
     "fit": ["fit turns.csv --n-boot 10", "fit turns.csv --n-boot 10 --round 2", "fit ragged.csv --n-boot 10"],
     "formats": ["formats"],
     "import": ["import list", "import faireval human.txt -o imported.jsonl"],
+    "paper": [
+        "paper chateval",
+        "paper d3:table-1 turns.csv",
+        "paper d3:table-2 more.jsonl samre.jsonl",
+        "paper d3:figure-4 turns.csv --rule fixed:1",
+        "paper stability:table-1 turns.csv",
+    ],
     "plan": ["plan turns.csv --prices prices.toml --model mine -r fixed:2"],
     "power": ["power --effect 0.05 --discordance 0.2", "power --pilot run_one.csv,run_two.csv --effect 0.1"],
     "protocols": ["protocols", "protocols samre"],

@@ -925,6 +925,7 @@ NO_CASE = {
     "d3stats.datasets.load_slm7": "a bundled table",
     "d3stats.as_trajectories": "one door to the others; each form is tried in tests/test_one_door.py",
     "d3stats.open": "one door to the others; each form is tried in tests/test_one_door.py",
+    "d3stats.paper": "arranges results of functions that have cases; tests/report/test_paper.py compares the numbers",
     "d3stats.inference.agreement_by_log": "calls agreement for each log",
     "d3stats.resampling.too_unequal": "a reason in words, of the number that effective_clusters gives",
     "d3stats.datasets.path": "a bundled table",

@@ -22,7 +22,7 @@ evaluations of language models).
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -47,6 +47,7 @@ from d3stats.inference.comparison.pair_data import (
 )
 from d3stats.inference.comparison.power_laws import rising_root, t_power
 from d3stats.note import kind_of
+from d3stats.resampling.cluster_t import item_ratio, student_limits
 from d3stats.resampling.clusters import cluster_codes
 from d3stats.result import Result
 
@@ -95,6 +96,8 @@ class PairedDifference(Result):
     new - old: 0.100 [0.033, 0.167] (95 % cluster t, n = 100 in 100 clusters)
     >>> found.gained, found.lost, found.unchanged
     (10, 0, 90)
+    >>> print(found.relative())
+    new - old, relative: 0.133 [0.033, 0.233] (95 % cluster t, n = 100 in 100 clusters)
     >>> print(found.interval("bca"))
     new - old: 0.100 [0.050, 0.170] (95 % bca, n = 100 in 100 clusters)
     >>> found.intervals()["kind"].tolist()
@@ -184,6 +187,30 @@ class PairedDifference(Result):
         if errors is None or (self.binary and errors * spread > 1):
             return None
         return errors * spread
+
+    def relative(self) -> Estimate:
+        """Return the difference as a part of the first run's mean, with the degrees of freedom of the difference.
+
+        The error is that of a ratio of sums over clusters (delta method; the advocates paper, table 2, prints the value
+        alone). Raises ValueError where the first run's mean is not above 0.
+        """
+        data = self.data
+        if not self.first.value > 0:
+            raise ValueError(f"the mean of {self.first.name} must be above 0; got {self.first.value:g}")
+        name = f"{self.name}, relative"
+        found = item_ratio(
+            name,
+            data.second - data.first,
+            data.first,
+            data.cluster,
+            level=self.difference.level,
+            tested=False,
+        )
+        if self.difference.low is None or not found.se:
+            note = found.note or self.difference.note
+            return replace(found, low=None, high=None, kind="none", note=note)
+        low, high, _ = student_limits(found.value, found.se, data.df, found.level)
+        return replace(found, low=low, high=high)
 
     def bayes(self, *, rng: RngLike = None, **settings: Any) -> PairedFit:
         """Fit :func:`d3stats.models.bayes.paired.fit_paired` with these settings; it needs the extra ``bayes``."""

@@ -1,0 +1,135 @@
+"""What does a log cost, as it was run, and what for one point of accuracy? Accuracy, tokens and their ratio.
+
+A verdict is the decision that the log records, or the plurality of the last votes where it records none; the tokens are
+those of all calls. Unlike :func:`~d3stats.planning.replay`, nothing is stopped earlier, so that logs of protocols whose
+decision is no plurality can be compared.
+
+References
+----------
+D3, section 5.4 and table 2 (tokens per accuracy point: mean tokens over the accuracy in percentage points).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import probability
+from d3stats._words import counted
+from d3stats.estimate import Estimate
+from d3stats.planning.costs import RatioColumns
+from d3stats.resampling import clustered_share, item_ratio
+from d3stats.result import EstimatesResult
+from d3stats.sources import LogSource, Reading, open
+from d3stats.sources.runs import as_run
+
+__all__ = ["LogCost", "log_cost"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogCost(EstimatesResult):
+    """Accuracy, tokens of a debate, and tokens for one percentage point of accuracy: the result of :func:`log_cost`.
+
+    Attributes
+    ----------
+    accuracy, tokens : Estimate
+        Share of right verdicts, and mean tokens of a debate.
+    per_point : Estimate or None
+        Mean tokens over the accuracy in percentage points; None where no verdict is right.
+
+    Examples
+    --------
+    >>> found = log_cost("gemma-votes")
+    >>> [each.name for each in found.estimates]
+    ['accuracy', 'tokens of a debate', 'tokens per accuracy point']
+    """
+
+    accuracy: Estimate
+    tokens: Estimate
+    per_point: Estimate | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The estimates that the log gives."""
+        return tuple(e for e in (self.accuracy, self.tokens, self.per_point) if e is not None)
+
+
+def log_cost(source: LogSource, *, level: float = 0.95, **reading: Unpack[Reading]) -> LogCost:
+    """Estimate the accuracy, the mean tokens and the tokens per accuracy point of a log as it was run, by cluster.
+
+    Parameters
+    ----------
+    source : any source of debates
+        With right answers and tokens.
+    level : float
+        Level of the intervals over questions.
+    **reading
+        How the source is read, as for ``d3stats.open``.
+
+    Returns
+    -------
+    LogCost
+
+    Raises
+    ------
+    ValueError
+        When no debate has tokens, or none has both a verdict and a right answer.
+
+    Notes
+    -----
+    The accuracy has cluster Wilson limits and the tokens have the cluster t. The limits of the tokens per point are
+    those of the points per token turned over, because an accuracy near 0 leaves no upper limit. It takes the debates
+    that have tokens and are scored.
+
+    Examples
+    --------
+    >>> print(log_cost("gemma-votes").per_point)
+    tokens per accuracy point: 120.787 [117.429, 124.395] (95 % cluster t, turned over, n = 2179 in 1,907 clusters)
+    """
+    level = probability("level", level, open_interval=True)
+    opened = open(source, **reading)
+    right, spent = (as_run(opened, value=value, by="debate") for value in ("verdict", "tokens"))
+    both = pd.Series(spent.value, index=list(spent.items)).reindex(list(right.items))
+    tokens = both.to_numpy(dtype=np.float64)
+    cluster = pd.factorize(np.asarray(right.cluster, dtype=object))[0].astype(np.int64)
+    scored, known = ~np.isnan(right.value), ~np.isnan(tokens)
+    if not known.any():
+        raise ValueError(
+            "some debate must have tokens; got none: the fields tokens_in and tokens_out of turns"
+        )
+    if not scored.any():
+        raise ValueError("some debate must have a verdict and a right answer; got none")
+    notes = [*dict.fromkeys((*right.notes, *spent.notes))]
+    if lost := int((~known).sum()):
+        notes.append(f"{lost} of {counted(len(known), 'debate')} without tokens left out of the tokens")
+    accuracy = clustered_share(
+        right.value[scored], np.ones(int(scored.sum())), cluster[scored], level=level, name="accuracy"
+    )
+    mean = item_ratio(
+        *("tokens of a debate", tokens[known], np.ones(int(known.sum())), cluster[known]),
+        level=level,
+        tested=False,
+    )
+    shared = scored & known
+    per_point = None
+    if shared.any() and right.value[shared].any():
+        columns = RatioColumns()
+        columns.add("tokens", np.where(shared, np.nan_to_num(tokens), 0.0))
+        columns.add("points", np.where(shared, 100 * np.nan_to_num(right.value), 0.0))
+        columns.measure("log", "per point", "tokens", "points", may_vanish=True, bounds=(0.0, np.inf))
+        limits = columns.limits(cluster, level)
+        low, high = float(limits.low[0]), float(limits.high[0])
+        bounded = low == low
+        per_point = Estimate(
+            name="tokens per accuracy point", value=float(limits.estimate[0]), low=low if bounded else None,
+            high=high if bounded else None, kind="cluster t, turned over", n=int(shared.sum()), level=level,
+            n_clusters=len(np.unique(cluster[shared])),
+            note="" if bounded else "so few verdicts are right that there is no upper limit",
+        )  # fmt: skip
+    else:
+        notes.append("no tokens per accuracy point, because no verdict is right")
+    return LogCost(accuracy=accuracy, tokens=mean, per_point=per_point, notes=tuple(notes))
