@@ -318,6 +318,8 @@ class Reply:
     charged : tuple of int or None
         Tokens in and out that a budget is charged for it, where the texts must have more than the server counted; None
         for those of the turn.
+    confidence : float or None
+        Probability, from 0 to 1, that the agent gave its vote of being right; None where it gave none.
     served : dict or None
         What else the server said: ``finish`` (why the last reply ended) and ``fingerprint`` (of the system that made
         it), as they came, and ``reasoning``, tokens of thought in all attempts, which are part of `tokens_out`.
@@ -342,6 +344,7 @@ class Reply:
     tokens_cached: int | None = None
     charged: tuple[int, int] | None = None
     served: Mapping[str, str | int] | None = field(default=None, compare=False)
+    confidence: float | None = None
 
 
 class Refused(ValueError):

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.confidence import Confidence, confidence
     from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
@@ -96,6 +97,7 @@ __all__ = [
     "BordaCount",
     "Comparison",
     "ConditionalIndependence",
+    "Confidence",
     "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
@@ -136,6 +138,7 @@ __all__ = [
     "compare",
     "compare_rationales",
     "conditional_independence",
+    "confidence",
     "condorcet",
     "correct",
     "correct_counts",
