@@ -778,7 +778,9 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
             kind: stacked(kind, (n_rounds,), np.nan, no_polls if kind in _POLLS else unknown)
             for kind in ("tokens", "tokens_in", "tokens_out", "seconds", *_POLLS)
         },
-        "confidence": stacked("confidence", (n_rounds, n_seats), np.nan, lambda p: np.full(p.votes.shape, np.nan)),
+        "confidence": stacked(
+            "confidence", (n_rounds, n_seats), np.nan, lambda p: np.full(p.votes.shape, np.nan)
+        ),
         "polled": stacked("polled", (n_rounds,), False, Trajectories.reached),
         "polling": stacked("polling", (), -1, lambda p: np.full(len(p), -1, np.int16)),
         "pollings": pollings,

@@ -10,12 +10,13 @@ from d3stats._words import percent, points
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Json, Latex, one_format
-from d3stats.cli.output import Table, print_document, print_latex, print_tables, tables_of, working
+from d3stats.cli.output import print_document, print_latex, print_tables, tables_of, working
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from d3stats.inference.judges.confidence import Confidence
+    from d3stats.report.tables import Table
 
 Votes = Annotated[
     str,
@@ -48,7 +49,10 @@ def confidence(
         first = [_voters(found.rounds, "round", found, everything)] if len(found.rounds) else []
         judges = [_voters(found.judges, "judge", found, everything)] if len(found.judges) > 1 else []
         bins = [_bins(found)]
-        tables, further = (first or judges or bins), [*(judges if first else []), *(bins if first or judges else [])]
+        tables, further = (
+            (first or judges or bins),
+            [*(judges if first else []), *(bins if first or judges else [])],
+        )
         print_tables(found._answer(), [*tables, *further], found.notes, everything=everything, asked=[])
 
 
@@ -78,7 +82,9 @@ def _bins(found: Confidence) -> Table:
             percent(row["confidence"]),
             f"{row['n']:,}",
             percent(row["right"]),
-            "" if row["band_low"] != row["band_low"] else f"{percent(row['band_low'])} to {percent(row['band_high'])}",
+            ""
+            if row["band_low"] != row["band_low"]
+            else f"{percent(row['band_low'])} to {percent(row['band_high'])}",
         )
         for row in found.bins.to_dict("records")
     ]

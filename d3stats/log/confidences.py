@@ -43,11 +43,16 @@ def one_field(found: Resolved) -> list[str]:
     first = found.columns[both[0]]
     step = f"choose one with {to_type(confidence=first[0] if len(first) == 1 else list(first))}"
     names = ", ".join(name for field in both for name in found.columns[field])
-    raise ColumnError("confidence", Advised("a table must have one column for the confidence", step, got=names))
+    raise ColumnError(
+        "confidence", Advised("a table must have one column for the confidence", step, got=names)
+    )
 
 
 def columns_of_votes(
-    votes: Sequence[str], places: Sequence[tuple[str, str]], names: Sequence[str], place_of: Mapping[str, tuple[str, str]]
+    votes: Sequence[str],
+    places: Sequence[tuple[str, str]],
+    names: Sequence[str],
+    place_of: Mapping[str, tuple[str, str]],
 ) -> dict[str, dict[str, str]]:
     """Return for each field the column that tells of each column of votes, by their names.
 
@@ -72,7 +77,9 @@ def columns_of_votes(
     {'confidence': {'x': 'x_confidence', 'y': 'conf y'}}
     """
     by_name = {plain(vote): vote for vote in votes}
-    by_place = {(plain(agent), number): vote for vote, (agent, number) in zip(votes, places, strict=True) if number}
+    by_place = {
+        (plain(agent), number): vote for vote, (agent, number) in zip(votes, places, strict=True) if number
+    }
     found: dict[str, dict[str, str]] = {}
     for name in names:
         agent, number = place_of.get(name, ("", ""))
@@ -97,7 +104,9 @@ def _parted(name: str) -> list[tuple[str, str]]:
     return [(field, who) for field, who, _ in sorted(ways, key=lambda way: -way[2])[:1]]
 
 
-def read_cells(cells: Coded, field: str, columns: Sequence[str], chosen: bool) -> tuple[Coded | None, list[Note]]:
+def read_cells(
+    cells: Coded, field: str, columns: Sequence[str], chosen: bool
+) -> tuple[Coded | None, list[Note]]:
     """Return a column of confidences as texts of numbers from 0 to 1, None where it is not read, and what to say.
 
     Parameters
@@ -141,8 +150,8 @@ def read_cells(cells: Coded, field: str, columns: Sequence[str], chosen: bool) -
         step = f"; {advice}" if field == "confidence" and (advice := _step(named, such)) else ""
         others = f"; {to_type(**{field: named})} reads the others" if bad < n else ""
         text = (
-            f"{column} {verb(len(columns), 'was', 'were')} not read as confidence, because {bad:,} of {counted(n, 'cell')} "
-            f"{verb(bad, 'is', 'are')} {limits}, such as {such!r}{step}{others}"
+            f"{column} {verb(len(columns), 'was', 'were')} not read as confidence, because {bad:,} of "
+            f"{counted(n, 'cell')} {verb(bad, 'is', 'are')} {limits}, such as {such!r}{step}{others}"
         )
         return None, [Note(text, kind=UNREAD_CONFIDENCE, about="confidence", n=bad, examples=columns)]
     if bad and bad == n:
@@ -157,8 +166,8 @@ def read_cells(cells: Coded, field: str, columns: Sequence[str], chosen: bool) -
         )
         notes.append(warning(text, UNREAD_CONFIDENCE, about="confidence", n=bad, examples=[such]))
     if field != "confidence" and n > bad:
-        notes.append(Note(f"{column} {verb(len(columns), 'holds', 'hold')} confidences in per cent, read as shares", kind="per cent",
-                          about="confidence", n=n - bad))  # fmt: skip
+        text = f"{column} {verb(len(columns), 'holds', 'hold')} confidences in per cent, read as shares"
+        notes.append(Note(text, kind="per cent", about="confidence", n=n - bad))
     shares = {text: None if value is None else repr(value / most) for text, value in values.items()}
     return cells.mapped(shares), notes
 

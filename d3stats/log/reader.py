@@ -36,9 +36,9 @@ from d3stats.log.schema import (
     MOST_TEMPERATURE,
     SCHEMA_VERSION,
     AnyRecord,
+    Confidence,
     Header,
     RepeatedKey,
-    Confidence,
     Score,
     Temperature,
     first_defect,
@@ -161,9 +161,14 @@ _AS_READ: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, _KINDS))
 _ENCODER = msgspec.json.Encoder()
 _SCORES = msgspec.json.Decoder(dict[str, dict[str, Score]] | None)
 
+_DECIMAL = ("temperature", "confidence")
+"""Numbers of turns that are not whole."""
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),
-    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out", "tokens_cached", "temperature", "confidence")),
+    (
+        (*TURN["coded"], *TEXTS["turns"]),
+        ("round", "tokens_in", "tokens_out", "tokens_cached", "temperature", "confidence"),
+    ),
     (("debate", "decision", "stop_reason"), ("round",)),
 )
 """Coded columns and numbers of items, turns and verdicts."""
@@ -851,7 +856,8 @@ class DebateLog:
         criterion, raw points) or None; tokens are Int64, temperatures Float64. With ``coding="correctness"`` there is
         ``correct`` (Int64: 0, 1, missing) in place of ``vote``. A table that recorded only total tokens has ``tokens``
         in place of ``tokens_in, tokens_out``; where cached prompt tokens were recorded there is ``tokens_cached``, and
-        where votes were given with a confidence there is ``confidence`` (Float64, from 0 to 1). A log that was read with its texts also has ``text``, where there are some.
+        where votes were given with a confidence there is ``confidence`` (Float64, from 0 to 1). A log that was read
+        with its texts also has ``text``, where there are some.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -1204,7 +1210,7 @@ def _table(part: Part, names: tuple[str, ...], parsed: bool = True) -> pd.DataFr
         elif name == "round" or name in TURN["numbers"]:
             given = part.numbers(name)
             absent = np.isnan(given)
-            if name in ("temperature", "confidence"):
+            if name in _DECIMAL:
                 columns[name] = pd.array(pd.arrays.FloatingArray(np.where(absent, 0.0, given), absent))
                 continue
             whole = np.where(absent, 0, given).astype(np.int64)

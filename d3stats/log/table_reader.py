@@ -491,7 +491,9 @@ class TableReader:
                 if len(names) > 1:
                     needed = "confidence must be one column in a table with a row per turn"
                     raise ColumnError(field, Advised(needed, "choose one", got=", ".join(names)))
-                read, said = read_cells(cells.pop(field), field, names[0].split(" + "), field in self.found.chosen)
+                read, said = read_cells(
+                    cells.pop(field), field, names[0].split(" + "), field in self.found.chosen
+                )
             except ColumnError as error:
                 raise _Refused(self.sheet, "wrong field", error.field, error.message) from None
             if read is not None:

@@ -26,7 +26,8 @@ NO_VOTES = frozenset(
     word
     for line in (
         "difficulty level seed temperature temp date time timestamp category topic subject domain split",
-        "source dataset language lang confidence conf confidencepercent confidencepct confpercent confpct cost price latency duration year grade length score",
+        "source dataset language lang confidence conf cost price latency duration year grade length score",
+        "confidencepercent confidencepct confpercent confpct",
         "accuracy acc notes note comment comments text prompt context explanation rationale reasoning raw",
         "n count weight type subset index id row hash url user version group batch",
     )
@@ -410,7 +411,10 @@ def _melted(
     )
     used = {name for columns in told.values() for name in columns.values()}
     unread = tuple(name for name in found.unread if name not in votes and name not in used)
-    of = {field: " + ".join(columns[name] for name in votes if name in columns) for field, columns in told.items()}
+    of = {
+        field: " + ".join(columns[name] for name in votes if name in columns)
+        for field, columns in told.items()
+    }
     if of:
         sheet_names = [of.get(name, name) for name in melted.names]
         melted = replace(melted, names=sheet_names)
@@ -436,13 +440,16 @@ def _confidences_beside(
         if len(pairs) < len(names) and len(names) == len(votes):
             pairs = dict(zip(votes, names, strict=True))
         if len(pairs) < len(names):
-            needed = f"{field} must be one column for each column of votes in a wide table, or have their names"
-            raise ColumnError(field, Advised(needed, to_type(**{field: [f"{name}_confidence" for name in votes[:3]]}),
-                                             ": ", got=", ".join(names)))  # fmt: skip
+            needed = (
+                f"{field} must be one column for each column of votes in a wide table, or have their names"
+            )
+            such = to_type(**{field: [f"{name}_confidence" for name in votes[:3]]})
+            raise ColumnError(field, Advised(needed, such, ": ", got=", ".join(names)))
         return {field: pairs}, found.without(field)
     if len(told) > 1:
         names = [name for columns in told.values() for name in columns.values()]
         first = list(told["confidence"].values())
-        raise ColumnError("confidence", Advised("the confidences of a wide table must be all shares or all per cents",
-                                                f"choose with {to_type(confidence=first)}", got=", ".join(names)))  # fmt: skip
+        needed = "the confidences of a wide table must be all shares or all per cents"
+        step = f"choose with {to_type(confidence=first)}"
+        raise ColumnError("confidence", Advised(needed, step, got=", ".join(names)))
     return told, found

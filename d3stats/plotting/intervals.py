@@ -716,7 +716,9 @@ def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | Non
     return ax
 
 
-def plot_reliability(frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:
+def plot_reliability(
+    frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw the share of right votes against the stated confidence, with the band in which calibrated votes would lie.
 
     A point is one bin; its size grows with its votes. Below the diagonal judges are overconfident. A bar on the
@@ -751,7 +753,9 @@ def plot_reliability(frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, 
     shares = ("confidence", "right", "band_low", "band_high")
     from matplotlib.ticker import FuncFormatter
 
-    checked = check_frame(frame, ("n", *shares), ("n", "confidence", "right"), ("band_low", "band_high"), shares=shares)
+    checked = check_frame(
+        frame, ("n", *shares), ("n", "confidence", "right"), ("band_low", "band_high"), shares=shares
+    )
     ax = one_axes(ax, width=ONE_COLUMN, height=3.2)
     n, stated, right, low, high = (column(checked[name]) for name in ("n", *shares))
     ax.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
@@ -761,11 +765,20 @@ def plot_reliability(frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, 
     looks = {"isotonic": (GREEN, "-"), "beta": (VERMILLION, "--")}
     if curve is not None:
         lines = [name for name in looks if name in curve.columns]
-        drawn = check_frame(curve, ("confidence", *lines), ("confidence", *lines), shares=("confidence", *lines))
+        drawn = check_frame(
+            curve, ("confidence", *lines), ("confidence", *lines), shares=("confidence", *lines)
+        )
         for name in lines:
             colour, style = looks[name]
             label = "Beta" if name == "beta" else name
-            ax.plot(column(drawn["confidence"]), column(drawn[name]), style, color=colour, linewidth=1.0, label=label)
+            ax.plot(
+                column(drawn["confidence"]),
+                column(drawn[name]),
+                style,
+                color=colour,
+                linewidth=1.0,
+                label=label,
+            )
     size = 14 + 60 * n / max(float(n.max(initial=1.0)), 1.0)
     ax.scatter(stated, right, s=size, color=BLUE, zorder=3, label="bin")
     written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")

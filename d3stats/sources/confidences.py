@@ -22,7 +22,7 @@ def as_confidences(source: Any, **reading: Unpack[Reading]) -> Confidences:
     Parameters
     ----------
     source : Confidences, or any source that :func:`d3stats.open` takes
-        A log or table with a column ``confidence``, in a wide table one like ``x_confidence`` beside the votes in ``x``.
+        A log or table with a column ``confidence``, in a wide table one like ``x_confidence`` beside votes in ``x``.
     **reading : Reading
         How the source is read, see :func:`d3stats.open`.
 
@@ -38,8 +38,8 @@ def as_confidences(source: Any, **reading: Unpack[Reading]) -> Confidences:
     Examples
     --------
     >>> import pandas as pd
-    >>> wide = pd.DataFrame({"item": [1, 2], "x": ["A", "B"], "y": ["B", "B"], "label": "B", "x_confidence": [0.5, 0.7]})
-    >>> found = as_confidences(wide)
+    >>> wide = pd.DataFrame({"item": [1, 2], "x": ["A", "B"], "y": ["B", "B"], "label": "B"})
+    >>> found = as_confidences(wide.assign(x_confidence=[0.5, 0.7]))
     >>> found.confidence.tolist(), found.right.tolist(), found.notes[-1]
     ([0.5, 0.7], [0.0, 1.0], '2 of 4 votes have no confidence and are left out')
     """
@@ -60,17 +60,22 @@ def as_confidences(source: Any, **reading: Unpack[Reading]) -> Confidences:
     silent, unlabelled = int((cast & ~stated).sum()), int((stated & ~known).sum())
     alone = int((~np.isnan(t.confidence) & ~cast).sum())
     if alone:
-        notes.append(f"{counted(alone, 'confidence')} {verb(alone, 'comes', 'come')} without a vote and "
-                     f"{verb(alone, 'is', 'are')} left out")  # fmt: skip
+        notes.append(
+            f"{counted(alone, 'confidence')} {verb(alone, 'comes', 'come')} without a vote and are left out"
+            if alone > 1
+            else "1 confidence comes without a vote and is left out"
+        )
     if not known.any():
-        got = f"{counted(int(stated.sum()), 'vote')} with a confidence and {'no' if stated.any() else 'none with a'} label"
-        raise ValueError(Advised("votes with a confidence must have a right answer", "add a column label", got=got))
-    if silent:
-        notes.append(f"{silent:,} of {counted(int(cast.sum()), 'vote')} {verb(silent, 'has', 'have')} no confidence and "
-                     f"{verb(silent, 'is', 'are')} left out")  # fmt: skip
-    if unlabelled:
-        notes.append(f"{unlabelled:,} of {counted(int(stated.sum()), 'vote')} with a confidence "
-                     f"{verb(unlabelled, 'has', 'have')} no right answer and {verb(unlabelled, 'is', 'are')} left out")  # fmt: skip
+        got = f"{counted(int(stated.sum()), 'vote')} with a confidence and no label"
+        raise ValueError(
+            Advised("votes with a confidence must have a right answer", "add a column label", got=got)
+        )
+    for gone, whole, lack in ((silent, cast, "no confidence"), (unlabelled, stated, "no right answer")):
+        if gone:
+            of = counted(int(whole.sum()), "vote") + (" with a confidence" if whole is stated else "")
+            notes.append(
+                f"{gone:,} of {of} {verb(gone, 'has', 'have')} {lack} and {verb(gone, 'is', 'are')} left out"
+            )
     debate, played, seat = np.nonzero(known)
     vote = t.votes[debate, played, seat]
     return Confidences(

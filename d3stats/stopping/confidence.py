@@ -42,7 +42,8 @@ class StatedConfidence(MemorylessRule):
 
     Examples
     --------
-    >>> rounds = [Round(1, (0, 0, 1), 3, confidence=(0.6, 0.6, 0.8)), Round(2, (0, 0, 1), 3, confidence=(0.9, 0.9, 0.2))]
+    >>> stated = ((0.6, 0.6, 0.8), (0.9, 0.9, 0.2))
+    >>> rounds = [Round(k, (0, 0, 1), 3, confidence=given) for k, given in enumerate(stated, start=1)]
     >>> StatedConfidence(0.8).run(rounds), StatedConfidence(0.65, of="mean").run(rounds)
     ((2, 'stated_confidence'), (1, 'stated_confidence'))
     """
@@ -52,7 +53,9 @@ class StatedConfidence(MemorylessRule):
 
     name: ClassVar[str] = "confidence"
     inputs: ClassVar[frozenset[str]] = frozenset({"votes", "confidence"})
-    citation: ClassVar[str] = "votes weighted by stated confidence: Chen, Saha and Bansal (2024), ReConcile, ACL; the threshold is ours"
+    citation: ClassVar[str] = (
+        "votes weighted by stated confidence: Chen, Saha and Bansal (2024), ReConcile, ACL; the threshold is ours"
+    )
     statistic: ClassVar[str] = "the leading answer's share of the stated confidence, or the mean confidence"
     guarantee: ClassVar[str] = "none; risk_controlled chooses `threshold` with one"
     reason: ClassVar[str] = "stated_confidence"

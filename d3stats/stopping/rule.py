@@ -284,7 +284,7 @@ class StoppingRule(Value, ABC):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The inputs of the rule and its parts: "votes", "texts" (votes in words), "confidence", "scores", "tokens", "labels".
+        """The inputs of the rule and its parts, of "votes", "texts", "confidence", "scores", "tokens" and "labels".
 
         Examples
         --------

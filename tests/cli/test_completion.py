@@ -140,6 +140,7 @@ LOGS = [
     ("compare", "runs"),
     ("agreement", "files"),
     ("panel", "votes"),
+    ("confidence", "votes"),
     ("correct", "file"),
     ("show", "log"),
 ]

@@ -20,13 +20,21 @@ GIVEN = [0.8, 1.0, np.nan, 0.25]
 
 def long(confidence: Any = GIVEN) -> pd.DataFrame:
     return pd.DataFrame(
-        {"debate": ["d1", "d1", "d2", "d2"], "round": 1, "agent": ["x", "y"] * 2, "vote": list("AABA"), "label": "A"}
+        {
+            "debate": ["d1", "d1", "d2", "d2"],
+            "round": 1,
+            "agent": ["x", "y"] * 2,
+            "vote": list("AABA"),
+            "label": "A",
+        }
     ).assign(confidence=pd.Series(confidence, dtype=object))
 
 
 def wide(*, scale: float = 1.0) -> pd.DataFrame:
     table = pd.DataFrame({"item": ["1", "2", "3"], "x": list("ABA"), "y": list("BBA"), "label": "A"})
-    return table.assign(x_confidence=np.array([0.9, 0.5, 0.7]) * scale, conf_y=np.array([0.1, np.nan, 0.3]) * scale)
+    return table.assign(
+        x_confidence=np.array([0.9, 0.5, 0.7]) * scale, conf_y=np.array([0.1, np.nan, 0.3]) * scale
+    )
 
 
 IN_WIDE = [[[0.9, 0.1]], [[0.5, np.nan]], [[0.7, 0.3]]]
@@ -84,7 +92,9 @@ def test_per_cents_are_read_only_where_the_user_says_so() -> None:
 
 def test_a_chosen_column_without_any_confidence_is_refused() -> None:
     for cells, advice in (([500] * 4, "choose another column"), ([80] * 4, "confidence_percent=confidence")):
-        with pytest.raises(LogError, match="confidence must be a number from 0 to 1; got '[0-9]+'") as caught:
+        with pytest.raises(
+            LogError, match=r"confidence must be a number from 0 to 1; got '[0-9]+'"
+        ) as caught:
             d3stats.as_trajectories(long(cells), columns={"confidence": "confidence"})
         assert advice in str(caught.value)
 
@@ -113,7 +123,9 @@ def test_a_wide_table_has_a_column_of_confidences_for_each_column_of_votes() -> 
         d3stats.as_trajectories(own, columns={"votes": ["x", "y"], "confidence": "first"})
 
 
-@pytest.mark.parametrize("form", ["{agent}_confidence_r{round}", "{agent}_r{round}_conf", "conf_{agent}_r{round}"])
+@pytest.mark.parametrize(
+    "form", ["{agent}_confidence_r{round}", "{agent}_r{round}_conf", "conf_{agent}_r{round}"]
+)
 def test_a_wide_table_with_rounds_has_one_for_each_agent_and_round(form: str) -> None:
     table = pd.DataFrame({"item": ["1", "2"], "label": ["A", "A"]})
     places = [(agent, number) for agent in ("gpt", "phi") for number in (1, 2)]

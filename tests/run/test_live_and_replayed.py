@@ -97,7 +97,8 @@ def verdict_differs(where: Setting, played: Played, t: Trajectories) -> list[str
 def refused(rule: StoppingRule, log: Trajectories) -> bool:
     """Whether the rule refuses a log that cannot tell what it reads; it says so.
 
-    That is a log without any token count or any confidence, and one in which somebody who casts no vote may be the last one's judge.
+    That is a log without any token count or any confidence, and one in which somebody who casts no vote may be the last
+    one's judge.
     """
     try:
         rule.stop_rounds(log)

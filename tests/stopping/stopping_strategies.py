@@ -190,8 +190,8 @@ any_rules = st.recursive(st.sampled_from(RULES + BATCH_RULES), _combined, max_le
 def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajectories:
     """Small logs: missing votes, ties, mixed panels and depths, unlabelled debates, shared questions.
 
-    Every rule can read them: the rounds have tokens, scores and confidences, and the votes are answers in words. What a rule
-    does without is tested where the rule is.
+    Every rule can read them: the rounds have tokens, scores and confidences, and the votes are answers in words. What
+    a rule does without is tested where the rule is.
     """
     n = draw(st.integers(min_debates, 7))
     n_rounds = draw(st.integers(min_rounds, 5))

@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 
 Binning = Literal["equal_count", "equal_width"]
 BINNINGS = ("equal_count", "equal_width")
-KIND = "inverted noncentral chi-square"
+KIND = "inverted chi-square"
 _NO_PAIRS = "no bin holds votes of two clusters"
 
 
@@ -73,16 +73,16 @@ class _Sums:
     def of(cls, confidence: Floats, right: Floats, cluster: Ints, bin_: Ints) -> _Sums:
         shape = (int(cluster.max()) + 1, int(bin_.max()) + 1)
         cell = cluster * shape[1] + bin_
-        n, apart = (
-            np.bincount(cell, x, minlength=shape[0] * shape[1]).reshape(shape)
-            for x in (np.ones_like(confidence), confidence - right)
-        )
+        size = shape[0] * shape[1]
+        n = np.bincount(cell, minlength=size).astype(np.float64)
+        apart = np.bincount(cell, confidence - right, minlength=size).astype(np.float64)
+        n, apart = n.reshape(shape), apart.reshape(shape)
         return cls(n, apart)
 
     def influence(self) -> Floats:
         """Return what each cluster adds to the mean difference of each bin, shape (clusters, bins)."""
         n = self.n.sum(axis=0)
-        return (self.apart - self.n * (self.apart.sum(axis=0) / n)) / n
+        return np.asarray((self.apart - self.n * (self.apart.sum(axis=0) / n)) / n)
 
 
 def calibration_error(
@@ -239,9 +239,7 @@ def decomposition(confidence: Floats, right: Floats) -> Decomposition:
     score, best = ((x - right) ** 2 for x in (confidence, again))
     p = float(right.mean())
     uncertainty = p * (1.0 - p)
-    return Decomposition(
-        float(score.mean() - best.mean()), float(uncertainty - best.mean()), uncertainty
-    )
+    return Decomposition(float(score.mean() - best.mean()), float(uncertainty - best.mean()), uncertainty)
 
 
 def reliability_bins(
@@ -283,7 +281,9 @@ def reliability_bins(
         half = np.nan
         if len(size) > 1 and not too_unequal(size, what="votes"):
             variance = float((influence**2).sum()) * len(size) / (len(size) - 1)
-            half = float(stdtrit(degrees_of_freedom(size), 0.5 + level / 2) * np.sqrt(max(variance, alone[b])))
+            half = float(
+                stdtrit(degrees_of_freedom(size), 0.5 + level / 2) * np.sqrt(max(variance, alone[b]))
+            )
         rows.append((int(n[b]), len(size), stated[b], hits[b], max(stated[b] - half, 0.0) if half == half else np.nan,
                      min(stated[b] + half, 1.0) if half == half else np.nan))  # fmt: skip
     return pd.DataFrame(rows, columns=["n", "clusters", "confidence", "right", "band_low", "band_high"])

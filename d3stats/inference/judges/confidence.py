@@ -1,4 +1,4 @@
-"""Are judges as often right as they say, what does recalibration gain, and do votes weighted by confidence decide better?
+"""Are judges as often right as they say, what does recalibration gain, and do weighted votes decide better?
 
 Assumptions: clusters (questions) are independent; a confidence is the probability that the voter gave its own vote of
 being right.
@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats._words import counted, percent, points
+from d3stats._words import Advised, counted, percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.calibration_error import (
     BINNINGS,
@@ -134,7 +134,16 @@ class Confidence(EstimatesResult):
     n_clusters: int
     level: float
     _json = (
-        *("estimates", "plain_error", "miscalibration", "discrimination", "uncertainty", "bins", "curve", "judges"),
+        *(
+            "estimates",
+            "plain_error",
+            "miscalibration",
+            "discrimination",
+            "uncertainty",
+            "bins",
+            "curve",
+            "judges",
+        ),
         *("rounds", "notes", "n_votes", "n_clusters", "level"),
     )
 
@@ -155,7 +164,7 @@ class Confidence(EstimatesResult):
         return f"{says}: neither over- nor underconfidence is shown ({points(o.value, o.low, o.high)})."
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of right votes against the stated confidence, with consistency bands and both recalibrations."""
+        """Draw the share of right votes against the stated confidence, with consistency bands and recalibrations."""
         from d3stats.plotting import plot_reliability
 
         return plot_reliability(self.bins, curve=self.curve, ax=ax)
@@ -177,13 +186,16 @@ class Confidence(EstimatesResult):
             f"{self.discrimination:z.3f} discrimination + {self.uncertainty:z.3f} uncertainty.",
         ]
         if self.gains:
-            said = ", ".join(f"{name} {_change(gain)}" for name, gain in zip(("isotonic", "Beta"), self.gains, strict=True))
+            said = ", ".join(
+                f"{name} {_change(gain)}" for name, gain in zip(("isotonic", "Beta"), self.gains, strict=True)
+            )
             lines.append(f"Brier score that recalibration saves (cross-fitted): {said}.")
         if self.weighted:
             plain, _, again = self.verdicts
+            gain = self.weighted[1]
             lines.append(
                 f"Verdicts by recalibrated confidence are right in {percent(again.value)}, by plurality in "
-                f"{percent(plain.value)}: {points(self.weighted[1].value, self.weighted[1].low, self.weighted[1].high)}."
+                f"{percent(plain.value)}: {points(gain.value, gain.low, gain.high)}."
             )
         return lines
 
@@ -207,7 +219,7 @@ def confidence(
     rng: RngLike = None,
     **reading: Unpack[Reading],
 ) -> Confidence:
-    """Hold the confidences of votes against the right answers: calibration, what recalibration gains, weighted verdicts.
+    """Compare the confidences of votes with the right answers: calibration, gains of recalibration, weighted verdicts.
 
     Parameters
     ----------
@@ -268,9 +280,9 @@ def confidence(
                      "calibration error")  # fmt: skip
     frame = reliability_bins(c, y, cluster, bin_, level)
     parts = decomposition(c, y)
-    stated, accuracy, over, brier = _four(data, level)
+    stated, accuracy, over, brier = means_of(data, level)
     gains, again = _recalibrated(data, level, generator, notes)
-    verdicts, weighted = _weighted(data, again, level, notes)
+    verdicts, weighted = verdicts_of(data, again, level, notes)
     return Confidence(
         stated=stated, accuracy=accuracy, overconfidence=over, brier=brier, calibration_error=error,
         plain_error=float((frame["n"] * (frame["confidence"] - frame["right"]).abs()).sum() / len(data)),
@@ -285,8 +297,9 @@ def confidence(
 def _of_round(data: Confidences, number: int | None) -> Confidences:
     if number is None:
         if not data.last.any():
-            raise ValueError("the last rounds of debates must have votes with a confidence; got none; choose a round "
-                             f"of {', '.join(map(str, np.unique(data.round)))} with round_number (--round)")  # fmt: skip
+            have = ", ".join(map(str, np.unique(data.round)))
+            needed = "the last rounds of debates must have votes with a confidence"
+            raise ValueError(Advised(needed, f"choose round {have} with round_number (--round)", got="none"))
         return data.where(data.last)
     number = integer("round_number", number, minimum=1)
     if not (data.round == number).any():
@@ -295,14 +308,18 @@ def _of_round(data: Confidences, number: int | None) -> Confidences:
     return data.where(data.round == number)
 
 
-def _mean(name: str, x: Floats, cluster: Ints, level: float, least: float, bounds: tuple[float, float]) -> Estimate:
+def _mean(
+    name: str, x: Floats, cluster: Ints, level: float, least: float, bounds: tuple[float, float]
+) -> Estimate:
     ones = np.ones_like(x)
     totals = cluster_totals(np.column_stack([x, ones]), cluster)
     least = max(least, item_ratio_error(x, ones, cluster))
-    return cluster_estimate(name, totals, ratios((0, 1)), len(x), level=level, bounds=bounds, tested=False, least=least)
+    return cluster_estimate(
+        name, totals, ratios((0, 1)), len(x), level=level, bounds=bounds, tested=False, least=least
+    )
 
 
-def _four(data: Confidences, level: float) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+def means_of(data: Confidences, level: float) -> tuple[Estimate, Estimate, Estimate, Estimate]:
     """Return mean confidence, accuracy, their difference and the Brier score.
 
     A share that is 0 or 1 in the sample does not vary, so the errors of the last two are at least those of independent
@@ -322,7 +339,7 @@ def _four(data: Confidences, level: float) -> tuple[Estimate, Estimate, Estimate
 
 
 def _row(data: Confidences, level: float) -> tuple[Any, ...]:
-    stated, accuracy, over, brier = _four(data, level)
+    stated, accuracy, over, brier = means_of(data, level)
     return len(data), stated.value, accuracy.value, over.value, over.low, over.high, brier.value
 
 
@@ -357,16 +374,18 @@ def _recalibrated(
     for name, fit in (("isotonic", fit_isotonic), ("Beta", fit_beta)):
         after = cross_fitted(fit, c, y, fold)
         saved = (c - y) ** 2 - (after - y) ** 2
-        gains.append(_paired(f"Brier score saved by {name} recalibration", saved, data.cluster, level))
+        gains.append(_paired(f"Brier score saved, {name}", saved, data.cluster, level))
     return tuple(gains), after
 
 
 def _paired(name: str, x: Floats, cluster: Ints, level: float) -> Estimate:
     totals = cluster_totals(np.column_stack([x, np.ones_like(x)]), cluster)
-    return cluster_estimate(name, totals, ratios((0, 1)), len(x), level=level, bounds=(-1.0, 1.0), symmetric=True)
+    return cluster_estimate(
+        name, totals, ratios((0, 1)), len(x), level=level, bounds=(-1.0, 1.0), symmetric=True
+    )
 
 
-def _weighted(
+def verdicts_of(
     data: Confidences, again: Floats | None, level: float, notes: list[str]
 ) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...]]:
     """Return the accuracies of three verdicts on the same votes, and the differences to the plurality."""
@@ -377,7 +396,9 @@ def _weighted(
     if again is None:
         return (), ()
     if data.by_correctness:
-        notes.append("votes are only right or wrong here, so wrong votes count as one answer, which is an assumption")
+        notes.append(
+            "votes are only right or wrong here, so wrong votes count as one answer, which is an assumption"
+        )
     pair, at = np.unique(np.column_stack([data.debate, data.vote]), axis=0, return_inverse=True)
     at = at.reshape(-1)
     answers = np.maximum(np.bincount(pair[:, 0]), 2)[data.debate]
@@ -395,12 +416,13 @@ def _weighted(
         leads = total >= np.maximum.reduceat(total, first)[row] - _TIED
         right.append(np.bincount(row, leads * correct) / np.bincount(row, leads))
     ones = np.ones(len(debates))
-    names = ("plurality", "weighted by stated confidence", "weighted by recalibrated confidence")
+    names = ("plurality", "stated weights", "recalibrated weights")
     verdicts = tuple(
         clustered_share(x, ones, cluster, level=level, name=f"accuracy, {name}")
         for name, x in zip(names, right, strict=True)
     )
     weighted = tuple(
-        _paired(f"{name} - plurality", x - right[0], cluster, level) for name, x in zip(names[1:], right[1:], strict=True)
+        _paired(f"{name} - plurality", x - right[0], cluster, level)
+        for name, x in zip(names[1:], right[1:], strict=True)
     )
     return verdicts, weighted

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,9 +167,12 @@ def fit_beta(confidence: ArrayLike, right: ArrayLike) -> BetaMap:
         value = float((times * np.logaddexp(0.0, z) - hits * z).sum()) / len(c)
         return value, columns.T @ (times * expit(z) - hits) / len(c)
 
-    bounds = [(0.0, _STEEPEST), (0.0, _STEEPEST), (-_HIGHEST, _HIGHEST)]
-    options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(loss, np.array([1.0, 1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    how: dict[str, Any] = {
+        "method": "L-BFGS-B",
+        "bounds": [(0.0, _STEEPEST), (0.0, _STEEPEST), (-_HIGHEST, _HIGHEST)],
+        "options": {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-9},
+    }
+    found: Any = minimize(loss, np.array([1.0, 1.0, 0.0]), jac=True, **how)
     a, b, m = map(float, found.x)
     return BetaMap(a, b, m)
 
