@@ -172,6 +172,8 @@ class Slot:
         Asks for a list of so many short texts (experts to recruit); they come back as the lines of the text.
     words : int
         The most words of the free text; 0 asks for none.
+    confidence : bool
+        Also asks for the probability that the vote is right, where a vote is asked for.
 
     Examples
     --------
@@ -187,6 +189,7 @@ class Slot:
     lead: bool = False
     listed: int = 0
     words: int = 100
+    confidence: bool = False
 
     @property
     def wants_vote(self) -> bool:

@@ -191,6 +191,26 @@ def test_isotonic_is_monotone_and_beta_is_the_logistic_fit_of_two_logs(data: Any
     )
 
 
+def test_other_packages_give_the_same_numbers() -> None:
+    """scikit-learn 1.9.1, netcal 1.4.0 and betacal on the votes of the method page."""
+    rng = np.random.default_rng(1)
+    chance = rng.beta(3, 2, size=400)
+    y = (rng.random(400) < chance).astype(float)
+    c = (0.5 + 0.5 * chance).round(2)
+    found = d3stats.confidence(table(c, y, np.arange(400) // 5), rng=1)
+    assert found.brier.value == pytest.approx(0.24888199999999996, abs=1e-14)
+    assert found.plain_error == pytest.approx(0.2036499999, abs=1e-9)
+    right = [0.227273, 0.361111, 0.489362, 0.461538, 0.6875, 0.7, 0.695652, 0.787879, 0.871795, 0.868421]
+    said = [0.624773, 0.698333, 0.743617, 0.78, 0.815625, 0.844333, 0.871087, 0.896061, 0.92, 0.959474]
+    np.testing.assert_allclose(found.bins["right"], right, atol=1e-6)
+    np.testing.assert_allclose(found.bins["confidence"], said, atol=1e-6)
+    at = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
+    isotonic = [0.0, 0.1875, 0.357143, 0.625, 0.767442, 0.87037, 1.0]
+    np.testing.assert_allclose(fit_isotonic(c, y)(at), isotonic, atol=1e-6)
+    beta = [0.075412, 0.187835, 0.370489, 0.589596, 0.790574, 0.877808]
+    np.testing.assert_allclose(fit_beta(c, y)(at[:-1]), beta, atol=1e-4)
+
+
 def test_a_known_distortion_is_recovered() -> None:
     rng = np.random.default_rng(5)
     true = BetaMap(0.6, 0.3, -0.4)
