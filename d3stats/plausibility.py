@@ -1131,6 +1131,7 @@ def _one_label(t: VoteTable) -> str:
     if (
         t.only_right_or_wrong
         or t.known_protocol
+        or set(t.answers) <= {"correct", "incorrect", "partial"}  # grades, of which one is always right
         or len(labels) != 1
         or known < _SOME
         or not 2 <= used <= _CLOSED

@@ -155,6 +155,7 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     "jury_curve": (d3stats.jury_curve, SLOW_FROM, {"rng": 1}, {
         "sizes": [1], "tokens": 100.0, "ties": "wrong", "level": 0.5, "round_number": 1, "n_permutations": 99,
     }),
+    "glad": (inference.glad, SLOW_FROM, {}, {"prior": 20.0, "level": 0.5, "round_number": 1}),
     "dawid_skene": (inference.dawid_skene, SLOW_FROM, {}, {"prior": 2.0, "level": 0.5, "round_number": 1}),
     "position_bias": (d3stats.position_bias, JUDGED, {"rng": 1}, {
         "judge": "judge z", "votes": "slot", "level": 0.5, "strata": "kind",
@@ -199,6 +200,10 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
         "max_loss_vs_full": 0.3, "delta": 0.05, "target": "accuracy", "method": "hoeffding_bentkus", "order": "split",
         "mean_over": "units",
     }),
+    "conformal_risk_control": (
+        lambda log, **how: planning.conformal_risk_control(log, ["fixed:2", "fixed:1"], **how),
+        SLOW_FROM, {"max_loss_vs_full": 0.45}, {"max_loss_vs_full": 0.1, "target": "accuracy"},
+    ),
 }  # fmt: skip
 """The function, its kinds of source, settings of every call, and another value of each argument."""
 

@@ -78,6 +78,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.risk_controlled": lambda log: (
         d3stats.risk_controlled(log, RULES[:2], max_loss_vs_full=0.45, delta=0.2).to_frame()
     ),
+    "d3stats.planning.conformal_risk_control": lambda log: planning.conformal_risk_control(
+        log, RULES[:2], max_loss_vs_full=0.45
+    ).to_frame(),
     "d3stats.fit": lambda log: d3stats.fit(log, n_components=1, n_boot=5, rng=1).to_frame(),
     "d3stats.calibrate": lambda log: d3stats.calibrate(Voter, log, n_rep=20, rng=1).to_frame(),
     "d3stats.fit_rounds": lambda log: d3stats.fit_rounds(log, n_components=1).to_frame(),
@@ -94,6 +97,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.panel": lambda log: d3stats.panel(log, rng=1).judges,
     "d3stats.confidence": lambda log: d3stats.confidence(log, rng=1).bins,
     "d3stats.inference.dawid_skene": lambda log: inference.dawid_skene(log).judges,
+    "d3stats.inference.glad": lambda log: inference.glad(log).judges,
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
     "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
     "d3stats.bias": lambda log: d3stats.bias(log, rng=1).to_frame(),
@@ -104,6 +108,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
+    "d3stats.inference.as_pairwise": lambda log: inference.as_pairwise(log).outcome,
     "d3stats.inference.fleiss_kappa": lambda log: [inference.fleiss_kappa(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.gwet_ac": lambda log: [inference.gwet_ac(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],
@@ -172,6 +177,7 @@ NO_READING = {
     "d3stats.jury_curve": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.effective_jurors": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.conditional_independence": "passes all settings of as_ratings on, those of reading among them",
+    "d3stats.inference.glad": "passes all settings of as_ratings on, those of reading among them",
     "d3stats.inference.dawid_skene": "passes all settings of as_ratings on, those of reading among them",
 }
 
@@ -397,7 +403,7 @@ def test_the_scorers_of_a_log_of_inspect_are_a_panel(tmp_path: Path) -> None:
     by_item = wide.groupby("cluster")["mild"].mean()
     assert inference.as_run(path, value="mild").value.tolist() == by_item.tolist()
     with pytest.raises(
-        ValueError, match=r"value must name one of the scorers of .* \(--value\): 'strict', 'mild'"
+        ValueError, match=r"scorer must name one of the scorers of .* \(--scorer\): 'strict', 'mild'"
     ):
         inference.as_run(path)
     mixed = inspect_log(tmp_path / "mixed.eval", {"mild": given["mild"], "match": [{"value": "C"}] * 48}, 2)
@@ -462,7 +468,7 @@ _expected: dict[str, Any] = {}
 
 def pairs() -> list[Any]:
     """Every function with every form: all forms of the functions that others read by, two of each other's at once."""
-    readers = ("as_run", "as_ratings", "as_judgments", "rounds_of", "scores")
+    readers = ("as_run", "as_ratings", "as_judgments", "as_pairwise", "rounds_of", "scores")
     found = []
     for k, name in enumerate(FUNCTIONS):
         at_once = FORMS if name.endswith(readers) else {FORMS[(4 * k + step) % len(FORMS)] for step in (0, 5)}
@@ -678,9 +684,10 @@ def test_fit_of_a_log_of_inspect_with_several_scorers_names_them_and_the_way_to_
     graded = [{"value": "CI"[k % 2], "answer": "?Z"[k % 2]} for k in range(INSPECT_QUESTIONS * 2)]
     path = inspect_log(tmp_path / "two.eval", {"match": graded, "model graded": graded}, 2)
     with pytest.raises(
-        ValueError, match=r"2 scorers \(match, model graded\).*inspect LOG --scorer match -o FILE"
+        ValueError, match=r"2 scorers \(match, model graded\).*scorer='match' \(--scorer match\)"
     ):
         d3stats.fit(path)
+    assert d3stats.fit(path, scorer="match") is not None
     import_log("inspect", path, tmp_path / "one.jsonl", scorer="model graded")
     alone = inspect_log(tmp_path / "one.eval", {"model graded": graded}, 2)
     # Epochs are rounds of the one and seats of the other.

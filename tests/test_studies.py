@@ -227,7 +227,7 @@ def test_plans_in_other_worlds_have_the_findings_and_one_world_is_replayed() -> 
     assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
     counts = worlds.groupby(["family", "pilot"]).size()
     assert len(counts) >= 2 * 24
-    assert counts.min() >= 14
+    assert counts.min() == config["worlds_per_family"] == 24
     row = next(module["one_world"](config, "insight", 3, [50]))
     written = worlds.query("family == 'insight' and world == 3 and pilot == 50").iloc[0]
     assert row["rule"] == written["rule"]
@@ -263,7 +263,7 @@ def test_plans_from_real_debates_have_the_findings_and_one_pilot_is_planned_agai
     again = module["summarise"](pilots)
     numbers = again.select_dtypes("number").columns
     assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
-    assert pilots.groupby(["log", "size"]).size().min() >= 20
+    assert pilots.groupby(["log", "size"]).size().min() == config["pilots"] == 200
     label = "small models, 7 seats"
     row = module["one_pilot"](config, label, 50, 0)
     written = pilots.query("log == @label and size == 50 and pilot == 0").iloc[0]

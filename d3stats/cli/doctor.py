@@ -26,10 +26,11 @@ def doctor(given: Given, fix: Fix = None, overwrite: Overwrite = False, as_json:
     """Check a log or a table for problems. Exit code 0: no problem; 2: problems found; 1: the check could not run."""
     if overwrite and fix is None:
         raise ValueError("--overwrite must come with --fix; got --overwrite alone")
-    if fix is not None and given.reading.get("read") is not None:
-        raise ValueError(
-            "--fix must come without --read, because a copy keeps votes as they are written; got both"
-        )
+    for name in ("read", "scorer"):
+        if fix is not None and given.reading.get(name) is not None:
+            raise ValueError(
+                f"--fix must come without --{name}, because a copy keeps all votes as they are written; got both"
+            )
     paths = paths_of(given.source)
     if fix is not None:
         from d3stats.log.doctor import fix_log

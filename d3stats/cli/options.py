@@ -91,7 +91,16 @@ Strata = Annotated[
 ]
 
 
-READING_OPTIONS = ("--lenient", "--role", "--missing-values", "--columns", "--encoding", "--sheet", "--read")
+READING_OPTIONS = (
+    "--lenient",
+    "--role",
+    "--missing-values",
+    "--columns",
+    "--encoding",
+    "--sheet",
+    "--scorer",
+    "--read",
+)
 """The options that say how a source is read."""
 
 
@@ -179,6 +188,13 @@ SheetName = Annotated[
     str | None, typer.Option("--sheet", help="Sheet of an Excel workbook; the first by default.")
 ]
 
+ScorerName = Annotated[
+    str | None,
+    typer.Option(
+        "--scorer", metavar="NAME", help="The scorer that is read of a log of Inspect with several."
+    ),
+]
+
 ReadAs = Annotated[
     str | None,
     typer.Option(
@@ -196,6 +212,7 @@ READING: dict[str, tuple[Any, Any]] = {
     "columns": (Columns, None),
     "encoding": (Encoding, None),
     "sheet": (SheetName, None),
+    "scorer": (ScorerName, None),
     "read": (ReadAs, None),
 }
 """The fields of :class:`d3stats.sources.Reading` as a terminal has them, with their defaults."""
@@ -203,7 +220,7 @@ READING: dict[str, tuple[Any, Any]] = {
 
 def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed of a reading, as arguments of the library; what was not given is left out."""
-    named = ("missing_values", "columns", "encoding", "read", "sheet")
+    named = ("missing_values", "columns", "encoding", "read", "sheet", "scorer")
     how = reading(**{name: typed[name] for name in named if name in typed})
     return how | {name: typed[name] for name in ("lenient", "roles") if typed.get(name)}
 
@@ -233,13 +250,14 @@ def reading(
     encoding: str | None = None,
     read: str | None = None,
     sheet: str | None = None,
+    scorer: str | None = None,
 ) -> dict[str, Any]:
     """Return the options for reading sources, as arguments of the library; what was not given is left out."""
     from d3stats._check import choice
 
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
     how = {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
-    how |= {} if sheet is None else {"sheet": sheet}
+    how |= {name: given for name, given in (("sheet", sheet), ("scorer", scorer)) if given is not None}
     return how if read is None else {**how, "read": choice("read", read, ("answer",))}
 
 
@@ -248,7 +266,7 @@ def read_as(context: Any) -> tuple[str, ...]:
     given = context.params
     try:
         how = reading(
-            **{name: given.get(name) for name in ("missing_values", "columns", "encoding", "sheet")}
+            **{name: given.get(name) for name in ("missing_values", "columns", "encoding", "sheet", "scorer")}
         )
     except ValueError:  # the command itself refuses it
         return ()

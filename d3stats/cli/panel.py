@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from d3stats._words import counted
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Json, Latex, one_format
@@ -77,7 +78,7 @@ def _limits(value: float, low: float, high: float, sign: str = "") -> str:
 
 def _judges(found: Panel, everything: bool) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
     frame = found.judges.sort_values("accuracy", ascending=False, kind="stable")
-    title = f"Judges, against {found.truth} ({found.n_items} items in {found.n_clusters} clusters"
+    title = f"Judges, against {found.truth} ({counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
     most = len(frame) if everything else _MOST_ROWS
     title += f"; the first {most} of {len(frame)})" if len(frame) > most else ")"
     rows: list[tuple[str, ...]] = [

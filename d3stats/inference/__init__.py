@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         sample_size,
     )
     from d3stats.inference.comparison.strata import Strata, stratify
+    from d3stats.inference.judges.abilities import Glad, glad
     from d3stats.inference.judges.agreement import (
         AgreementByLog,
         AgreementTable,
@@ -83,10 +84,12 @@ if TYPE_CHECKING:
         rationales,
     )
     from d3stats.inputs.items import ItemMismatch
+    from d3stats.inputs.pairwise import Pairwise
     from d3stats.inputs.ratings import Ratings
     from d3stats.inputs.runs import PairedRuns, Run, pair
     from d3stats.models.beliefs import condorcet
     from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
+    from d3stats.sources.pairwise import as_pairwise
     from d3stats.sources.ratings import as_ratings
     from d3stats.sources.runs import as_run
 
@@ -106,6 +109,7 @@ __all__ = [
     "Design",
     "EffectiveJurors",
     "Estimate",
+    "Glad",
     "ItemMismatch",
     "JuryCurve",
     "LengthBias",
@@ -115,6 +119,7 @@ __all__ = [
     "PairTest",
     "PairedDifference",
     "PairedRuns",
+    "Pairwise",
     "Panel",
     "PersonaEffect",
     "PilotPlan",
@@ -130,6 +135,7 @@ __all__ = [
     "adjust",
     "agreement",
     "agreement_by_log",
+    "as_pairwise",
     "as_ratings",
     "as_run",
     "aspect_correlations",
@@ -154,6 +160,7 @@ __all__ = [
     "estimates_latex",
     "exact_coverage",
     "fleiss_kappa",
+    "glad",
     "gwet_ac",
     "jury_curve",
     "kendall",

@@ -256,6 +256,7 @@ def reading_options(
     encoding: str | None = None,
     sheet: str | None = None,
     read: str | None = None,
+    scorer: str | None = None,
 ) -> tuple[str, ...]:
     """Return how files are read, as the options of a command that reads them alike.
 
@@ -273,6 +274,8 @@ def reading_options(
         options += ["--encoding", encoding]
     if sheet is not None:
         options += ["--sheet", sheet]
+    if scorer is not None:
+        options += ["--scorer", scorer]
     return (*options, *(["--read", read] if read is not None else []))
 
 

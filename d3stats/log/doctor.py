@@ -433,6 +433,7 @@ def doctor(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    scorer: str | None = None,
     read: Literal["answer"] | None = None,
     log: DebateLog | None = None,
 ) -> DoctorReport:
@@ -447,6 +448,8 @@ def doctor(
         As for :func:`d3stats.read_log`.
     missing_values, columns, encoding, sheet
         As for :func:`d3stats.read_log`.
+    scorer : str, optional
+        The scorer that is read of logs of Inspect with several.
     read : "answer", optional
         Examine votes as the answers that they state; see :func:`d3stats.values.stated_answer`.
     log : DebateLog, optional
@@ -470,7 +473,7 @@ def doctor(
     """
     missing_values = None if missing_values is None else tuple(missing_values)
     try:
-        files = find_files(paths)
+        files = find_files(paths, sheet, scorer)
         if log is None:
             log, checked = read_both(
                 [file.path for file in files],
@@ -478,13 +481,14 @@ def doctor(
                 columns=columns,
                 encoding=encoding,
                 sheet=sheet,
+                scorer=scorer,
                 read=None if read is None else choice("read", read, ("answer",)),
             )
         else:
             checked = log.to_checked()
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
-    options = reading_options(missing_values, columns, encoding, sheet, read)
+    options = reading_options(missing_values, columns, encoding, sheet, read, scorer)
     return examined(files, paths, log, checked, options)
 
 

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from d3stats._progress import Watch, watching
 from d3stats._words import counted, verb
-from d3stats.log.problems import Advised, Problem
+from d3stats.log.problems import Advised, Problem, WrongChoice
 
 if TYPE_CHECKING:
     pass
@@ -67,6 +67,8 @@ class LogFile:
     """Whether it is a log of Inspect."""
     sheet: str | None = None
     """The sheet that is read of a workbook; None is the first."""
+    scorer: str | None = None
+    """The scorer that is read of a log of Inspect; None is the only one, or all as raters."""
     times: int = 1
     """The number of times that the file was given; it is read once."""
     beside: tuple[str, ...] = ()
@@ -83,10 +85,12 @@ class LogFile:
         return self.inspect or self.path.suffix == ".gz"
 
 
-def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[LogFile, ...]:
+def find_files(
+    paths: Iterable[str | Path], sheet: str | None = None, scorer: str | None = None
+) -> tuple[LogFile, ...]:
     """Resolve paths and globs (``**`` allowed), in the order given, globs sorted, each file once.
 
-    `sheet` is the one that is read of every workbook, by default the first.
+    `sheet` is the one that is read of every workbook, by default the first, and `scorer` that of logs of Inspect.
 
     Raises
     ------
@@ -109,9 +113,11 @@ def find_files(paths: Iterable[str | Path], sheet: str | None = None) -> tuple[L
         for match in matches:
             inspect = _is_inspect(match)
             form: Format = "jsonl" if inspect else _format(match)
-            known = found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet, 0))
+            known = found.setdefault(match.resolve(), LogFile(match, form, inspect, sheet, scorer, 0))
             found[match.resolve()] = replace(known, times=known.times + 1, beside=known.beside + beside)
             beside = ()
+    if scorer is not None and not any(file.inspect for file in found.values()):
+        raise ValueError(f"scorer must be left out for files that are no logs of Inspect; got {scorer!r}")
     return tuple(found.values())
 
 
@@ -200,12 +206,12 @@ def _is_inspect(path: Path) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _inspect_lines(path: Path, changed: int) -> bytes:
+def _inspect_lines(path: Path, scorer: str | None, changed: int) -> bytes:
     """Return a log of Inspect as the lines of a log; `changed` is when the file was."""
     from d3stats.log.importers.inspect_logs import records
     from d3stats.log.writer import line_of
 
-    return b"".join(map(line_of, records(path, panel=None)))
+    return b"".join(map(line_of, records(path, panel=None, scorer=scorer)))
 
 
 def open_bytes(file: LogFile) -> IO[bytes]:
@@ -217,7 +223,7 @@ def open_bytes(file: LogFile) -> IO[bytes]:
         When a log of Inspect is none.
     """
     if file.inspect:
-        return io.BytesIO(_inspect_lines(file.path, file.path.stat().st_mtime_ns))
+        return io.BytesIO(_inspect_lines(file.path, file.scorer, file.path.stat().st_mtime_ns))
     watch = watching()
     if watch is None:
         return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
@@ -258,6 +264,8 @@ def unusable(file: LogFile) -> Problem | None:
         return _not_a_log(file, Advised("file must be gzipped text", got=f"{error}"))
     except OSError as error:
         return _not_a_log(file, Advised("file must be readable", got=f"{error.strerror or error}"))
+    except WrongChoice:
+        raise
     except ValueError as error:
         return _not_a_log(file, str(error))
     if not head:

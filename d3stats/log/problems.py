@@ -276,6 +276,18 @@ class LogError(ValueError):
         return type(self), (self.problem, self.n_problems)
 
 
+class WrongChoice(ValueError):
+    """A part of a file was chosen that the file does not have; the file may be sound.
+
+    Examples
+    --------
+    >>> raise WrongChoice("scorer must be one of 'x', 'y'; got 'z'")
+    Traceback (most recent call last):
+        ...
+    d3stats.log.problems.WrongChoice: scorer must be one of 'x', 'y'; got 'z'
+    """
+
+
 def in_reading_order(problems: Iterable[Problem], files: Sequence[str]) -> tuple[Problem, ...]:
     """Sort by the order of `files`, then by line; a problem of a whole file comes before its lines."""
     position = {name: i for i, name in enumerate(files)}

@@ -396,7 +396,7 @@ def read_lines(file: LogFile, *, columns: Columns = None, texts: bool = False) -
     if file.inspect:
         from d3stats.log.importers.inspect_logs import note_on
 
-        records.notes.append(note_on(file.path))
+        records.notes.append(note_on(file.path, file.scorer))
     return records
 
 
@@ -1019,13 +1019,20 @@ def read_both(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    scorer: str | None = None,
     read: str | None = None,
 ) -> tuple[DebateLog, Checked]:
     """Read a log leniently into tables, in which scores are JSON texts, and into columns of the same order.
 
     For those who need both, since ``DebateLog.to_checked`` looks at every cell again.
     """
-    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet, "read": read}
+    how: dict[str, Any] = {
+        "columns": columns,
+        "encoding": encoding,
+        "sheet": sheet,
+        "scorer": scorer,
+        "read": read,
+    }
     checked = in_order(read_checked(paths, strict=False, missing_values=missing_values, **how))
     return _log_of(checked, parsed=False), checked
 
@@ -1038,12 +1045,13 @@ def read_checked(
     columns: Columns = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    scorer: str | None = None,
     texts: bool = False,
     read: str | None = None,
 ) -> Checked:
     """Read a log into columns, see :func:`read_log`; with ``read="answer"`` votes are the answers that they state."""
     words = missing_words(missing_values)
-    files = find_files(paths, sheet)
+    files = find_files(paths, sheet, scorer)
     records = together(files, [read_file(file, columns, encoding, texts) for file in files])
     checked = check(with_stated_answers(records) if read == "answer" else records, words)
     return checked.strictly() if strict else checked.warned()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from d3stats.planning.abstain import Abstention, abstain
     from d3stats.planning.calibration.calibrate import Calibration, calibrate
     from d3stats.planning.campaigns import LedgerReplay
+    from d3stats.planning.conformal import ConformalRisk, conformal_risk_control
     from d3stats.planning.describe import RoundsReport, fit
     from d3stats.planning.escalation import Escalation, escalate, join_protocols
     from d3stats.planning.exact import ExactResult, evaluate
@@ -36,6 +37,7 @@ __all__ = [
     "Calibration",
     "Campaign",
     "Certificate",
+    "ConformalRisk",
     "Escalation",
     "ExactResult",
     "LabelValue",
@@ -52,6 +54,7 @@ __all__ = [
     "abstain",
     "audit_shares",
     "calibrate",
+    "conformal_risk_control",
     "escalate",
     "evaluate",
     "fit",

@@ -48,6 +48,7 @@ __all__ = [
     "lowest_loss",
     "needed_debates",
     "p_values",
+    "refuse_what_ended_early",
     "risk_controlled",
     "smallest_certifying",
 ]
@@ -116,13 +117,20 @@ def losses_of_rules(
     target: Target,
     mean_over: MeanOver = "debates",
     unit: Unit = "question",
+    *,
+    gains: bool = True,
 ) -> UnitLosses:
-    """Stop every debate by every rule and add up the losses of each unit; see ``risk_controlled``."""
+    """Stop every debate by every rule and add up the losses of each unit; see ``risk_controlled``.
+
+    Without `gains`, a verdict that only the stop has right counts 0 in place of -1.
+    """
     choice("mean_over", mean_over, ("debates", "units"))
     choice("unit", unit, ("question", "group"))
     found = losses_of_debates(trajectories, rules, target, unit)
     units = _units(trajectories, rules, unit)[found.counted]
-    totals = cluster_totals(np.column_stack([found.losses[found.counted], np.ones(len(units))]), units)
+    losses = found.losses[found.counted]
+    losses = losses if gains else np.maximum(losses, 0)
+    totals = cluster_totals(np.column_stack([losses, np.ones(len(units))]), units)
     sums, sizes = totals[:, :-1], totals[:, -1]
     notes = list(found.notes)
     single = bool((sizes == 1).all())
@@ -545,7 +553,7 @@ def risk_controlled(
     choice("order", order, ("given", "split", "none"))
     trajectories, absent = with_turns(as_trajectories(trajectories, **reading))
     every, repeated = as_rules(rules, panel=int(trajectories.panel.max()))
-    _refuse_what_ended_early(trajectories)
+    refuse_what_ended_early(trajectories)
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, mean_over, unit)
     used = _method(method, target, units)
@@ -647,7 +655,7 @@ def _promise(
     return f"{rule}: with probability at least {1 - delta:.3g} over pilots of independent {drawn}, {loses}{weighed}."
 
 
-def _refuse_what_ended_early(log: Trajectories) -> None:
+def refuse_what_ended_early(log: Trajectories) -> None:
     """Refuse a pilot in which some loss against full depth is unknown."""
     ended = log.ended_early()
     if ended.any():

@@ -135,7 +135,7 @@ def _typed(how: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in how.items()
-        if name in ("missing_values", "columns", "encoding", "sheet")
+        if name in ("missing_values", "columns", "encoding", "sheet", "scorer")
     }
 
 

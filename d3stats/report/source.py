@@ -117,7 +117,8 @@ def _read(log: LogSource, name: str, roles: tuple[str, ...] | None, reading: Map
     from d3stats.log.column_names import command_on, reading_options
     from d3stats.log.doctor import examined
 
-    files: Any = {k: v for k, v in reading.items() if k in ("missing_values", "columns", "encoding", "sheet")}
+    typed = ("missing_values", "columns", "encoding", "sheet", "scorer")
+    files: Any = {k: v for k, v in reading.items() if k in typed}
     how: Any = {"roles": roles, "lenient": applies(log, "lenient"), **reading}
     opened = open(log, **how)
     kind = f"an object of type {opened.name}" if opened.kind == "values" else opened.name

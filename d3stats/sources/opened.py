@@ -81,6 +81,8 @@ class Reading(TypedDict, total=False):
         Encoding of text files; UTF-8, and UTF-16 with its mark, need none.
     sheet : str
         The sheet of a workbook; by default the first, and a note names the others.
+    scorer : str
+        The scorer that is read of a log of Inspect with several, of which all are raters by default.
     roles : iterable of str
         Only the turns of these roles.
     lenient : bool
@@ -101,6 +103,7 @@ class Reading(TypedDict, total=False):
     missing_values: Iterable[str] | None
     encoding: str | None
     sheet: str | None
+    scorer: str | None
     roles: Iterable[str] | None
     lenient: bool
     read: Read | None
@@ -112,7 +115,7 @@ _APPLY = {
     "log": ("roles",),
     "arrays": ("missing_values",),
 }
-"""What of a reading can be applied to each kind of source; files take all, and a sheet if they are workbooks."""
+"""What of a reading can be applied to each kind of source; workbooks also have a sheet, logs of Inspect a scorer."""
 
 
 @dataclass(eq=False, repr=False)
@@ -172,7 +175,9 @@ class Opened:
     @cached_property
     def files(self) -> tuple[LogFile, ...]:
         """The files, each once."""
-        return find_files(self.paths, self.reading.get("sheet")) if self.paths else ()
+        if not self.paths:
+            return ()
+        return find_files(self.paths, self.reading.get("sheet"), self.reading.get("scorer"))
 
     @cached_property
     def frame(self) -> pd.DataFrame | None:
@@ -439,7 +444,7 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
         :meth:`Trajectories.concat`. An array holds votes, shape (debates, rounds, seats); a mapping holds the arguments
         of :meth:`Trajectories.from_arrays`.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
+        How it is read: ``columns, missing_values, encoding, sheet, scorer, roles, lenient, read``.
 
     Returns
     -------
@@ -551,8 +556,9 @@ def _taken(source: Any) -> tuple[str, tuple[str, ...]]:
     several = isinstance(source, (list, tuple)) and len(source) > 0
     if isinstance(source, (str, Path)) or (several and all(isinstance(one, (str, Path)) for one in source)):
         paths = source if several else [source]
-        books = any(str(path).lower().endswith(".xlsx") for path in paths)
-        return "files", (*_APPLY["records"], *(["sheet"] if books else []))
+        ends = [str(path).lower().rpartition(".")[2] for path in paths]
+        of_kind = [*(["sheet"] * ("xlsx" in ends)), *(["scorer"] * bool({"eval", "json"} & {*ends}))]
+        return "files", (*_APPLY["records"], *of_kind)
     if is_frame(source) or (
         several and (all(map(is_frame, source)) or all(isinstance(one, Mapping) for one in source))
     ):
@@ -618,7 +624,7 @@ def _inspect_sheet(file: LogFile, fields: Fields) -> Sheet | Problem:
     if (whole := unusable(file)) is not None:
         return whole
     own = set(fields.choosable) - {"question", "correct", "score"}
-    rows, notes = item_rows(file.path, next(iter(own), None))
+    rows, notes = item_rows(file.path, next(iter(own), None), file.scorer)
     return replace(mapping_sheet(file.name, list(enumerate(rows, start=1))), notes=list(notes))
 
 
@@ -673,7 +679,7 @@ def as_trajectories(source: LogSource, **reading: Unpack[Reading]) -> Trajectori
     source : what :func:`d3stats.open` takes
         Debates.
     **reading : Reading
-        How it is read: ``columns, missing_values, encoding, sheet, roles, lenient, read``.
+        How it is read: ``columns, missing_values, encoding, sheet, scorer, roles, lenient, read``.
 
     Returns
     -------

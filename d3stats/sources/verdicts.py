@@ -36,7 +36,7 @@ from d3stats.values import RIGHT, WRONG, canonical
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
 
-__all__ = ["DECISION", "FIELDS", "as_judgments", "judgments_with_strata"]
+__all__ = ["DECISION", "FIELDS", "as_judgments", "judge_and_order", "judgments_with_strata"]
 
 Ints = NDArray[np.int64]
 
@@ -372,7 +372,7 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
         role = turns["role"].fillna("")
         turns = turns[role.isin(set(role[turns["persona"].notna()]))]
     last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
-    parts = [_judge_and_order(str(agent)) for agent in last["agent"]]
+    parts = [judge_and_order(str(agent)) for agent in last["agent"]]
     seats = last[["debate", "vote"]].reset_index(drop=True)
     seats["judge"] = [name for name, _ in parts]
     seats["order"] = pd.Series([order for _, order in parts], dtype=object)
@@ -451,7 +451,7 @@ def _from_trajectories(t: Trajectories, *, personas: bool = False) -> pd.DataFra
     at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
     last = np.take_along_axis(t.votes, at[:, None], axis=1)[:, 0]
     debate, seat = np.nonzero(spoke.any(axis=1))
-    parts = [_judge_and_order(name) for name in t.seats]
+    parts = [judge_and_order(name) for name in t.seats]
     judge = np.array([name or "judge" for name, _ in parts], dtype=object)
     order = np.array([order for _, order in parts], dtype=object)
     return pd.DataFrame(
@@ -467,7 +467,7 @@ def _from_trajectories(t: Trajectories, *, personas: bool = False) -> pd.DataFra
     )
 
 
-def _judge_and_order(agent: str) -> tuple[str, str | None]:
+def judge_and_order(agent: str) -> tuple[str, str | None]:
     """Return the judge ("" where the name is all order) and the order that an agent's name tells."""
     side = _FIRST_IN_NAME.match(agent)
     if side is not None:

@@ -1288,10 +1288,14 @@ EXCEPTIONS: dict[str, str] = {
     INFERENCE + "conditional_independence": "a bootstrap of 199 panels per data set; tests/inference/judges/"
     "test_conditional_independence.py measures its size",
     "d3stats.report": "a page of the results of other functions; it computes nothing",
+    INFERENCE
+    + "glad": "limits as of dawid_skene; tests/inference/judges/test_glad.py measures them in three cells",
     INFERENCE + "agreement_by_log": "calls agreement for each log, and the row of agreement measures that",
     INFERENCE + "correct": "calls functions of single shares and means, which have rows, for each category",
     INFERENCE + "Estimate": "holds a number with its interval; it computes none",
     INFERENCE + "exact_coverage": "gives the coverage of an interval exactly; it makes no interval",
+    PLANNING
+    + "conformal_risk_control": "its bound is a mean over a bag of questions; its tests go through whole bags",
     PLANNING
     + "needed_debates": "the least number of debates for risk control, whose row measures the guarantee",
     PLANNING + "audit_shares": "audit shares of a ledger, whose limit simulations/ledger measures",

@@ -93,6 +93,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--columns",
             "--encoding",
             "--sheet",
+            "--scorer",
             "--strata",
         ),
         *(

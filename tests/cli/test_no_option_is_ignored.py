@@ -225,6 +225,7 @@ ELSEWHERE = {
     "--all", "--pairs",  # how much is printed: test_answers_first, test_agreement_command
     "--at-least", "--at-most", "--gate",  # tests/test_gate.py
     "--sheet",  # of workbooks: test_reading_options
+    "--scorer",  # of logs of Inspect: tests/bridges/test_inspect_scorers.py
     "--read",  # tests/sources/test_stated_answers.py
     "--cites", "--reasons", "--embed", "--model", "--role-model", "--like", "--pilot", "--audit", "--help",
 }  # fmt: skip

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
+from pace import idle_seconds
 
 from d3stats.planning.campaigns import BLOCK, LadderController, Logged, horizon, played_campaign
 from d3stats.planning.ledger import Campaign, Ledger
@@ -138,9 +137,7 @@ def test_a_campaign_of_ten_thousand_debates_takes_less_than_five_seconds() -> No
     logged = Logged.of(ledger, debates)
     small = Ledger(n=60, eps=0.1)
     played_campaign(small, Logged.of(small, debates), np.arange(60), SECRET)  # compiles what is compiled
-    began = time.process_time()
-    played_campaign(ledger, logged, rows, SECRET)
-    assert time.process_time() - began < 5.0
+    assert idle_seconds(lambda: played_campaign(ledger, logged, rows, SECRET), tries=1) < 5
 
 
 def test_the_early_rule_learns_from_each_debate_where_they_are_played_one_at_a_time() -> None:

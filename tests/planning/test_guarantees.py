@@ -16,6 +16,7 @@ from d3stats.planning import abstain, escalate, plan, replay, risk_controlled
 from d3stats.planning.risk import ONE_RUN, RUNS_DIFFER, p_values
 from d3stats.planning.simulate import simulate
 from d3stats.planning.study import Study
+from d3stats.stopping import Unanimity
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, Voter, simulate_debates
 
@@ -230,3 +231,47 @@ def test_errors_that_differ_between_logs_are_said_beside_a_threshold() -> None:
     assert found.threshold is not None
     assert RUNS_DIFFER in kinds(found)
     assert RUNS_DIFFER not in kinds(abstain(runs([0.15, 0.15], 60, 1), max_error=0.4, rule="fixed:1"))
+
+
+def debates_of_questions(rng: Any, questions: int, each: int) -> Trajectories:
+    """Debates whose questions differ in difficulty, with agents who copy, and a late insight in some questions."""
+    chance, late = rng.beta(1.3, 0.7, questions), rng.random(questions) < 0.15
+    question = np.repeat(np.arange(questions), each)
+    n, rounds, panel = len(question), 6, 5
+    votes = np.empty((n, rounds, panel), dtype=int)
+    votes[:, 0] = rng.random((n, panel)) < chance[question, None]
+    for r in range(1, rounds):
+        share = votes[:, r - 1].mean(axis=1, keepdims=True)
+        hears, heard = rng.random((n, panel)) < 0.45, rng.random((n, panel)) < share
+        again, own = rng.random((n, panel)) < 0.1, rng.random((n, panel)) < chance[question, None]
+        said = np.where(again, own, np.where(hears, heard, votes[:, r - 1]))
+        votes[:, r] = said | (late[question, None] & (rng.random((n, panel)) < 0.04))
+    return Trajectories.from_arrays(votes, np.ones(n, int), answers=["A", "B"], cluster=list(question))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("questions", "each"), [(50, 1), (13, 4), (10, 20)])
+def test_a_plan_keeps_its_probability_and_intervals_where_debates_share_a_question(
+    questions: int, each: int
+) -> None:
+    campaign = debates_of_questions(np.random.default_rng(99), 20_000, 1)
+
+    def accuracy(rule: Any) -> float:
+        at = rule.stop_rounds(campaign).rounds - 1
+        return float((campaign.verdicts()[np.arange(len(campaign)), at] == 1).mean())
+
+    kept, said, loss_held, accuracy_held = [], [], [], []
+    for seed in range(40):
+        pilot = debates_of_questions(np.random.default_rng([seed, questions, each]), questions, each)
+        made = plan(pilot, max_loss=0.01, n_draws=200, limit=False, rng=1)
+        row, true = made.to_frame().iloc[0], accuracy(made.rule)
+        accuracy_held.append(row["accuracy_low"] <= true <= row["accuracy_high"])
+        if not isinstance(made.rule, Unanimity):
+            lost = accuracy(Unanimity()) - true
+            kept.append(lost <= 0.01)
+            said.append(made.probability)
+            loss_held.append(row["loss_low"] <= lost <= row["loss_high"])
+    assert len(kept) >= 20
+    assert np.mean(kept) >= np.mean(said) - 0.1
+    assert np.mean(loss_held) >= 0.85
+    assert np.mean(accuracy_held) >= 0.85

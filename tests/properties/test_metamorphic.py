@@ -49,7 +49,15 @@ from d3stats import (
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
 from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
-from d3stats.planning import abstain, escalate, join_protocols, label_value, score_gaps, scores
+from d3stats.planning import (
+    abstain,
+    conformal_risk_control,
+    escalate,
+    join_protocols,
+    label_value,
+    score_gaps,
+    scores,
+)
 from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
@@ -160,6 +168,19 @@ def runs_table(seed: int = 5) -> pd.DataFrame:
                          "cluster": [f"c{k // 3:02d}" for k in range(60)]})  # fmt: skip
 
 
+def pairs_table(seed: int = 9) -> pd.DataFrame:
+    """Two judges compare four contestants on thirty items."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(30):
+        for judge in ("judge x", "judge z"):
+            first, second = rng.choice(4, 2, replace=False)
+            lead = 0.4 * (second - first) + 0.3 + rng.logistic()
+            winner = "tie" if abs(lead) < 0.3 else "first" if lead > 0 else "second"
+            rows.append((f"i{item:02d}", judge, "abcd"[first], "abcd"[second], winner, f"c{item // 2:02d}"))
+    return pd.DataFrame(rows, columns=["item", "judge", "first", "second", "winner", "cluster"])
+
+
 def scores_table(seed: int = 6) -> pd.DataFrame:
     """One judge scores two sides over four rounds."""
     rng = np.random.default_rng(seed)
@@ -212,6 +233,7 @@ TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     "personas": personas_table,
     "runs": runs_table,
     "scores": scores_table,
+    "pairs": pairs_table,
 }
 
 
@@ -449,6 +471,11 @@ def _risk(table: pd.DataFrame) -> Numbers:
     return numbers(found.to_frame(), ["rule"])
 
 
+def _conformal(table: pd.DataFrame) -> Numbers:
+    found = conformal_risk_control(t_of(table), ["unanimity", "fixed:3", "fixed:2"], max_loss_vs_full=0.45)
+    return numbers(found.to_frame(), ["rule"])
+
+
 def _abstained(table: pd.DataFrame) -> Numbers:
     found = abstain(t_of(table), max_error=0.45, confidence=0.6)
     return numbers(found.to_frame(), ["votes"])
@@ -519,6 +546,14 @@ def _ratings(table: pd.DataFrame) -> Numbers:
 def _effective_jurors(table: pd.DataFrame) -> Numbers:
     found = numbers(inference.effective_jurors(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith("p_value")}
+
+
+def _abilities(table: pd.DataFrame) -> Numbers:
+    """The search ends within a slope, so digits behind the fifth differ."""
+    found = inference.glad(table)
+    return {e.name: e.value for e in found.estimates} | {
+        "accuracies": round(float(found.judges["accuracy"].sum()), 4)
+    }
 
 
 def _without_labels(table: pd.DataFrame) -> Numbers:
@@ -630,6 +665,11 @@ def _paired(table: pd.DataFrame) -> Numbers:
 def _judgments(table: pd.DataFrame) -> Numbers:
     found = bias.as_judgments(table)
     return {"votes": float(found.vote.sum()), "right": float((found.vote == found.label).sum())}
+
+
+def _pairwise(table: pd.DataFrame) -> Numbers:
+    found = inference.as_pairwise(table)
+    return {"won": float(found.outcome.sum()), "contestants": len(found.contestants), "items": found.n_items}
 
 
 def _sign_flip(table: pd.DataFrame) -> Numbers:
@@ -762,6 +802,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.replay": ("turns", _replay),
     "d3stats.scan": ("turns", _scan),
     "d3stats.risk_controlled": ("turns", _risk),
+    "d3stats.planning.conformal_risk_control": ("turns", _conformal),
     "d3stats.abstain": ("turns", _abstained),
     "d3stats.planning.label_value": ("turns", _label_value),
     "d3stats.plan": ("turns", _plan),
@@ -800,6 +841,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.bias": ("verdicts", lambda t: _of_judges(bias.bias(t))),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
+    "d3stats.inference.as_pairwise": ("pairs", _pairwise),
     "d3stats.inference.length_bias": (
         "verdicts",
         lambda t: _audit(inference.length_bias(t, judge="judge x")),
@@ -862,6 +904,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.panel": ("ratings", _panel),
     "d3stats.confidence": ("turns", _confidence),
     "d3stats.inference.dawid_skene": ("ratings", _without_labels),
+    "d3stats.inference.glad": ("ratings", _abilities),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),
     "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
@@ -1039,7 +1082,7 @@ CHANGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "an index of its own": lambda t: t.set_index(np.arange(len(t)) * 7 + 3),
 }  # fmt: skip
 
-ONLY_TWO_ANSWERS = {"courts", "scores", "verdicts", "personas"}
+ONLY_TWO_ANSWERS = {"courts", "pairs", "scores", "verdicts", "personas"}
 """Tables whose answers are A and B by their meaning, so that they cannot be renamed."""
 _RIGHT_OR_WRONG = {"d3stats.prediction_powered_mean", "d3stats.inference.correct_rate"}
 """Functions of numbers: an answer cannot be renamed."""
@@ -1148,6 +1191,7 @@ def test_a_log_split_in_two_and_joined_again_gives_the_same(
 
 NOT_A_RATE = {
     "d3stats.abstain",
+    "d3stats.planning.conformal_risk_control",
     "d3stats.planning.label_value",
     "d3stats.risk_controlled",
     "d3stats.plan",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
+    from d3stats.inference.judges.abilities import Glad, glad
     from d3stats.inference.judges.agreement import (
         MEASURES,
         AgreementByLog,
@@ -56,6 +57,7 @@ __all__ = [
     "Correlation",
     "DawidSkene",
     "EffectiveJurors",
+    "Glad",
     "JuryCurve",
     "Panel",
     "PredictionPowered",
@@ -74,6 +76,7 @@ __all__ = [
     "effective_jurors",
     "fleiss_cohen_everitt",
     "fleiss_kappa",
+    "glad",
     "gwet_ac",
     "jury_curve",
     "kendall",

@@ -224,7 +224,7 @@ def dawid_skene(
     kept = shared_answers(table)
     fit, patterns = fitted(kept, prior)
     found = Sandwich(fit, patterns, kept, level)
-    notes = [*table.notes, *_left_out(table, kept), *_remarks(fit, found), UNSEEN]
+    notes = [*table.notes, *left_out(table, kept), *_remarks(fit, found), UNSEEN]
     verdict = fit.posterior.argmax(axis=1)[patterns.row]
     accuracy, plurality, gain, labelled = against_labels(kept, verdict, level)
     judges = found.judges()
@@ -234,7 +234,7 @@ def dawid_skene(
     return DawidSkene(
         expected=expected, accuracy=accuracy, plurality=plurality, gain=gain, judges=judges,
         confusion=found.confusion(), prevalences=found.prevalences(),
-        verdicts=_verdicts(kept, verdict, chance[patterns.row]), notes=tuple(notes),
+        verdicts=verdicts_of(kept, verdict, chance[patterns.row]), notes=tuple(notes),
         n_items=kept.n_items, n_clusters=found.n_clusters, n_starts=fit.n_starts, n_reached_best=fit.n_reached_best,
         converged=fit.converged, llf=fit.llf, prior=prior, level=level,
     )  # fmt: skip
@@ -242,8 +242,13 @@ def dawid_skene(
 
 def fitted(ratings: Ratings, prior: float) -> tuple[LatentClasses, VotePatterns]:
     """Fit the model to ratings whose items all have a vote."""
-    patterns = VotePatterns.of(ratings.codes, len(ratings.categories) - (_NOBODY in ratings.categories))
+    patterns = patterns_of(ratings)
     return fit_latent_classes(patterns, patterns.weights(), prior), patterns
+
+
+def patterns_of(ratings: Ratings) -> VotePatterns:
+    """Return the different rows of votes, on the answers that judges gave."""
+    return VotePatterns.of(ratings.codes, len(ratings.categories) - (_NOBODY in ratings.categories))
 
 
 def shared_answers(table: Ratings, *, fewest: int = FEWEST_JUDGES) -> Ratings:
@@ -280,7 +285,7 @@ def shared_answers(table: Ratings, *, fewest: int = FEWEST_JUDGES) -> Ratings:
 _NOBODY = "(an answer that no judge gave)"
 
 
-def _left_out(table: Ratings, kept: Ratings) -> list[str]:
+def left_out(table: Ratings, kept: Ratings) -> list[str]:
     notes = []
     if kept.n_items < table.n_items:
         notes.append(f"{table.n_items - kept.n_items} of {table.n_items} items left out: no vote")
@@ -327,7 +332,8 @@ class Sandwich:
             )
         if not self.why and roots[0] <= _SINGULAR * roots[-1]:
             self.why = "the votes do not determine all parameters"
-        self.inverse = np.zeros_like(information) if self.why else np.linalg.inv(information)
+        inverse = np.zeros_like(information) if self.why else np.linalg.inv(information)
+        self.inverse = np.asarray(inverse, dtype=np.float64)
         self.design = 1.0
         if not self.why:
             # Clusters whose items are alike make parameters as unsure as fewer items (Rao and Scott, 1981).
@@ -335,32 +341,16 @@ class Sandwich:
             self.design = max(1.0, float(np.einsum("ga,ab,gb", parts, self.inverse, parts)) / len(self.point))
 
     def _limits(self, values: Callable[[Floats, Floats], Floats]) -> tuple[Floats, Floats]:
-        """Return limits of shares, a function of prevalences and confusions, by Student's t on their log odds.
-
-        The error is at least that of the information with the prior: of a judge without an error in these votes,
-        clusters show no variation.
-        """
+        """Return limits of shares, a function of prevalences and confusions, or NaN where there are none."""
 
         def odds(points: Floats) -> Floats:
             share = np.clip(values(*shares_of(points, *self.shape)), 1e-12, 1 - 1e-12)
             return np.log(share / (1 - share))
 
-        def of_sums(sums: Floats) -> Floats:
-            moved = sums[:, 1:] * (self.n / sums[:, :1]) - self.sums[1:]
-            return odds(self.point + moved @ self.inverse)
-
-        at = odds(self.point[None])[0]
         if self.why:
+            at = odds(self.point[None])[0]
             return np.full(at.shape, np.nan), np.full(at.shape, np.nan)
-        steps = _STEP * np.eye(len(self.point))
-        slope = (odds(self.point + steps) - odds(self.point - steps)) / (2 * _STEP)
-        least = np.sqrt(np.einsum("ap,ab,bp->p", slope, self.inverse, slope))
-        found = cluster_t(self.totals, of_sums, level=self.level, weights=self.totals[:, 0])
-        plain = np.array([bool(reason) for reason in found.reasons])
-        se = np.maximum(np.where(plain, 0.0, found.se), least)
-        ends = [student_limits(x, e, d, self.level)[:2] for x, e, d in zip(at, se, found.df, strict=True)]
-        low, high = (1 / (1 + np.exp(-np.array(side))) for side in zip(*ends, strict=True))
-        return low, high
+        return limits_of_shares(odds, self.point, self.totals, self.inverse, self.level)
 
     def judges(self) -> pd.DataFrame:
         accuracy = self.fit.accuracy
@@ -427,6 +417,33 @@ class Sandwich:
         return found, chance
 
 
+def limits_of_shares(
+    odds: Callable[[Floats], Floats], point: Floats, totals: Floats, inverse: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Return limits of shares of a fit, by Student's t over clusters on their log odds.
+
+    `odds` gives the log odds for each row of parameters, `totals` the items and scores of every cluster, `inverse` the
+    inverse information. The error is at least that of the information with the prior: of a judge without an error in
+    these votes, clusters show no variation.
+    """
+    whole = totals.sum(axis=0)
+
+    def of_sums(sums: Floats) -> Floats:
+        moved = sums[:, 1:] * (whole[0] / sums[:, :1]) - whole[1:]
+        return odds(point + moved @ inverse)
+
+    at = odds(point[None])[0]
+    steps = _STEP * np.eye(len(point))
+    slope = (odds(point + steps) - odds(point - steps)) / (2 * _STEP)
+    least = np.sqrt(np.einsum("ap,ab,bp->p", slope, inverse, slope))
+    found = cluster_t(totals, of_sums, level=level, weights=totals[:, 0])
+    plain = np.array([bool(reason) for reason in found.reasons])
+    se = np.maximum(np.where(plain, 0.0, found.se), least)
+    ends = [student_limits(x, e, d, level)[:2] for x, e, d in zip(at, se, found.df, strict=True)]
+    low, high = (1 / (1 + np.exp(-np.array(side))) for side in zip(*ends, strict=True))
+    return low, high
+
+
 @cache
 def normal_points(size: int) -> Floats:
     """Return points that fill a standard normal law evenly, shape (points, size); the same in every call."""
@@ -468,7 +485,7 @@ def _share(name: str, right: Floats, cluster: Ints, level: float) -> Estimate:
     return clustered_share(right, np.ones_like(right), cluster, level=level, name=name)
 
 
-def _verdicts(ratings: Ratings, verdict: Ints, probability: Floats) -> pd.DataFrame:
+def verdicts_of(ratings: Ratings, verdict: Ints, probability: Floats) -> pd.DataFrame:
     names = np.array(ratings.categories, dtype=object)
     shares = plurality_shares(ratings.counts)
     plural = np.where(shares.max(axis=1) < 1, _TIE, names[shares.argmax(axis=1)])

@@ -132,7 +132,8 @@ class Panel(EstimatesResult):
     def _right(self, who: str) -> str:
         a = self.accuracy
         does = "is right" if self.truth == BY_LABELS else "equals the model's verdict"
-        return f"{who} {does} {percent(a.value, a.low, a.high)}."
+        bare = "" if a.low is not None else f" (no interval: {counted(self.n_clusters, 'cluster')})"
+        return f"{who} {does} {percent(a.value, a.low, a.high)}{bare}."
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -17,11 +17,12 @@ from typing import IO, Any, Literal, get_args
 
 import msgspec
 
-from d3stats._check import choice, integer
+from d3stats._check import choice, integer, meant
 from d3stats._words import Advised, counted, missing_extra, setting
 from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
+from d3stats.log.problems import WrongChoice
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.note import INSPECT, Note, warning
 
@@ -181,16 +182,22 @@ def chosen_scorer(known: Collection[str], scorer: str | None) -> str:
 
     Raises
     ------
-    ValueError
+    WrongChoice
         When it is not known, or there are several and none is named, or there is none.
     """
     listed = ", ".join(repr(name) for name in known) or "none"
     if scorer is None:
         if len(known) != 1:
-            raise ValueError(f"scorer must be given unless the log has exactly one; got {listed}")
+            needed, step = (
+                "scorer must be given unless the log has exactly one",
+                "choose one with scorer= (--scorer NAME)",
+            )
+            raise WrongChoice(Advised(needed, step, got=listed))
         return next(iter(known))
     if scorer not in known:
-        raise ValueError(f"scorer must be one of the log's ({listed}); got scorer={scorer!r}")
+        raise WrongChoice(
+            f"scorer must be one of the log's ({listed}); got scorer={scorer!r}{meant(scorer, known)}"
+        )
     return scorer
 
 
@@ -261,6 +268,19 @@ class _Sample(msgspec.Struct):
 
 class _Scorer(msgspec.Struct):
     name: str
+    options: dict[str, Any] | None = None
+
+    def inside(self) -> str | None:
+        """Say which scorers a reduced score is made of; None for a plain scorer."""
+        options = self.options or {}
+        parts, reducer = options.get("scorers"), options.get("reducer")
+        if not isinstance(parts, list) or not parts:
+            return None
+        names = [str(part.get("name", "?")) if isinstance(part, dict) else str(part) for part in parts]
+        how = reducer.get("name") if isinstance(reducer, dict) else reducer
+        text = f"{self.name!r} reduces {counted(len(names), 'scorer')} ({', '.join(names[:6])}) to one score"
+        text += f" by {how!r}" if how else ""
+        return f"{text}; the log does not hold theirs, so for a panel list them in the task"
 
 
 class _Dataset(msgspec.Struct):
@@ -313,6 +333,8 @@ class InspectLog:
         How many were planned.
     stopped : dict of str to str
         Why the epochs of a sample were stopped early, by the sample's id.
+    reduced : dict of str to str
+        A sentence on each scorer that reduces others to one score, by its name.
     """
 
     task: str
@@ -322,6 +344,7 @@ class InspectLog:
     samples: tuple[_Sample, ...]
     epochs: int
     stopped: Mapping[str, str]
+    reduced: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -388,6 +411,7 @@ def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
         samples=tuple(samples),
         epochs=head.eval.config.epochs or 1,
         stopped={str(one.id): one.reason or "early_stop" for one in (stops.early_stops if stops else ())},
+        reduced={one.name: said for one in head.eval.scorers or () if (said := one.inside()) is not None},
     )
 
 
@@ -632,60 +656,99 @@ def _ratings(log: InspectLog, cluster: str | None) -> Iterator[Item | Turn | Ver
             )
 
 
-def note_on(path: Path) -> Note:
+def note_on(path: Path, scorer: str | None = None) -> Note:
     """Say in a sentence what of a log was taken for what by :func:`records` with all epochs in one round."""
     log = load_inspect(path)
     samples = counted(len({str(sample.id) for sample in log.samples}), "sample")
-    if len(log.scorers) > 1:
-        shown = ", ".join(log.scorers[:6]) + (" and others" if len(log.scorers) > 6 else "")
-        each = " in each epoch" if log.epochs > 1 else ""
-        text = (
-            f"a log of Inspect with {samples}: its {len(log.scorers)} scorers ({shown}) are the raters{each}, and "
-            f"their votes are the values that they gave; for the votes and right answers of one scorer: d3stats import "
-            f"inspect LOG --scorer {shlex.quote(log.scorers[0])} -o FILE"
-        )
-        used = {name: set(map(_points_text, log.values(name))) - {None} for name in log.scorers}
-        apart = [
-            (one, other)
-            for one, other in combinations(used, 2)
-            if used[one] and used[other] and not used[one] & used[other]
-        ]
-        if not apart:
-            return Note(text, kind=INSPECT, examples=log.scorers)
-        one, other = apart[0]
-        text += (
-            f"; {one!r} and {other!r} have no value in common, so they may have different scales: choose scorers "
-            "that rate alike (agreement --a NAME --b NAME)"
-        )
-        return warning(text, INSPECT, about=one, examples=log.scorers)
+    if scorer is None and len(log.scorers) > 1:
+        return _note_on_raters(log, samples)
+    read = chosen_scorer(log.scorers, scorer)
     vote = {
         "accepted": "the answer that the scorer read, or the target where it was accepted",
         "grade": "the scorer's grade",
         "points": "the scorer's value",
-    }[log.reading(chosen_scorer(log.scorers, None))]
+    }[log.reading(read)]
+    others = [name for name in log.scorers if name != read]
+    left = f"; {counted(len(others), 'other scorer')} not read ({', '.join(others[:6])})" if others else ""
     panel = f"its {log.epochs} epochs are the seats of one round, and " if log.epochs > 1 else ""
     rounds = (
         "; for stopping rules over epochs as rounds: d3stats import inspect LOG -o FILE"
         if log.epochs > 1
         else ""
     )
-    return Note(f"a log of Inspect with {samples}: {panel}a vote is {vote}{rounds}", kind=INSPECT)
+    chosen = f", of {read!r}" if others else ""
+    left += f"; {log.reduced[read]}" if read in log.reduced else ""
+    return Note(
+        f"a log of Inspect with {samples}: {panel}a vote is {vote}{chosen}{left}{rounds}", kind=INSPECT
+    )
 
 
-def item_rows(path: Path, value: str | None) -> tuple[list[dict[str, Any]], list[Note]]:
+def _note_on_raters(log: InspectLog, samples: str) -> Note:
+    shown = ", ".join(log.scorers[:6]) + (" and others" if len(log.scorers) > 6 else "")
+    each = " in each epoch" if log.epochs > 1 else ""
+    text = (
+        f"a log of Inspect with {samples}: its {len(log.scorers)} scorers ({shown}) are the raters{each}, and "
+        f"their votes are the values that they gave; for the votes and right answers of one scorer: "
+        f"scorer={log.scorers[0]!r} (--scorer {shlex.quote(log.scorers[0])})"
+    )
+    used = {name: set(map(_points_text, log.values(name))) - {None} for name in log.scorers}
+    apart = [
+        (one, other)
+        for one, other in combinations(used, 2)
+        if used[one] and used[other] and not used[one] & used[other]
+    ]
+    odd, n_odd, n_graded = _no_grades(log)
+    if odd:
+        word = next(iter(odd))
+        text += (
+            f"; {n_odd} of {counted(n_odd + n_graded, 'score')} are neither C, P, I nor a number, such as {word!r} of "
+            f"{odd[word]!r}, and count as answers of their own; to leave them out: "
+            f"missing_values={list(odd)!r} (--missing-values {shlex.quote(','.join(odd))})"
+        )
+    if apart:
+        one, other = apart[0]
+        text += (
+            f"; {one!r} and {other!r} have no value in common, so they may have different scales: choose scorers "
+            "that rate alike (agreement --a NAME --b NAME)"
+        )
+        return warning(text, INSPECT, about=one, examples=log.scorers)
+    if odd:
+        return warning(text, INSPECT, about=odd[word], n=n_odd, examples=list(odd))
+    return Note(text, kind=INSPECT, examples=log.scorers)
+
+
+def _no_grades(log: InspectLog) -> tuple[dict[str, str], int, int]:
+    """Return words beside grades or numbers, each with its scorer, and the counts of both; none where all are words."""
+    odd: dict[str, str] = {}
+    n_odd = n_graded = 0
+    for name in log.scorers:
+        for value in log.values(name):
+            if isinstance(value, str) and value not in _POINTS and _points_text(value) is not None:
+                odd.setdefault(value.strip(), name)
+                n_odd += 1
+            else:
+                n_graded += _number(value) is not None
+    return (odd, n_odd, n_graded) if n_graded else ({}, 0, 0)
+
+
+def item_rows(
+    path: Path, value: str | None, scorer: str | None = None
+) -> tuple[list[dict[str, Any]], list[Note]]:
     """Return a row per epoch of a sample as a table of items: right or wrong, or points; and what to say of them.
 
     Raises
     ------
     ValueError
-        When there are several scorers and `value` names none.
+        When there are several scorers, and neither `value` nor `scorer` names one.
     """
     log = load_inspect(path)
-    if value not in log.scorers and len(log.scorers) != 1:
+    if scorer is None and value not in log.scorers and len(log.scorers) != 1:
         listed = ", ".join(map(repr, log.scorers)) or "none"
-        needed = f"value must name one of the scorers of {str(path)!r}"
-        raise ValueError(Advised(needed, f"choose one with value= (--value): {listed}", got=repr(value)))
-    read = value if value in log.scorers else log.scorers[0]
+        needed = f"scorer must name one of the scorers of {str(path)!r}"
+        raise ValueError(Advised(needed, f"choose one with scorer= (--scorer): {listed}", got=repr(value)))
+    read = value if value in log.scorers and scorer is None else chosen_scorer(log.scorers, scorer)
+    if value is not None and value != read and value in log.scorers:
+        raise ValueError(f"value must be left out, or be {read!r} as scorer is; got value={value!r}")
     given = [((sample.scores or {}).get(read), sample) for sample in log.samples]
     numbers = [None if score is None else _number(score.value) for score, _ in given]
     name = read if read == value else "correct" if set(numbers) <= {0, 1, None} else "score"

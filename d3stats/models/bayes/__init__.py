@@ -4,8 +4,9 @@ Posteriors by PyMC, in the form of the other fits.
 
 For each model there is a function that builds its ``pm.Model`` (``mixture_model``, ``rounds_model``,
 ``accuracy_model``, ``paired_model``) and one that samples it (``fit_mixture``, ``fit_rounds``, ``fit_accuracy``,
-``fit_paired``). They come with the extra ``bayes`` (``pip install "d3stats[bayes]"``), in either generation: PyMC 5
-with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded when they are asked for, the samplers when something is fitted.
+``fit_paired``). ``panel_model`` is the model of judges without labels. They come with the extra ``bayes``
+(``pip install "d3stats[bayes]"``), in either generation: PyMC 5 with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded
+when they are asked for, the samplers when something is fitted.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from d3stats.models.bayes.discordance import Discordance
     from d3stats.models.bayes.mixture import MixturePosterior, MixturePriors, fit_mixture, mixture_model
     from d3stats.models.bayes.paired import PairedFit, fit_paired, paired_model
+    from d3stats.models.bayes.panels import panel_model
     from d3stats.models.bayes.result import BayesFit, BayesSettings, Sampling
     from d3stats.models.bayes.rounds import RoundsPosterior, fit_rounds, rounds_model
 
@@ -40,6 +42,7 @@ __all__ = [
     "fit_rounds",
     "mixture_model",
     "paired_model",
+    "panel_model",
     "rounds_model",
 ]
 

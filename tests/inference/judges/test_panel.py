@@ -127,3 +127,8 @@ def test_the_command_prints_a_screen_and_takes_prices(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, ["panel", str(tmp_path / "v.csv"), "--price", "j0"])
     assert wrong.exit_code == 1
     assert "JUDGE=PRICE" in wrong.stderr
+
+
+def test_one_item_has_no_interval_and_the_answer_says_so() -> None:
+    one = pd.DataFrame({"item": ["i"], "x": ["A"], "y": ["A"], "z": ["B"], "label": ["A"]})
+    assert panel(one, rng=1).headline == "The plurality of 3 judges is right 100 % (no interval: 1 cluster)."

@@ -1,0 +1,247 @@
+"""How able is each judge and how hard each item, and what is right, without labels?
+
+The model of abilities and difficulties of Whitehill and others (2009), with the difficulties integrated out. It allows
+what Dawid and Skene's model does not: judges who err together because an item is hard for all.
+
+Assumptions: given the right answer and the item's difficulty, judges err independently; wrong answers are equally
+likely; judges are better than chance on average. Hard items bring a judge down to chance and never below it, so a panel
+that is misled in common still looks right.
+
+References
+----------
+Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Advances in Neural Information Processing Systems 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import number, probability
+from d3stats._words import counted, percent, points
+from d3stats.estimate import Estimate
+from d3stats.inference.judges.dawid_skene import (
+    FEWEST_CLUSTERS,
+    FEWEST_JUDGES,
+    FEWEST_OF_THREE,
+    UNSEEN,
+    against_labels,
+    left_out,
+    limits_of_shares,
+    patterns_of,
+    shared_answers,
+    verdicts_of,
+)
+from d3stats.inputs.ratings import Ratings
+from d3stats.models.panels.item_difficulty import Density, fit_item_difficulty
+from d3stats.models.panels.latent_class import VotePatterns
+from d3stats.note import warning
+from d3stats.resampling import ONE_CLUSTER, cluster_totals
+from d3stats.result import EstimatesResult
+from d3stats.sources.ratings import as_ratings
+from d3stats.trajectories import MISSING
+
+__all__ = ["Glad", "glad"]
+
+Floats = NDArray[np.float64]
+_SINGULAR, _EQUAL = 1e-9, 0.01
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Glad(EstimatesResult):
+    """Judges' abilities, items' difficulties and verdicts without labels: the result of :func:`glad`.
+
+    Attributes
+    ----------
+    expected : float
+        Mean probability of the verdicts: the share that is right if the model holds and its parameters were known.
+    accuracy, plurality, gain : Estimate or None
+        With labels: share of the verdicts that are right, that of the plurality (a tie shared evenly), and the
+        difference on the same items. None without labels.
+    judges : DataFrame
+        One row per judge: ``judge, n`` (votes), ``accuracy, low, high`` (by the model, the mean over items),
+        ``ability`` (log odds of the right answer against one wrong answer, on an item of median difficulty), and with
+        labels ``labelled`` (accuracy by the labels).
+    items : DataFrame
+        One row per item: ``item, verdict, probability, plurality, difficulty`` (minus the log of the factor on all
+        abilities, its mean given the votes), and with labels ``label``.
+    spread : float
+        Standard deviation of the difficulties; 0 where items are equally hard.
+    n_items, n_clusters : int
+        Items with votes, and the clusters that they come from.
+    converged : bool
+        Whether the search ended at an optimum.
+    llf : float
+        Log-likelihood.
+    level : float
+        Level of all intervals.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ease = np.exp(rng.standard_normal(400))
+    >>> right = rng.random((400, 5)) < 1 / (1 + np.exp(-np.outer(ease, [2, 1.5, 1, 0.5, 0.5])))
+    >>> truth = rng.random(400) < 0.5
+    >>> votes = pd.DataFrame(np.where(right == truth[:, None], "A", "B"), columns=list("vwxyz"))
+    >>> found = glad(votes)
+    >>> found.judges["accuracy"].round(2).tolist()
+    [0.87, 0.81, 0.72, 0.69, 0.69]
+    >>> print(found.headline)
+    If the model holds, verdicts of 5 judges are right 89 % (difficulties spread by 0.8).
+    """
+
+    expected: float
+    accuracy: Estimate | None
+    plurality: Estimate | None
+    gain: Estimate | None
+    judges: pd.DataFrame
+    items: pd.DataFrame
+    spread: float
+    notes: tuple[str, ...]
+    n_items: int
+    n_clusters: int
+    converged: bool
+    llf: float
+    level: float
+    _json = (
+        *("expected", "estimates", "judges", "items", "spread", "notes", "n_items", "n_clusters"),
+        *("converged", "llf", "level"),
+    )
+
+    @property
+    def headline(self) -> str:
+        """The share of right verdicts: by the labels where there are some, else if the model holds."""
+        size = counted(len(self.judges), "judge")
+        if self.accuracy is None or self.plurality is None or self.gain is None:
+            return (
+                f"If the model holds, verdicts of {size} are right {percent(self.expected)} (difficulties spread by "
+                f"{self.spread:z.1f})."
+            )
+        mine, theirs, gain = (
+            write(e.value, e.low, e.high)
+            for write, e in ((percent, self.accuracy), (percent, self.plurality), (points, self.gain))
+        )
+        return (
+            f"Verdicts of {size} weighted by ability are right {mine}, their plurality {theirs}; gain {gain}."
+        )
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every estimate that the data carry."""
+        return tuple(e for e in (self.accuracy, self.plurality, self.gain) if e is not None)
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"judges": self.judges, **super()._tables(), "items": self.items}
+
+
+def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: Any) -> Glad:
+    """Estimate judges' abilities, items' difficulties and right answers without labels, by the GLAD model.
+
+    Parameters
+    ----------
+    ratings : Ratings, or any source that :func:`~d3stats.inference.as_ratings` reads
+        Votes of three or more judges on items that have the same set of answers. Missing votes are left out. Labels
+        are not used in the fit; where there are some, the verdicts are compared with them.
+    prior : float
+        Items that the prior counts for in the prevalences of the answers, shared evenly. Above 0.
+    level : float
+        Level of intervals over clusters.
+    **reading
+        Passed on to ``as_ratings`` (``round_number``, ``repeats``, ...).
+
+    Returns
+    -------
+    Glad
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than three judges or two answers, or answers that differ from item to item.
+
+    Notes
+    -----
+    On an item of ease e, a judge of ability a votes for the right one of K answers with probability
+    1 / (1 + (K - 1) exp(-a e)), and for each wrong one alike. The log of e is normal around 0. With K = 2 this is
+    equation 1 of Whitehill et al. (2009), where each e is a parameter of its own. Here e is integrated out at 31
+    points, so that few judges per item do not bias the abilities. Priors: normal(1, 1) for abilities, half-normal(1)
+    for the spread of log e. Nothing is drawn at random.
+
+    Intervals are Student's t over clusters on the log odds, with the sandwich error (Liang and Zeger, 1986), as in
+    :func:`~d3stats.inference.dawid_skene`.
+
+    Examples
+    --------
+    >>> votes = pd.DataFrame({"x": list("AABABBAB"), "y": list("AABABBAA"), "z": list("ABBABBAB")})
+    >>> "".join(glad(votes).items["verdict"])
+    'AABABBAB'
+    """
+    level = probability("level", level, open_interval=True)
+    prior = number("prior", prior, minimum=0.0)
+    if prior <= 0:
+        raise ValueError(f"prior must be above 0; got {prior:g}")
+    table = as_ratings(ratings, **reading)
+    kept = shared_answers(table)
+    patterns = patterns_of(kept)
+    fit, at = fit_item_difficulty(patterns, patterns.weights(), prior)
+    low, high, why, n_clusters = _limits(kept, patterns, at, prior, level)
+    verdict = fit.posterior.argmax(axis=1)[patterns.row]
+    chance = fit.posterior.max(axis=1)[patterns.row]
+    accuracy, plurality, gain, labelled = against_labels(kept, verdict, level)
+    judges = pd.DataFrame(
+        {
+            "judge": kept.raters,
+            "n": (kept.codes != MISSING).sum(axis=0),
+            "accuracy": fit.accuracy,
+            "low": low,
+            "high": high,
+            "ability": fit.ability,
+        }
+    )
+    if labelled is not None:
+        judges["labelled"] = labelled
+    items = verdicts_of(kept, verdict, chance)
+    items.insert(4, "difficulty", -fit.ease[patterns.row])
+    notes = [*table.notes, *left_out(table, kept)]
+    if not fit.converged:
+        notes.append(warning("the search did not end at an optimum; give a larger prior", "not converged"))
+    if fit.spread < _EQUAL:
+        notes.append("no difference in difficulty is seen, so the judges are as if independent")
+    notes += [f"no intervals: {why}"] if why else []
+    return Glad(
+        expected=float(chance.mean()), accuracy=accuracy, plurality=plurality, gain=gain, judges=judges, items=items,
+        spread=fit.spread, notes=(*notes, UNSEEN), n_items=kept.n_items, n_clusters=n_clusters,
+        converged=fit.converged, llf=fit.llf, level=level,
+    )  # fmt: skip
+
+
+def _limits(
+    kept: Ratings, patterns: VotePatterns, at: Floats, prior: float, level: float
+) -> tuple[Floats, Floats, str, int]:
+    """Return limits of the judges' accuracies, why there are none, and the number of clusters."""
+    density = Density(patterns, patterns.weights(), prior)
+    scores = density.scores(at)[1][patterns.row]
+    totals = cluster_totals(np.column_stack([np.ones(len(scores)), scores]), kept.cluster)
+    none = np.full(kept.n_raters, np.nan)
+    fewest = FEWEST_CLUSTERS if kept.n_raters > FEWEST_JUDGES else FEWEST_OF_THREE
+    if len(totals) < 2:
+        return none, none, ONE_CLUSTER, len(totals)
+    if len(totals) < fewest:
+        why = f"{counted(len(totals), 'cluster')}, and with {kept.n_raters} judges limits need {fewest}"
+        return none, none, why, len(totals)
+    information = density.information(at)
+    roots = np.linalg.eigvalsh(information)
+    if roots[0] <= _SINGULAR * roots[-1]:
+        return none, none, "the votes do not determine all parameters", len(totals)
+
+    def odds(rows: Floats) -> Floats:
+        share = np.clip(np.stack([density.accuracies(row) for row in rows]), 1e-12, 1 - 1e-12)
+        return np.asarray(np.log(share / (1 - share)))
+
+    inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    low, high = limits_of_shares(odds, at, totals, inverse, level)
+    return low, high, "", len(totals)

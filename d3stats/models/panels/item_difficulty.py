@@ -1,0 +1,183 @@
+"""Votes of judges when the right answer is hidden and items differ in difficulty, which all judges share.
+
+Item i has the right answer k with probability p_k and an ease exp(s z_i), z_i standard normal. Judge j of ability a_j
+then votes for the right answer with probability 1 / (1 + (K - 1) exp(-a_j exp(s z_i))) and for each wrong one alike.
+This is GLAD (Whitehill and others, 2009), with an ability of 0 as chance also for more than two answers. The ease of
+items is integrated out by Gauss-Hermite quadrature in place of one parameter per item. With s = 0 the judges are
+independent, each with one accuracy. Parameters have the largest posterior density under weak priors.
+
+References
+----------
+Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Advances in Neural Information Processing Systems 22, eq. 1 and
+section 3.1 (priors). Bock and Aitkin (1981), Psychometrika 46, 443 (marginal maximum likelihood).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats.models.panels.latent_class import VotePatterns
+
+__all__ = ["ItemDifficulty", "fit_item_difficulty"]
+
+Floats = NDArray[np.float64]
+
+NODES = 31
+"""Points of the quadrature; with 61 accuracies change by less than 1e-4."""
+ABILITY, ABILITY_SD, SPREAD_SD = 1.0, 1.0, 1.0
+"""Mean and standard deviation of an ability's prior (Whitehill), and that of the spread, half-normal."""
+_LEAST_SPREAD = 1e-3
+_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class ItemDifficulty:
+    """A fitted model of abilities and difficulties.
+
+    Attributes
+    ----------
+    prevalence : ndarray, shape (answers,)
+        Chance of each right answer.
+    ability : ndarray, shape (judges,)
+        Log odds of the right answer against one wrong answer, on an item of median ease.
+    spread : float
+        Standard deviation s of the log ease of items.
+    accuracy : ndarray, shape (judges,)
+        Chance that each judge is right, the mean over items.
+    posterior : ndarray, shape (patterns, answers)
+        Chance of each right answer given the votes.
+    ease : ndarray, shape (patterns,)
+        Posterior mean of the log ease.
+    log_density, llf : float
+        Log-likelihood with and without the log priors, up to a constant.
+    converged : bool
+        Whether the search ended at an optimum.
+    """
+
+    prevalence: Floats
+    ability: Floats
+    spread: float
+    accuracy: Floats
+    posterior: Floats
+    ease: Floats
+    log_density: float
+    llf: float
+    converged: bool
+
+
+class Density:
+    """The log density of parameters (logits of prevalences against the last, abilities, spread) and its derivative."""
+
+    def __init__(self, patterns: VotePatterns, weights: Floats, prior: float) -> None:
+        self.votes, self.weights, self.prior = patterns.votes, weights, prior
+        self.cast = patterns.votes.sum(axis=2)
+        self.n_answers = patterns.votes.shape[2]
+        points, share = np.polynomial.hermite_e.hermegauss(NODES)
+        self.points, self.log_share = points, np.log(share / share.sum())
+
+    def parts(self, at: Floats) -> tuple[Floats, Floats, float]:
+        """Return prevalences, abilities and the spread."""
+        k = self.n_answers
+        logits = np.append(at[: k - 1], 0.0)
+        share = np.exp(logits - logits.max())
+        return share / share.sum(), at[k - 1 : -1], float(at[-1])
+
+    def right(self, ability: Floats, spread: float) -> tuple[Floats, Floats]:
+        """Return the ease at every node, and log odds of the right answer against all others, (judges, nodes)."""
+        ease = np.exp(np.clip(spread * self.points, -30, 30))
+        return ease, ability[:, None] * ease - np.log(self.n_answers - 1)
+
+    def joint(self, at: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log chances of votes, right answer and node (patterns, answers, nodes), with ease and log odds."""
+        prevalence, ability, spread = self.parts(at)
+        ease, odds = self.right(ability, spread)
+        hit, miss = -np.logaddexp(0, -odds), -np.logaddexp(0, odds) - np.log(self.n_answers - 1)
+        known = np.einsum("pjk,jq->pkq", self.votes, hit - miss) + (self.cast @ miss)[:, None, :]
+        return known + np.log(prevalence)[:, None] + self.log_share, ease, odds
+
+    def scores(self, at: Floats) -> tuple[Floats, Floats]:
+        """Return each pattern's log-likelihood and its derivative, shape (patterns, parameters)."""
+        from scipy.special import expit, logsumexp
+
+        log, ease, odds = self.joint(at)
+        prevalence, ability, _ = self.parts(at)
+        each = logsumexp(log, axis=(1, 2))
+        both = np.exp(log - each[:, None, None])
+        by_answer, by_node = both.sum(axis=2), both.sum(axis=1)
+        # Fisher's identity: the derivative is that of the complete data, averaged over what is hidden.
+        surplus = np.einsum("pjk,pkq->pjq", self.votes, both)
+        surplus -= self.cast[:, :, None] * by_node[:, None, :] * expit(odds)
+        pulled = surplus * ease
+        slope_spread = np.einsum("pjq,j,q->p", pulled, ability, self.points)
+        first = (by_answer - prevalence)[:, :-1]
+        return each, np.column_stack([first, pulled.sum(axis=2), slope_spread])
+
+    def log_prior(self, at: Floats) -> tuple[float, Floats]:
+        """Return the log prior density, up to a constant, and its derivative."""
+        prevalence, ability, spread = self.parts(at)
+        share = self.prior / len(prevalence)
+        value = share * np.log(prevalence).sum()
+        value -= 0.5 * (((ability - ABILITY) / ABILITY_SD) ** 2).sum() + 0.5 * (spread / SPREAD_SD) ** 2
+        slope = np.concatenate(
+            [
+                share - self.prior * prevalence[:-1],
+                -(ability - ABILITY) / ABILITY_SD**2,
+                [-spread / SPREAD_SD**2],
+            ]
+        )
+        return float(value), slope
+
+    def negative(self, at: Floats) -> tuple[float, Floats]:
+        """Return minus the log density and its derivative."""
+        each, scores = self.scores(at)
+        prior, slope = self.log_prior(at)
+        return -float(self.weights @ each) - prior, -(self.weights @ scores) - slope
+
+    def information(self, at: Floats) -> Floats:
+        """Return minus the second derivative of the log density, by differences of the first."""
+        steps = _STEP * np.eye(len(at))
+        rows = [(self.negative(at + s)[1] - self.negative(at - s)[1]) / (2 * _STEP) for s in steps]
+        return np.asarray((np.array(rows) + np.array(rows).T) / 2)
+
+    def accuracies(self, at: Floats) -> Floats:
+        """Return the chance that each judge is right, the mean over the ease of items."""
+        from scipy.special import expit
+
+        _, ability, spread = self.parts(at)
+        return np.asarray(expit(self.right(ability, spread)[1]) @ np.exp(self.log_share))
+
+
+def fit_item_difficulty(
+    patterns: VotePatterns, weights: Floats, prior: float
+) -> tuple[ItemDifficulty, Floats]:
+    """Fit the model by L-BFGS from abilities of 1 and spreads of .5 and 2; return the better optimum and its point."""
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp
+
+    density = Density(patterns, weights, prior)
+    judges, answers = patterns.votes.shape[1:]
+    size = answers - 1 + judges + 1
+    bounds = [(None, None)] * (size - 1) + [(_LEAST_SPREAD, 5.0)]
+    found = []
+    for spread in (0.5, 2.0):
+        start = np.concatenate([np.zeros(answers - 1), np.full(judges, ABILITY), [spread]])
+        found.append(
+            minimize(
+                density.negative, start, jac=True, method="L-BFGS-B", bounds=bounds,
+                options={"maxiter": 2000, "ftol": 1e-13, "gtol": 1e-6 * max(1.0, weights.sum() / 1000)},
+            )
+        )  # fmt: skip
+    best = min(found, key=lambda one: float(one.fun))
+    at = np.asarray(best.x, dtype=np.float64)
+    log, _, _ = density.joint(at)
+    each = logsumexp(log, axis=(1, 2))
+    both = np.exp(log - each[:, None, None])
+    prevalence, ability, spread = density.parts(at)
+    return ItemDifficulty(
+        prevalence=prevalence, ability=ability, spread=spread, accuracy=density.accuracies(at),
+        posterior=both.sum(axis=2), ease=both.sum(axis=1) @ (spread * density.points),
+        log_density=-float(best.fun), llf=float(weights @ each), converged=bool(best.success),
+    ), at  # fmt: skip
