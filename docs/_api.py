@@ -62,6 +62,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "jury_curve",
         "panel",
         "rank",
+        "confidence",
         "bias",
         "position_bias",
         "correct",

@@ -30,6 +30,7 @@ GROUPS = {
         "agreement",
         "panel",
         "rank",
+        "confidence",
         "correct",
         "bias",
         "scores",

@@ -142,6 +142,7 @@ LOGS = [
     ("agreement", "files"),
     ("panel", "votes"),
     ("rank", "judgments"),
+    ("confidence", "votes"),
     ("correct", "file"),
     ("show", "log"),
 ]

@@ -140,6 +140,7 @@ def test_most_commands_are_derived() -> None:
         "panel",
         "rank",
         "paper",
+        "confidence",
         "rationales",
         "escalate",
         "calibrate",
