@@ -192,7 +192,8 @@ def pilot_sizes(
     within = [size for size in within if size <= most]
     if not within:
         raise ValueError(
-            f"campaign must be at least {min(sizes)}, the smallest size of a pilot that is tried (sizes=...); got {most}"
+            f"campaign must be at least {min(sizes)}, the smallest size of a pilot that is tried (sizes=...); "
+            f"got {most}"
         )
     limit = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
