@@ -1,4 +1,4 @@
-"""How far are stated confidences from the shares of right votes: calibration error, decomposition, consistency bands.
+"""Calibration error of stated confidences, the parts of their Brier score, and consistency bands.
 
 The plain calibration error of bins is above 0 for calibrated votes too, because the share of right votes in a bin is
 never exactly its mean confidence. Here the square of each bin's difference is estimated from pairs of votes of
@@ -254,7 +254,7 @@ def reliability_bins(
     cluster, bin_ : ndarray of int64, shape (votes,)
         Codes from 0 without a gap.
     level : float
-        Of each band alone.
+        Level of each band alone.
 
     Returns
     -------
