@@ -62,6 +62,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "jury_curve",
         "panel",
         "confidence",
+        "rank",
         "bias",
         "position_bias",
         "correct",

@@ -109,6 +109,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
     "d3stats.inference.as_pairwise": lambda log: inference.as_pairwise(log).outcome,
+    "d3stats.rank": lambda log: d3stats.rank(log, order=False).pairs,
     "d3stats.inference.fleiss_kappa": lambda log: [inference.fleiss_kappa(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.gwet_ac": lambda log: [inference.gwet_ac(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],

@@ -30,6 +30,7 @@ GROUPS = {
         "agreement",
         "panel",
         "confidence",
+        "rank",
         "correct",
         "bias",
         "scores",

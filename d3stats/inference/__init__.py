@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         agreement_by_log,
     )
     from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
+    from d3stats.inference.judges.bradley_terry import Ranking, rank
     from d3stats.inference.judges.coefficients import (
         cohen_kappa,
         fleiss_kappa,
@@ -126,6 +127,7 @@ __all__ = [
     "PositionBias",
     "PowerPlan",
     "PredictionPowered",
+    "Ranking",
     "Ratings",
     "RationaleComparison",
     "Rationales",
@@ -178,6 +180,7 @@ __all__ = [
     "prediction_powered_difference",
     "prediction_powered_mean",
     "proportion_interval",
+    "rank",
     "rationale_strata",
     "rationale_texts",
     "rationales",

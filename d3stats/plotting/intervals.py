@@ -38,6 +38,7 @@ __all__ = [
     "plot_jury_curve",
     "plot_martingale_drift",
     "plot_position_bias",
+    "plot_ranking",
     "plot_reliability",
     "plot_series",
     "plot_strata",
@@ -572,6 +573,55 @@ def plot_position_bias(frame: pd.DataFrame, *, axes: Sequence[Axes] | None = Non
     if panels.size == 2:
         panels[1].tick_params(labelleft=False)
     return panels
+
+
+def plot_ranking(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the rating of each contestant with its interval, and at the right edge the ranks that are left open.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per contestant, drawn from the top: ``contestant, rating, low, high`` (missing where there is no
+        interval), ``rank_low, rank_high``; optionally ``scale`` ("logit" or "elo"), ``level`` and ``kind`` (of the
+        intervals, for the caption).
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column, as high as it needs to be.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, or an interval is upside down.
+
+    Examples
+    --------
+    >>> rows = [("x", 0.8, 0.5, 1.1, 1, 1), ("y", -0.2, -0.6, 0.2, 2, 3), ("z", -0.6, -1.0, -0.2, 2, 3)]
+    >>> frame = pd.DataFrame(rows, columns=["contestant", "rating", "low", "high", "rank_low", "rank_high"])
+    >>> ax = plot_ranking(frame)
+    >>> [text.get_text() for text in ax.texts], ax.get_xlabel()
+    (['rank', '1', '2 to 3', '2 to 3'], 'rating (log-odds)')
+    """
+    needed = ("contestant", "rating", "low", "high", "rank_low", "rank_high")
+    checked = check_frame(frame, needed, ("rating", "rank_low", "rank_high"), ("low", "high"))
+    alone = (checked["low"].isna() != checked["high"].isna()).to_numpy()
+    refuse("low and high must come together", alone, checked, "low", "high")
+    inside = (checked["low"] <= checked["rating"]) & (checked["rating"] <= checked["high"])
+    refuse(
+        "rating must lie in its interval", (checked["low"].notna() & ~inside).to_numpy(), checked, "rating"
+    )
+    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(checked))
+    unit = "Elo points" if "scale" in frame and (frame["scale"] == "elo").all() else "log-odds"
+    names = ["\n".join(textwrap.wrap(str(name), _LETTERS)) for name in checked["contestant"]]
+    _draw_rows(ax, checked, "rating", names, f"rating ({unit})")
+    place: Look = {"xycoords": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+    ax.annotate("rank", (1.02, -0.8), annotation_clip=False, **place)
+    for row, (low, high) in enumerate(zip(checked["rank_low"], checked["rank_high"], strict=True)):
+        text = f"{int(low)}" if low == high else f"{int(low)} to {int(high)}"
+        ax.annotate(text, (1.02, row), annotation_clip=False, **place)
+    return ax
 
 
 def _two_panels(height: float) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import d3stats
 from d3stats import planning
 from d3stats.inference import (
+    Pairwise,
     Ratings,
     agreement,
     aspect_correlations,
@@ -46,6 +47,7 @@ from d3stats.inference import (
     prediction_powered_difference,
     prediction_powered_mean,
     proportion_interval,
+    rank,
     rationales,
     sample_size,
     self_preference,
@@ -645,6 +647,41 @@ def _without_labels(d: Data, rng: Generator) -> Outcomes:
     }
 
 
+def _ranked(d: Data, rng: Generator) -> Outcomes:
+    names, zeros = tuple("abcd"), np.zeros(len(d.first), dtype=np.int64)
+    questions = tuple(map(str, range(int(d.question.max()) + 1)))
+    judgments = Pairwise(
+        d.first,
+        d.second,
+        d.outcome,
+        zeros,
+        d.question,
+        zeros == 0,
+        names,
+        ("judge",),
+        questions,
+        len(questions),
+    )
+    found = rank(judgments)
+    true = dict(zip(names, d.truth["ratings"], strict=True))
+    one = found.ratings.set_index("contestant").loc["a"]
+    pairs = found.pairs
+    away = (pairs["difference"] - (pairs["first"].map(true) - pairs["second"].map(true))).abs()
+    # All intervals hold at once where the farthest difference is within its own half-width.
+    farthest = float((away / ((pairs["high"] - pairs["low"]) / 2)).max(skipna=False))
+    first, ties = (found.effects[found.effects["effect"].str.startswith(word)] for word in ("first", "ties"))
+    out = {
+        "rating against the mean": Outcome(true["a"], float(one["low"]), float(one["high"])),
+        "all differences at once": Outcome(farthest, *((NAN, NAN) if math.isnan(farthest) else (0.0, 1.0))),
+        "first wins": Outcome(d.truth["first"], *map(float, first[["low", "high"]].iloc[0])),
+        "ties": Outcome(d.truth["ties"], *map(float, ties[["low", "high"]].iloc[0])),
+    }
+    p = pairs["p_value"].min()
+    if d.fits and not math.isnan(p):
+        out["pairs off the model"] = Outcome(0.0, p=float(p), null=0.0)
+    return out
+
+
 def _independent_panel(cell: Cell) -> bool:
     accuracies = cell.setting["accuracies"]
     return not cell.setting["shared"] and len(accuracies) > 2
@@ -1211,6 +1248,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         _independent_panel,
     ),
     Estimator("stated confidence", "stated", (INFERENCE + "confidence",), _confidence, 300),
+    Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",

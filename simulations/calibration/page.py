@@ -65,6 +65,10 @@ FAMILIES = {
         "Stated confidence",
         "A vote with confidence c is right with chance .7 + *slope* (c - .7) - *shift*; one debate a question.",
     ),
+    "pairs": (
+        "Judgments of pairs",
+        "Four contestants; *order* and *tie* are effects in log-odds, *spread* how far ratings vary between questions.",
+    ),
 }
 
 

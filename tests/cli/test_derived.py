@@ -137,6 +137,7 @@ def test_most_commands_are_derived() -> None:
         "agreement",
         "panel",
         "confidence",
+        "rank",
         "rationales",
         "escalate",
         "calibrate",

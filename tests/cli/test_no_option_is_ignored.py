@@ -29,6 +29,7 @@ MODES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv",
         "compare short.csv run_two.csv",
     ],
+    "rank": ["rank pairs.csv"],
     "panel": ["panel ratings.csv --judges 2", "panel log.csv", "panel unlabelled.csv --judges 2"],
     "confidence": ["confidence confident.csv"],
     "agreement": [
@@ -154,6 +155,10 @@ CHANGES: dict[str, list[str]] = {
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
     "confidence": ["--round 1", "--by-round", "--bins 3", "--binning equal_width", "--level 0.5"],
+    "rank": [
+        *("--reference b", "--without d", "--no-order", "--effects judge", "--penalty 0.5", "--scale elo"),
+        "--level 0.5",
+    ],
     "panel": [
         *("--judges 1", "--max-price 1", "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'"),
         *(
@@ -395,7 +400,7 @@ def test_every_option_of_these_commands_is_tried(command: str) -> None:
     }
     tried = {word for change in CHANGES[command] for word in shlex.split(change) if word.startswith("--")}
     # --bayes samples for half a minute; tests/cli/test_fit_bayes.py has it.
-    assert options - tried - ELSEWHERE - {"--limit", "--use-label", "--bayes"} == set()
+    assert options - tried - ELSEWHERE - {"--limit", "--use-label", "--bayes", "--order"} == set()
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 CASES: dict[str, list[str]] = {
     "abstain": ["abstain turns.csv --max-error 0.3", "abstain ragged.csv --rule fixed:1 --max-error 0.02"],
+    "rank": ["rank pairs.csv", "rank pairs.csv --effects judge --scale elo --reference b"],
     "panel": ["panel ratings.csv --judges 2", "panel turns.csv --round 1"],
     "agreement": [
         "agreement turns.csv --round 1",
@@ -162,6 +163,18 @@ def make_inputs(folder: Path) -> None:
         file.write(turns.to_csv(index=False) + "debate 01,question 01,1,agent 1,B,A,90\n")
     last = turns[turns["round"] == 3].rename(columns={"debate": "item", "agent": "rater"})
     last[["item", "rater", "vote", "label", "question"]].to_csv(folder / "ratings.csv", index=False)
+    rng = np.random.default_rng(11)
+    first = rng.integers(0, 4, 240)
+    second = (first + rng.integers(1, 4, 240)) % 4
+    lead = 0.8 * (second - first) + 0.5 + rng.logistic(size=240)
+    compared = {
+        "item": np.arange(240) // 6,
+        "judge": np.where(rng.random(240) < 0.5, "small", "large"),
+        "first": np.array(list("abcd"))[first],
+        "second": np.array(list("abcd"))[second],
+        "winner": np.where(np.abs(lead) < 0.5, "tie", np.where(lead > 0, "first", "second")),
+    }
+    pd.DataFrame(compared).to_csv(folder / "pairs.csv", index=False)
     rng = np.random.default_rng(3)
     for k, name in enumerate(("one", "two", "three")):
         right = (rng.random(60) < 0.5 + 0.15 * k).astype(int)

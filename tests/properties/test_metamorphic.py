@@ -672,6 +672,10 @@ def _pairwise(table: pd.DataFrame) -> Numbers:
     return {"won": float(found.outcome.sum()), "contestants": len(found.contestants), "items": found.n_items}
 
 
+def _ranked(table: pd.DataFrame) -> Numbers:
+    return numbers(inference.rank(table).pairs, ["first", "second"])
+
+
 def _sign_flip(table: pd.DataFrame) -> Numbers:
     return {"p": resampling.sign_flip_p(_floats(table["first"]) - _floats(table["second"])).p_value}
 
@@ -842,6 +846,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.as_pairwise": ("pairs", _pairwise),
+    "d3stats.rank": ("pairs", _ranked),
     "d3stats.inference.length_bias": (
         "verdicts",
         lambda t: _audit(inference.length_bias(t, judge="judge x")),

@@ -63,6 +63,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "look_ahead": ("look_ahead:2,p=0.6,cost=0.02",),
     "confidence": ("confidence:0.7", "confidence:1.0", "confidence:0.55,of=mean"),
     "token_budget": ("token_budget:150", "token_budget:150,growth=20"),
+    "agreement_routing": ("agreement_routing", "agreement_routing:0.6,within=2"),
+    "judge_sprt": ("judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=200",),
     "wide_gap": ("wide_gap:3", "wide_gap:6,within=2"),
     "gap_posterior": ("gap_posterior:0.6,width=0.2",),
     "budgeted": ("budgeted:2.5", "budgeted:2,budget=120,max_rounds=3"),

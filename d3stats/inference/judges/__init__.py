@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         agreement,
         agreement_by_log,
     )
+    from d3stats.inference.judges.bradley_terry import Ranking, rank
     from d3stats.inference.judges.coefficients import (
         cohen_kappa,
         fleiss_cohen_everitt,
@@ -61,6 +62,7 @@ __all__ = [
     "JuryCurve",
     "Panel",
     "PredictionPowered",
+    "Ranking",
     "Ratings",
     "agreement",
     "agreement_by_log",
@@ -85,6 +87,7 @@ __all__ = [
     "percent_agreement",
     "prediction_powered_difference",
     "prediction_powered_mean",
+    "rank",
     "spearman",
 ]
 
