@@ -148,8 +148,10 @@ def calibration_error(
     low = high = p = None
     if not why:
         df = degrees_of_freedom(size[size > 0])
-        influence = sums.influence()[:, usable]
-        covariance = influence.T @ influence * (clusters / (clusters - 1))
+        # A bin of few clusters loses one of them to its own mean.
+        held = (sums.n[:, usable] > 0).sum(axis=0)
+        influence = sums.influence()[:, usable] * np.sqrt(held / (held - 1))
+        covariance = influence.T @ influence
         hits = np.bincount(bin_, right)[usable]
         stated = np.bincount(bin_, confidence)[usable] / n[usable]
         share = (hits + stated) / (n[usable] + 1)
