@@ -61,6 +61,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "cohen_kappa",
         "jury_curve",
         "panel",
+        "confidence",
         "rank",
         "bias",
         "position_bias",

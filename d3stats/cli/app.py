@@ -29,6 +29,7 @@ GROUPS = {
         "compare",
         "agreement",
         "panel",
+        "confidence",
         "rank",
         "correct",
         "bias",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.confidence import Confidence, confidence
     from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
@@ -100,6 +101,7 @@ __all__ = [
     "BordaCount",
     "Comparison",
     "ConditionalIndependence",
+    "Confidence",
     "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
@@ -145,6 +147,7 @@ __all__ = [
     "compare_rationales",
     "conditional_independence",
     "condorcet",
+    "confidence",
     "correct",
     "correct_counts",
     "correct_rate",

@@ -39,6 +39,7 @@ __all__ = [
     "plot_martingale_drift",
     "plot_position_bias",
     "plot_ranking",
+    "plot_reliability",
     "plot_series",
     "plot_strata",
 ]
@@ -762,4 +763,81 @@ def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | Non
     ax.set_ylabel(ylabel)
     if len(parts) > 1 or known:
         ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+def plot_reliability(
+    frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the share of right votes against the stated confidence, with the band in which calibrated votes would lie.
+
+    A point is one bin; its size grows with its votes. Below the diagonal judges are overconfident. A bar on the
+    diagonal is the band of the bin (Bröcker and Smith, 2007): a point outside is not calibrated.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: ``n, confidence, right, band_low, band_high``, all but the first in [0, 1]; a band may be
+        missing.
+    curve : DataFrame, optional
+        Recalibrated confidences: ``confidence`` and one column per method, ``isotonic`` or ``beta``.
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, or a share is not in [0, 1].
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"n": [40, 60], "confidence": [0.7, 0.9], "right": [0.6, 0.65],
+    ...     "band_low": [0.55, 0.82], "band_high": [0.85, 0.98]})
+    >>> plot_reliability(frame).get_ylabel()
+    'votes that are right'
+    """
+    shares = ("confidence", "right", "band_low", "band_high")
+    from matplotlib.ticker import FuncFormatter
+
+    checked = check_frame(
+        frame, ("n", *shares), ("n", "confidence", "right"), ("band_low", "band_high"), shares=shares
+    )
+    ax = one_axes(ax, width=ONE_COLUMN, height=3.2)
+    n, stated, right, low, high = (column(checked[name]) for name in ("n", *shares))
+    ax.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    known = np.isfinite(low)
+    ax.vlines(stated[known], low[known], high[known], color="0.75", linewidth=5, zorder=1,
+              label="if calibrated")  # fmt: skip
+    looks = {"isotonic": (GREEN, "-"), "beta": (VERMILLION, "--")}
+    if curve is not None:
+        lines = [name for name in looks if name in curve.columns]
+        drawn = check_frame(
+            curve, ("confidence", *lines), ("confidence", *lines), shares=("confidence", *lines)
+        )
+        for name in lines:
+            colour, style = looks[name]
+            label = "Beta" if name == "beta" else name
+            ax.plot(
+                column(drawn["confidence"]),
+                column(drawn[name]),
+                style,
+                color=colour,
+                linewidth=1.0,
+                label=label,
+            )
+    size = 14 + 60 * n / max(float(n.max(initial=1.0)), 1.0)
+    ax.scatter(stated, right, s=size, color=BLUE, zorder=3, label="bin")
+    written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
+    start = max(min(float(np.nanmin([*stated, *right, *low])) - 0.05, 0.95), 0.0)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(written)
+    ax.set_xlim(start, 1.02)
+    ax.set_ylim(start, 1.02)
+    ax.set_xlabel("stated confidence")
+    ax.set_ylabel("votes that are right")
+    legend_above(ax, 2)
     return ax

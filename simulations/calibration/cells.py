@@ -343,6 +343,48 @@ def draw_labelled(s: Setting, rng: np.random.Generator) -> Data:
     )
 
 
+# Votes with a stated confidence
+
+
+def _stated(s: Setting, question: Ints, rng: np.random.Generator) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return confidences, the chances of being right behind them, and which votes are right."""
+    stated = rng.beta(5, 2, len(question))
+    chance = np.clip(0.7 + s["slope"] * (stated - 0.7) - s["shift"], 0.0, 1.0)
+    return stated, chance, uniforms(question, s["icc"], rng)[:, 0] < chance
+
+
+@cache
+def _stated_truth(key: str) -> dict[str, float]:
+    s = json.loads(key)
+    votes = max(s["sizes"])
+    n = POPULATION // votes
+    stated, chance, right = _stated(s, np.repeat(np.arange(n), votes), np.random.default_rng(1))
+    tenth = np.searchsorted(np.quantile(stated, np.linspace(0.1, 0.9, 9)), stated)
+    apart = np.bincount(tenth, stated - chance) / np.bincount(tenth)
+    truth = {
+        "stated": 5 / 7,
+        "accuracy": float(chance.mean()),
+        "over": float(5 / 7 - chance.mean()),
+        "brier": float((chance * (1 - stated) ** 2 + (1 - chance) * stated**2).mean()),
+        "calibrated": float(np.abs(stated - chance).max() < 1e-9),
+        "error": float(np.sqrt((np.bincount(tenth) * apart**2).sum() / len(stated))),
+    }
+    if min(s["sizes"]) == votes:
+        weight, votes_right = stated.reshape(n, votes), right.reshape(n, votes)
+        verdicts = [
+            np.sign((w * np.where(votes_right, 1, -1)).sum(axis=1)) for w in (weight, np.ones_like(weight))
+        ]
+        truth["weighted"] = float((verdicts[0] - verdicts[1]).mean() / 2)
+    return truth
+
+
+def draw_stated(s: Setting, rng: np.random.Generator) -> Data:
+    """Draw votes with a confidence c that are right with chance .7 + slope (c - .7) - shift, one debate a question."""
+    question = codes(s["sizes"])
+    stated, _, right = _stated(s, question, rng)
+    return Data(stated=stated, right=right, question=question, truth=_stated_truth(json.dumps(dict(s))))
+
+
 # Debates over rounds
 
 
@@ -516,6 +558,7 @@ FAMILIES: dict[str, Callable[[Setting, np.random.Generator], Data]] = {
     "rounds": draw_rounds,
     "counts": draw_counts,
     "reasons": draw_reasons,
+    "stated": draw_stated,
     "pairs": draw_pairs,
 }
 
@@ -769,6 +812,15 @@ def _cells() -> list[Cell]:
     ]:
         out.append(cell("reasons", design, p=p, q=q, jurors=jurors, icc=icc))
 
+    for design, slope, shift, icc in [
+        *(("40 x 5", 1.0, 0.0, 0.0), ("40 x 5", 1.0, 0.1, 0.0), ("40 x 5", 0.4, 0.1, 0.0)),
+        *(("40 x 5", 1.0, 0.0, 0.3), ("40 x 5", 1.0, 0.1, 0.3), ("40 x 5", 0.4, 0.1, 0.3)),
+        *(("200 x 5", 1.0, 0.0, 0.3), ("200 x 5", 1.0, 0.05, 0.3), ("200 x 5", 0.4, 0.1, 0.3)),
+        *(("10 x 3", 1.0, 0.0, 0.3), ("10 x 3", 1.0, 0.1, 0.3), ("10 x 3", 0.4, 0.1, 0.3)),
+        *(("60 x 1", 1.0, 0.0, 0.0), ("60 x 1", 1.0, 0.1, 0.0), ("200 x 1", 0.4, 0.1, 0.0)),
+        *(("20 x 1", 1.0, 0.0, 0.0), ("40 x 5", 1.0, -0.15, 0.3), ("2 x 50 + 18 x 2", 1.0, 0.1, 0.3)),
+    ]:
+        out.append(cell("stated", design, slope=slope, shift=shift, icc=icc))
     for design, spread, order, tie in [
         *(("60 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.7, 0.4, -0.5)),
         *(("200 x 1", 0.0, 1.5, -0.5), ("200 x 1", 0.0, 0.4, 1.0), ("200 x 1", 0.0, 0.0, -3.0)),
@@ -878,6 +930,8 @@ def random_cell(family: str, number: int, seed: int) -> Cell:
             "means": [share],
             "rhos": [round(float(rng.uniform(0.02, 0.6)), 2)],
         }
+    elif family == "stated":
+        s |= {"slope": float(rng.choice([0.3, 1.0, 1.5])), "shift": float(rng.choice([0.0, 0.0, 0.1, 0.2]))}
     else:
         s |= {"p": share, "q": share, "jurors": int(rng.integers(1, 6))}
     return Cell(family, f"random {seed}/{number}", s)

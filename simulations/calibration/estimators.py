@@ -56,6 +56,9 @@ from d3stats.inference import (
     stratify,
 )
 from d3stats.inference.bias import subset_accuracy
+from d3stats.inference.judges.calibration_error import bins_of, calibration_error
+from d3stats.inference.judges.confidence import means_of, verdicts_of
+from d3stats.inputs.confidences import Confidences
 from d3stats.resampling import bootstrap, cluster_t, cluster_totals, contrast_of_shares, ratios
 from d3stats.stopping import NoiseAwareKS, from_text
 
@@ -692,6 +695,32 @@ def _subset(d: Data, rng: Generator) -> Outcomes:
     return {"majority of 3": of(found.accuracy, d.truth["subset"])}
 
 
+def _confidence(d: Data, rng: Generator) -> Outcomes:
+    n = len(d.stated)
+    one, last = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
+    data = Confidences(
+        d.stated, d.right.astype(float), d.right.astype(np.int64), d.question, d.question, one, one + 1,
+        last, ("judges",),
+    )  # fmt: skip
+    # The parts of the function without its recalibration, which takes most of the time.
+    true, error = (
+        d.truth,
+        calibration_error(d.stated, data.right, d.question, bins_of(d.stated, 10, "equal_count"))[0],
+    )
+    stated, accuracy, over, brier = means_of(data, 0.95)
+    calibrated = 0.0 if true["calibrated"] else NAN
+    out = {
+        "mean confidence": of(stated, true["stated"]),
+        "accuracy": of(accuracy, true["accuracy"]),
+        "overconfidence": of(over, true["over"]),
+        "Brier score": of(brier, true["brier"]),
+        "calibration error": of(error, 0.0 if true["calibrated"] else true["error"], calibrated),
+    }
+    if "weighted" in true and np.bincount(d.question).max() > 1:
+        out["weighted - plurality"] = of(verdicts_of(data, d.stated, 0.95, [])[1][0], true["weighted"])
+    return out
+
+
 # Correlations
 
 
@@ -1218,6 +1247,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         100,
         _independent_panel,
     ),
+    Estimator("stated confidence", "stated", (INFERENCE + "confidence",), _confidence, 300),
     Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(

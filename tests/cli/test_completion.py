@@ -141,6 +141,7 @@ LOGS = [
     ("compare", "runs"),
     ("agreement", "files"),
     ("panel", "votes"),
+    ("confidence", "votes"),
     ("rank", "judgments"),
     ("correct", "file"),
     ("show", "log"),

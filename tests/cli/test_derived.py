@@ -136,6 +136,7 @@ def test_most_commands_are_derived() -> None:
         "compare",
         "agreement",
         "panel",
+        "confidence",
         "rank",
         "rationales",
         "escalate",

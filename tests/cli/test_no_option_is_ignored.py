@@ -31,6 +31,7 @@ MODES: dict[str, list[str]] = {
     ],
     "rank": ["rank pairs.csv"],
     "panel": ["panel ratings.csv --judges 2", "panel log.csv", "panel unlabelled.csv --judges 2"],
+    "confidence": ["confidence confident.csv"],
     "agreement": [
         "agreement log.csv",
         "agreement log.csv --kind percentile --n-boot 50 --strata kind",
@@ -153,6 +154,7 @@ CHANGES: dict[str, list[str]] = {
         *("--name x --name y",),
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
+    "confidence": ["--round 1", "--by-round", "--bins 3", "--binning equal_width", "--level 0.5"],
     "rank": [
         *("--reference b", "--without d", "--no-order", "--effects judge", "--penalty 0.5", "--scale elo"),
         "--level 0.5",
@@ -287,6 +289,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (rng.random(len(table)) < 0.04) | ((table["debate"] == "d03") & (table["round"] == 3)), "vote"
         ] = None
         table.to_csv(path / f"{name}.csv", index=False)
+    stated = np.random.default_rng(7).integers(30, 101, 28 * 15) / 100
+    pd.read_csv(path / "log.csv").assign(confidence=stated).to_csv(path / "confident.csv", index=False)
     pd.read_csv(path / "ratings.csv").drop(columns="label").to_csv(path / "unlabelled.csv", index=False)
     verdicts = pd.read_csv(path / "verdicts.csv")
     verdicts.assign(kind=np.where(verdicts["item"] % 2, "x", "y")).to_csv(path / "verdicts.csv", index=False)

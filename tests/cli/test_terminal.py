@@ -46,6 +46,7 @@ CASES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv --margin 0.1",
         "compare turns.csv turns.csv --round 1 --round 3 --by debate",
     ],
+    "confidence": ["confidence confident.csv", "confidence confident.csv --by-round --bins 4"],
     "correct": ["correct judged.csv --width 0.08", "correct judged.csv --labelled chosen"],
     "debate": [
         "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
@@ -155,6 +156,8 @@ def make_inputs(folder: Path) -> None:
 
     turns = example_table()
     turns.to_csv(folder / "turns.csv", index=False)
+    stated = np.random.default_rng(6).integers(50, 101, len(turns)) / 100
+    turns.assign(confidence=stated).to_csv(folder / "confident.csv", index=False)
     turns[(turns["round"] == 1) | (turns["debate"] > "debate 05")].to_csv(folder / "ragged.csv", index=False)
     with (folder / "defective.csv").open("w") as file:
         file.write(turns.to_csv(index=False) + "debate 01,question 01,1,agent 1,B,A,90\n")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.confidence import Confidence, confidence
     from d3stats.inference.judges.correction import (
         CorrectedShares,
         correct_counts,
@@ -52,6 +53,7 @@ __all__ = [
     "AgreementByLog",
     "AgreementTable",
     "ConditionalIndependence",
+    "Confidence",
     "CorrectedShares",
     "Correlation",
     "DawidSkene",
@@ -67,6 +69,7 @@ __all__ = [
     "as_ratings",
     "cohen_kappa",
     "conditional_independence",
+    "confidence",
     "correct_counts",
     "correct_rate",
     "correct_shares",
