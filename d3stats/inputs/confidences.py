@@ -78,7 +78,7 @@ class Confidences:
         return len(np.unique(self.cluster))
 
     def where(self, votes: NDArray[np.bool_]) -> Confidences:
-        """Keep some votes; clusters are numbered anew, judges keep their codes."""
+        """Keep some votes; clusters get new numbers, judges keep their codes."""
         cluster = np.unique(self.cluster[votes], return_inverse=True)[1].astype(np.int64)
         kept = {name: getattr(self, name)[votes]
                 for name in ("confidence", "right", "vote", "debate", "judge", "round", "last")}  # fmt: skip

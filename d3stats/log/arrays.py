@@ -26,8 +26,8 @@ BY_A_RULE = frozenset(
         *("e_process", "betting", "gap_posterior", "look_ahead", "adaptive_consistency", "esc_window"),
         *("gap_stable", "optimal", "token_budget", "tokens_unknown", "sign_agreement", "consensus"),
         *("declaration", "score_declaration", "chateval_turns", "wide_gap", "budget"),
-        *("agreement_routing", "sprt_converged", "sprt_rejected"),
         "stated_confidence",
+        *("agreement_routing", "sprt_converged", "sprt_rejected"),
     )
 )
 """Reasons of debates that a stopping rule, or a run's budget of tokens, ended before their last round."""

@@ -28,7 +28,7 @@ class StatedConfidence(MemorylessRule):
         In (0, 1].
     of : {"share", "mean"}
         "share": confidences of the votes for the leading answer, divided by those of all votes; the leading answer is
-        the one with the largest sum. "mean": the mean confidence of all votes, whatever their answers.
+        the one with the largest sum. "mean": the mean confidence of all votes, for any answer.
 
     Notes
     -----

@@ -558,8 +558,8 @@ FAMILIES: dict[str, Callable[[Setting, np.random.Generator], Data]] = {
     "rounds": draw_rounds,
     "counts": draw_counts,
     "reasons": draw_reasons,
-    "pairs": draw_pairs,
     "stated": draw_stated,
+    "pairs": draw_pairs,
 }
 
 
@@ -812,6 +812,15 @@ def _cells() -> list[Cell]:
     ]:
         out.append(cell("reasons", design, p=p, q=q, jurors=jurors, icc=icc))
 
+    for design, slope, shift, icc in [
+        *(("40 x 5", 1.0, 0.0, 0.0), ("40 x 5", 1.0, 0.1, 0.0), ("40 x 5", 0.4, 0.1, 0.0)),
+        *(("40 x 5", 1.0, 0.0, 0.3), ("40 x 5", 1.0, 0.1, 0.3), ("40 x 5", 0.4, 0.1, 0.3)),
+        *(("200 x 5", 1.0, 0.0, 0.3), ("200 x 5", 1.0, 0.05, 0.3), ("200 x 5", 0.4, 0.1, 0.3)),
+        *(("10 x 3", 1.0, 0.0, 0.3), ("10 x 3", 1.0, 0.1, 0.3), ("10 x 3", 0.4, 0.1, 0.3)),
+        *(("60 x 1", 1.0, 0.0, 0.0), ("60 x 1", 1.0, 0.1, 0.0), ("200 x 1", 0.4, 0.1, 0.0)),
+        *(("20 x 1", 1.0, 0.0, 0.0), ("40 x 5", 1.0, -0.15, 0.3), ("2 x 50 + 18 x 2", 1.0, 0.1, 0.3)),
+    ]:
+        out.append(cell("stated", design, slope=slope, shift=shift, icc=icc))
     for design, spread, order, tie in [
         *(("60 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.7, 0.4, -0.5)),
         *(("200 x 1", 0.0, 1.5, -0.5), ("200 x 1", 0.0, 0.4, 1.0), ("200 x 1", 0.0, 0.0, -3.0)),
@@ -822,15 +831,6 @@ def _cells() -> list[Cell]:
         ("20 x 3 + 20 x 24", 0.7, 0.4, -0.5),
     ]:
         out.append(cell("pairs", design, spread=spread, order=order, tie=tie))
-    for design, slope, shift, icc in [
-        *(("40 x 5", 1.0, 0.0, 0.0), ("40 x 5", 1.0, 0.1, 0.0), ("40 x 5", 0.4, 0.1, 0.0)),
-        *(("40 x 5", 1.0, 0.0, 0.3), ("40 x 5", 1.0, 0.1, 0.3), ("40 x 5", 0.4, 0.1, 0.3)),
-        *(("200 x 5", 1.0, 0.0, 0.3), ("200 x 5", 1.0, 0.05, 0.3), ("200 x 5", 0.4, 0.1, 0.3)),
-        *(("10 x 3", 1.0, 0.0, 0.3), ("10 x 3", 1.0, 0.1, 0.3), ("10 x 3", 0.4, 0.1, 0.3)),
-        *(("60 x 1", 1.0, 0.0, 0.0), ("60 x 1", 1.0, 0.1, 0.0), ("200 x 1", 0.4, 0.1, 0.0)),
-        *(("20 x 1", 1.0, 0.0, 0.0), ("40 x 5", 1.0, -0.15, 0.3), ("2 x 50 + 18 x 2", 1.0, 0.1, 0.3)),
-    ]:
-        out.append(cell("stated", design, slope=slope, shift=shift, icc=icc))
     return out
 
 

@@ -1247,8 +1247,8 @@ ESTIMATORS: tuple[Estimator, ...] = (
         100,
         _independent_panel,
     ),
-    Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("stated confidence", "stated", (INFERENCE + "confidence",), _confidence, 300),
+    Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",

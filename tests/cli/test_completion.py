@@ -141,8 +141,8 @@ LOGS = [
     ("compare", "runs"),
     ("agreement", "files"),
     ("panel", "votes"),
-    ("rank", "judgments"),
     ("confidence", "votes"),
+    ("rank", "judgments"),
     ("correct", "file"),
     ("show", "log"),
 ]

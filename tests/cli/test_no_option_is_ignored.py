@@ -160,6 +160,7 @@ CHANGES: dict[str, list[str]] = {
         *("--name x --name y",),
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
+    "confidence": ["--round 1", "--by-round", "--bins 3", "--binning equal_width", "--level 0.5", "--seed 9"],
     "rank": [
         *("--reference b", "--without d", "--no-order", "--effects judge", "--penalty 0.5", "--scale elo"),
         "--level 0.5",

@@ -1,4 +1,4 @@
-"""How far are stated confidences from the shares of right votes: calibration error, decomposition, consistency bands.
+"""Calibration error of stated confidences, the parts of their Brier score, and consistency bands.
 
 The plain calibration error of bins is above 0 for calibrated votes too, because the share of right votes in a bin is
 never exactly its mean confidence. Here the square of each bin's difference is estimated from pairs of votes of
@@ -148,8 +148,10 @@ def calibration_error(
     low = high = p = None
     if not why:
         df = degrees_of_freedom(size[size > 0])
-        influence = sums.influence()[:, usable]
-        covariance = influence.T @ influence * (clusters / (clusters - 1))
+        # A bin of few clusters loses one of them to its own mean.
+        held = (sums.n[:, usable] > 0).sum(axis=0)
+        influence = sums.influence()[:, usable] * np.sqrt(held / (held - 1))
+        covariance = influence.T @ influence
         hits = np.bincount(bin_, right)[usable]
         stated = np.bincount(bin_, confidence)[usable] / n[usable]
         share = (hits + stated) / (n[usable] + 1)
@@ -254,7 +256,7 @@ def reliability_bins(
     cluster, bin_ : ndarray of int64, shape (votes,)
         Codes from 0 without a gap.
     level : float
-        Of each band alone.
+        Level of each band alone.
 
     Returns
     -------

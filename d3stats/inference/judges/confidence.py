@@ -149,7 +149,7 @@ class Confidence(EstimatesResult):
 
     @property
     def headline(self) -> str:
-        """What judges say, how often they are right, and whether the difference is shown."""
+        """The mean confidence, the share of right votes, and whether their difference is shown."""
         who = "Judges say" if len(self.judges) > 1 else "The judge says"
         be = "are" if len(self.judges) > 1 else "is"
         a, o = self.accuracy, self.overconfidence

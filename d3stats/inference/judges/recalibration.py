@@ -1,4 +1,4 @@
-"""What share of votes is right at each stated confidence: isotonic and Beta calibration, fitted and cross-fitted.
+"""Share of right votes at each stated confidence: isotonic and Beta calibration, fitted and cross-fitted.
 
 References
 ----------

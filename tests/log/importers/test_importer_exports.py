@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import d3stats
 from d3stats.cli import app
-from d3stats.inference import as_ratings, as_run
+from d3stats.inference import as_pairwise, as_ratings, as_run
 from d3stats.inference.bias import as_judgments
 from d3stats.log import read_log
 from d3stats.log.importers import ImportSummary, import_log
@@ -88,6 +88,27 @@ def test_position_bias_of_mt_bench_is_that_of_a_table_of_its_verdicts(tmp_path: 
     found, expected = (d3stats.bias(source).to_frame() for source in (log, table))
     np.testing.assert_allclose(found["value"].astype(float), expected["value"].astype(float))
     np.testing.assert_allclose(found["low"].astype(float), expected["low"].astype(float))
+
+
+def test_a_log_of_pairs_is_ranked_as_a_table_of_its_judgments(tmp_path: Path) -> None:
+    rows = mt_rows()
+    log, _ = imported(tmp_path, "mt-bench", "x_pair.jsonl", lines(*rows))
+    table = pd.DataFrame(
+        [
+            (str(k), row["question_id"], *(row[name] for name in shown), row.get(row[key], row[key]))
+            for k, row in enumerate(rows)
+            for shown, key in ((("model_1", "model_2"), "g1_winner"), (("model_2", "model_1"), "g2_winner"))
+        ],
+        columns=["item", "cluster", "first", "second", "winner"],
+    )
+    found, expected = (as_pairwise(source) for source in (log, table))
+    assert found.contestants == expected.contestants == ("alpha", "beta", "gamma")
+    counts = [
+        pd.Series(zip(pairs.first, pairs.second, pairs.outcome, strict=True)).value_counts().to_dict()
+        for pairs in (found, expected)
+    ]
+    assert counts[0] == counts[1]
+    assert len(found.clusters) == len(expected.clusters) == 14
 
 
 def test_an_unreadable_judgment_is_missing_and_counted(tmp_path: Path) -> None:
