@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from d3stats.inference.comparison.compare import compare
     from d3stats.inference.comparison.power import plan_comparison, power, sample_size
     from d3stats.inference.judges.agreement import agreement
+    from d3stats.inference.judges.bradley_terry import rank
     from d3stats.inference.judges.coefficients import cohen_kappa
+    from d3stats.inference.judges.confidence import confidence
     from d3stats.inference.judges.correct import correct
     from d3stats.inference.judges.jury import jury_curve
     from d3stats.inference.judges.panel import panel
@@ -99,6 +101,7 @@ __all__ = [
     "calibrate",
     "cohen_kappa",
     "compare",
+    "confidence",
     "correct",
     "count_log",
     "datasets",
@@ -128,6 +131,7 @@ __all__ = [
     "power",
     "prediction_powered_mean",
     "protocols",
+    "rank",
     "rationales",
     "read_log",
     "read_study",

@@ -172,6 +172,8 @@ class Slot:
         Asks for a list of so many short texts (experts to recruit); they come back as the lines of the text.
     words : int
         The most words of the free text; 0 asks for none.
+    confidence : bool
+        Also asks for the probability that the vote is right, where a vote is asked for.
 
     Examples
     --------
@@ -187,6 +189,7 @@ class Slot:
     lead: bool = False
     listed: int = 0
     words: int = 100
+    confidence: bool = False
 
     @property
     def wants_vote(self) -> bool:
@@ -318,6 +321,8 @@ class Reply:
     charged : tuple of int or None
         Tokens in and out that a budget is charged for it, where the texts must have more than the server counted; None
         for those of the turn.
+    confidence : float or None
+        Probability, from 0 to 1, that the agent gave its vote of being right; None where it gave none.
     served : dict or None
         What else the server said: ``finish`` (why the last reply ended) and ``fingerprint`` (of the system that made
         it), as they came, and ``reasoning``, tokens of thought in all attempts, which are part of `tokens_out`.
@@ -342,6 +347,7 @@ class Reply:
     tokens_cached: int | None = None
     charged: tuple[int, int] | None = None
     served: Mapping[str, str | int] | None = field(default=None, compare=False)
+    confidence: float | None = None
 
 
 class Refused(ValueError):

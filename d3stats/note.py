@@ -10,6 +10,7 @@ __all__ = [
     "INSPECT",
     "MISSING_VALUES",
     "SPELLINGS",
+    "UNREAD_CONFIDENCE",
     "UNREAD_LABEL",
     "UNREAD_SCORES",
     "Note",
@@ -216,6 +217,7 @@ SPELLINGS = "spellings"
 UNREAD = "unread columns"
 UNREAD_LABEL = "a column that may be the label"
 UNREAD_SCORES = "unread scores"
+UNREAD_CONFIDENCE = "unread confidence"
 _SHOWN = 8
 
 

@@ -46,7 +46,7 @@ _POLLS = ("poll_tokens", "poll_tokens_in", "poll_tokens_out")
 
 _PER_DEBATE = (
     *("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in", "tokens_out"),
-    *("speakers", "stopped_by_rule", "polled", *_POLLS, "polling", "ended_itself", "seconds"),
+    *("confidence", "speakers", "stopped_by_rule", "polled", *_POLLS, "polling", "ended_itself", "seconds"),
 )
 """Arrays with a row for each debate; so has ``spoke``."""
 
@@ -114,6 +114,8 @@ class Trajectories:
         None where no protocol does so.
     seconds : ndarray of float or None, shape (debates, rounds)
         How long each round took, from the journal of a run: calls made at once take as long as the slowest of them.
+    confidence : ndarray of float or None, shape (debates, rounds, seats)
+        Probability, from 0 to 1, that each seat gave its vote of being right, NaN where it gave none.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -171,6 +173,7 @@ class Trajectories:
     pollings: tuple[Polling, ...] = ()
     ended_itself: NDArray[np.bool_] | None = None
     seconds: NDArray[np.float64] | None = None
+    confidence: NDArray[np.float64] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +212,7 @@ class Trajectories:
         depth: ArrayLike | None = None,
         panel: ArrayLike | None = None,
         stopped_by_rule: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
         coding: Literal["answers", "correctness"] = "answers",
         missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
@@ -231,6 +235,8 @@ class Trajectories:
             Rounds played and seats taken; by default all of them.
         stopped_by_rule : array of bool, shape (debates,), optional
             Which debates a stopping rule ended, so that nothing is known of what would have followed.
+        confidence : array, shape (debates, rounds, seats), optional
+            Probability, from 0 to 1, of each vote's being right as its seat gave it; NaN where it gave none.
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
@@ -259,6 +265,7 @@ class Trajectories:
             sides=tuple(sides),
             coding=coding,
             stopped_by_rule=None if stopped_by_rule is None else flags("stopped_by_rule", stopped_by_rule),
+            confidence=None if confidence is None else np.array(confidence, dtype=np.float64),
         )
 
     @classmethod
@@ -636,7 +643,7 @@ def _refuse_contradictions(t: Trajectories) -> None:
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
         ("label", "depth", "panel", "cluster", "stopped_by_rule", "polling", "ended_itself"), (n,)
     )
-    shapes |= {"scores": (n, rounds, len(t.sides))} | dict.fromkeys(
+    shapes |= {"scores": (n, rounds, len(t.sides)), "confidence": t.votes.shape} | dict.fromkeys(
         ("tokens", "tokens_in", "tokens_out", "seconds", "polled", *_POLLS), (n, rounds)
     )
     for name, shape in shapes.items():
@@ -657,6 +664,9 @@ def _refuse_contradictions(t: Trajectories) -> None:
             )
     if t.scores is not None:
         refuse_first("scores", f"must be at most {LARGEST:g} in size", t.scores, np.abs(t.scores) > LARGEST)
+    if t.confidence is not None:
+        outside = (t.confidence < 0) | (t.confidence > 1)
+        refuse_first("confidence", "must be a number from 0 to 1", t.confidence, outside)
     for name, played, most in (("depth", t.depth, rounds), ("panel", t.panel, seats)):
         if n and (played.min() < 0 or played.max() > most):
             raise ValueError(f"{name} must lie between 0 and {most}; got {played.min()} to {played.max()}")
@@ -768,6 +778,9 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
             kind: stacked(kind, (n_rounds,), np.nan, no_polls if kind in _POLLS else unknown)
             for kind in ("tokens", "tokens_in", "tokens_out", "seconds", *_POLLS)
         },
+        "confidence": stacked(
+            "confidence", (n_rounds, n_seats), np.nan, lambda p: np.full(p.votes.shape, np.nan)
+        ),
         "polled": stacked("polled", (n_rounds,), False, Trajectories.reached),
         "polling": stacked("polling", (), -1, lambda p: np.full(len(p), -1, np.int16)),
         "pollings": pollings,

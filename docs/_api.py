@@ -61,6 +61,8 @@ JOBS: dict[str, tuple[str, ...]] = {
         "cohen_kappa",
         "jury_curve",
         "panel",
+        "confidence",
+        "rank",
         "bias",
         "position_bias",
         "correct",

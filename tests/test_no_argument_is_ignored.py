@@ -89,6 +89,22 @@ def verdicts(seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, "kind"])
 
 
+def pairs() -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    first = rng.integers(0, 3, 120)
+    second = (first + rng.integers(1, 3, 120)) % 3
+    lead = 0.8 * (second - first) + 0.5 + rng.logistic(size=120)
+    return pd.DataFrame(
+        {
+            "item": np.arange(120) // 3,
+            "judge": np.where(rng.random(120) < 0.5, "x", "z"),
+            "first": np.array(list("abc"))[first],
+            "second": np.array(list("abc"))[second],
+            "winner": np.where(np.abs(lead) < 0.5, "tie", np.where(lead > 0, "first", "second")),
+        }
+    )
+
+
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     return table.pivot_table(index="item", columns="rater", values="vote").reset_index()
 
@@ -104,6 +120,7 @@ def sources() -> dict[str, Any]:
         "array": one["correct"].to_numpy(), "run": inference.as_run(one),
         "ratings": rated, "wide": wide(rated), "read ratings": inference.as_ratings(rated),
         "verdicts": verdict, "read verdicts": bias.as_judgments(verdict),
+        "pairs": pairs(), "read pairs": inference.as_pairwise(pairs()),
     }  # fmt: skip
 
 
@@ -157,6 +174,10 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     }),
     "glad": (inference.glad, SLOW_FROM, {}, {"prior": 20.0, "level": 0.5, "round_number": 1}),
     "dawid_skene": (inference.dawid_skene, SLOW_FROM, {}, {"prior": 2.0, "level": 0.5, "round_number": 1}),
+    "rank": (d3stats.rank, ("pairs", "read pairs"), {}, {
+        "reference": "c", "without": ["c"], "order": False, "effects": "judge", "penalty": 1.0, "scale": "elo",
+        "level": 0.5,
+    }),
     "position_bias": (d3stats.position_bias, JUDGED, {"rng": 1}, {
         "judge": "judge z", "votes": "slot", "level": 0.5, "strata": "kind",
     }),

@@ -32,7 +32,7 @@ from d3stats.worlds import Voter
 
 def debates_table() -> pd.DataFrame:
     """Three judges named for the order in which they saw A and B, three rounds, two debates a question."""
-    rng = np.random.default_rng(4)
+    rng, sure = np.random.default_rng(4), np.random.default_rng(5)
     rows = []
     for d in range(24):
         truth = "AB"[d // 2 % 2]
@@ -45,9 +45,21 @@ def debates_table() -> pd.DataFrame:
                     "B": {"merit": float(rng.integers(1, 11))},
                 }
                 rows.append(
-                    (f"d{d:02d}", f"q{d // 2:02d}", r, agent, vote, truth, points, 40 + 10 * r, 5 * r)
+                    (
+                        f"d{d:02d}",
+                        f"q{d // 2:02d}",
+                        r,
+                        agent,
+                        vote,
+                        truth,
+                        points,
+                        40 + 10 * r,
+                        5 * r,
+                        sure.integers(50, 101) / 100,
+                    )
                 )
-    names = ["debate", "question", "round", "agent", "vote", "label", "scores", "tokens_in", "tokens_out"]
+    names = ["debate", "question", "round", "agent", "vote", "label", "scores", "tokens_in", "tokens_out",
+             "confidence"]  # fmt: skip
     return pd.DataFrame(rows, columns=names)
 
 
@@ -83,6 +95,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.jury_curve": lambda log: d3stats.jury_curve(log, rng=1).to_frame(),
     "d3stats.inference.effective_jurors": lambda log: inference.effective_jurors(log, rng=1).to_frame(),
     "d3stats.panel": lambda log: d3stats.panel(log, rng=1).judges,
+    "d3stats.confidence": lambda log: d3stats.confidence(log, rng=1).bins,
     "d3stats.inference.dawid_skene": lambda log: inference.dawid_skene(log).judges,
     "d3stats.inference.glad": lambda log: inference.glad(log).judges,
     "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
@@ -96,6 +109,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
     "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
     "d3stats.inference.as_pairwise": lambda log: inference.as_pairwise(log).outcome,
+    "d3stats.rank": lambda log: d3stats.rank(log, order=False).pairs,
     "d3stats.inference.fleiss_kappa": lambda log: [inference.fleiss_kappa(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.gwet_ac": lambda log: [inference.gwet_ac(log, n_boot=20, rng=1).estimate.value],
     "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],

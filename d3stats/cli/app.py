@@ -29,6 +29,8 @@ GROUPS = {
         "compare",
         "agreement",
         "panel",
+        "confidence",
+        "rank",
         "correct",
         "bias",
         "scores",

@@ -42,6 +42,32 @@ def import_(
             "--scorer", metavar="NAME", help="The scorer that is read, in a log of Inspect with several."
         ),
     ] = None,
+    filter_name: Annotated[
+        str | None,
+        typer.Option(
+            "--filter", metavar="NAME", help="The filter that is read, in lm-eval samples with several."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", metavar="NAME", help="The metric that is read, in lm-eval samples with several."
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", metavar="NAME", help="The baseline of Arena-Hard, where its files do not name it."
+        ),
+    ] = None,
+    votes: Annotated[
+        str | None,
+        typer.Option(
+            "--votes",
+            metavar="d3stats.log.importers._ratings:Votes",
+            help="Votes of judges that gave both: their scores, or their labels such as pass and fail.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Convert the debate log of another tool or paper to a log of d3stats.
@@ -63,9 +89,15 @@ def import_(
         absent = "SRC" if source is None else "--output"
         raise ValueError(f"{absent} must be given: d3stats import FORMAT SRC -o LOG")
     options: dict[str, object] = {"text": text}
-    options |= {
-        name: given for name, given in (("reading", reading), ("scorer", scorer)) if given is not None
+    typed = {
+        "reading": reading,
+        "scorer": scorer,
+        "filter": filter_name,
+        "metric": metric,
+        "baseline": baseline,
+        "votes": votes,
     }
+    options |= {name: given for name, given in typed.items() if given is not None}
     with working(f"importing {source}"):
         summary = import_log(format_name, source, output, overwrite=overwrite, **options)
     if as_json:

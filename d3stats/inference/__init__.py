@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         agreement_by_log,
     )
     from d3stats.inference.judges.aspects import AspectCorrelations, aspect_correlations, direct_scores
+    from d3stats.inference.judges.bradley_terry import Ranking, rank
     from d3stats.inference.judges.coefficients import (
         cohen_kappa,
         fleiss_kappa,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.confidence import Confidence, confidence
     from d3stats.inference.judges.correct import CorrectedJudge, correct
     from d3stats.inference.judges.correction import (
         CorrectedRate,
@@ -99,6 +101,7 @@ __all__ = [
     "BordaCount",
     "Comparison",
     "ConditionalIndependence",
+    "Confidence",
     "CorrectedJudge",
     "CorrectedRate",
     "CorrectedShares",
@@ -124,6 +127,7 @@ __all__ = [
     "PositionBias",
     "PowerPlan",
     "PredictionPowered",
+    "Ranking",
     "Ratings",
     "RationaleComparison",
     "Rationales",
@@ -143,6 +147,7 @@ __all__ = [
     "compare_rationales",
     "conditional_independence",
     "condorcet",
+    "confidence",
     "correct",
     "correct_counts",
     "correct_rate",
@@ -175,6 +180,7 @@ __all__ = [
     "prediction_powered_difference",
     "prediction_powered_mean",
     "proportion_interval",
+    "rank",
     "rationale_strata",
     "rationale_texts",
     "rationales",

@@ -26,6 +26,8 @@ BY_A_RULE = frozenset(
         *("e_process", "betting", "gap_posterior", "look_ahead", "adaptive_consistency", "esc_window"),
         *("gap_stable", "optimal", "token_budget", "tokens_unknown", "sign_agreement", "consensus"),
         *("declaration", "score_declaration", "chateval_turns", "wide_gap", "budget"),
+        "stated_confidence",
+        *("agreement_routing", "sprt_converged", "sprt_rejected"),
     )
 )
 """Reasons of debates that a stopping rule, or a run's budget of tokens, ended before their last round."""
@@ -85,6 +87,10 @@ def arrays_of(
     cell = at * len(seats) + seat
     cube = np.full(shape, MISSING, dtype=np.int32)
     cube.reshape(-1)[cell] = codes
+    given, confidence = turns.numbers("confidence")[seated], None
+    if not np.isnan(given).all():
+        confidence = np.full(shape, np.nan)
+        confidence.reshape(-1)[cell] = given
     spoke = None
     if int((depth * panel).sum()) != len(cell):
         spoke = np.zeros(shape, dtype=np.bool_)
@@ -107,6 +113,7 @@ def arrays_of(
         "label": label_codes,
         "depth": depth,
         "spoke": spoke,
+        "confidence": confidence,
         "panel": panel,
         "cluster": cluster,
         "answers": answers,

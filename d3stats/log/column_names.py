@@ -26,10 +26,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 TABLE_COLUMNS = _words(
     "debate question cluster category log protocol polling label answers first round agent role persona vote correct "
-    "scores tokens tokens_in tokens_out tokens_cached tokens_source model temperature error closed decision "
-    "stop_round stop_reason"
+    "scores tokens tokens_in tokens_out tokens_cached tokens_source model temperature confidence confidence_percent "
+    "error closed decision stop_round stop_reason"
 )
-"""Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
+"""Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON, ``confidence_percent`` per cents."""
 
 Columns = Mapping[str, str | Sequence[str]] | None
 """Field to column; several columns make one name together (debate), or are one vote each (votes)."""
@@ -88,6 +88,8 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "tokens_cached": ("cached_tokens cached_prompt_tokens cached_input_tokens",),
     "model": ("model_name model_id llm",),
     "temperature": ("sampling_temperature",),
+    "confidence": ("conf stated_confidence vote_confidence answer_confidence",),
+    "confidence_percent": ("confidence_pct conf_percent conf_pct",),
     "text": (
         "rationale",
         "reasoning explanation justification argument utterance message content comment comments",

@@ -26,10 +26,19 @@ ITEM = (
 """Columns of the items, all coded; the values of ``answers`` are tuples of texts."""
 TURN = {
     "coded": ("debate", "agent", "role", "vote", "scores", "tokens_source", "model", "error", "persona"),
-    "numbers": ("round", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"),
+    "numbers": (
+        "round",
+        "correct",
+        "tokens",
+        "tokens_in",
+        "tokens_out",
+        "tokens_cached",
+        "temperature",
+        "confidence",
+    ),
 }
 """Columns of the turns. Numbers are float64 with NaN where missing, but ``round``, which is int64 and at least 1.
-All but the temperature are whole.
+All but the temperature and the confidence are whole.
 
 ``scores`` is coded too: its values are JSON texts. Columns that no row fills may be absent.
 """

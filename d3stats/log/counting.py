@@ -422,6 +422,8 @@ _UNCOUNTED = (
     "error",
     "persona",
     "temperature",
+    "confidence",
+    "confidence_percent",
 )
 
 

@@ -36,6 +36,7 @@ from d3stats.log.schema import (
     MOST_TEMPERATURE,
     SCHEMA_VERSION,
     AnyRecord,
+    Confidence,
     Header,
     RepeatedKey,
     Score,
@@ -133,6 +134,7 @@ def _key(data: Mapping[str, Any]) -> tuple[str | int, ...]:
 _KEPT: dict[str, Any] = {
     "scores": msgspec.Raw,
     "temperature": Annotated[int, Meta(ge=0, le=MOST_TEMPERATURE)] | Temperature | None,
+    "confidence": Annotated[int, Meta(ge=0, le=1)] | Confidence | None,
 }
 """Fields that may be written in two ways: as they stand, so that 1 is not written as 1.0."""
 
@@ -159,9 +161,14 @@ _AS_READ: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, _KINDS))
 _ENCODER = msgspec.json.Encoder()
 _SCORES = msgspec.json.Decoder(dict[str, dict[str, Score]] | None)
 
+_DECIMAL = ("temperature", "confidence")
+"""Numbers of turns that are not whole."""
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ((*ITEM, *TEXTS["items"]), ()),
-    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out", "tokens_cached", "temperature")),
+    (
+        (*TURN["coded"], *TEXTS["turns"]),
+        ("round", "tokens_in", "tokens_out", "tokens_cached", "temperature", "confidence"),
+    ),
     (("debate", "decision", "stop_reason"), ("round",)),
 )
 """Coded columns and numbers of items, turns and verdicts."""
@@ -184,7 +191,7 @@ def _scores(written: bytes) -> str | None:
     return _ENCODER.encode(scores).decode()
 
 
-_EXPONENT = re.compile(rb'"temperature"\s*:\s*[-+0-9.]*[eE]')
+_EXPONENT = re.compile(rb'"(?:temperature|confidence)"\s*:\s*[-+0-9.]*[eE]')
 """A number that is written again in more bytes, and so could hide a key that occurs twice."""
 
 
@@ -848,8 +855,9 @@ class DebateLog:
         model, error, persona, temperature``. A vote is None when there was none to be read; scores are a dict (side,
         criterion, raw points) or None; tokens are Int64, temperatures Float64. With ``coding="correctness"`` there is
         ``correct`` (Int64: 0, 1, missing) in place of ``vote``. A table that recorded only total tokens has ``tokens``
-        in place of ``tokens_in, tokens_out``; where cached prompt tokens were recorded there is ``tokens_cached``. A
-        log that was read with its texts also has ``text``, where there are some.
+        in place of ``tokens_in, tokens_out``; where cached prompt tokens were recorded there is ``tokens_cached``, and
+        where votes were given with a confidence there is ``confidence`` (Float64, from 0 to 1). A log that was read
+        with its texts also has ``text``, where there are some.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -929,7 +937,7 @@ def read_log(
     by commas, semicolons, tabs or bars, and a row is a turn: ``debate, round, agent`` and ``vote, label`` or
     ``correct``, and optionally ``question, cluster, category, log, protocol, answers`` (JSON), ``first``,
     ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_cached, tokens_source``,
-    ``model, temperature, error``, and ``closed, decision, stop_round, stop_reason``.
+    ``model, temperature, confidence, error``, and ``closed, decision, stop_round, stop_reason``.
     A wide table has a column of votes per agent, per round, or per both. The field's other names for these columns
     are known (``d3stats.log.column_names.ALIASES``), in any case; `columns` names others. A row without round and
     agent is a debate without turns. A debate's question is the debate itself when it is not given. Rounds of a table
@@ -1184,7 +1192,10 @@ def tables_of(checked: Checked, *, parsed: bool = True) -> tuple[pd.DataFrame, p
     if not np.isnan(checked.turns.numbers("tokens_cached")).all():
         tokens = (*tokens, "tokens_cached")
     said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
-    said += ("persona", "temperature", *(name for name in TEXTS["turns"] if name in checked.turns.columns))
+    said += ("persona", "temperature")
+    if not np.isnan(checked.turns.numbers("confidence")).all():
+        said += ("confidence",)
+    said += tuple(name for name in TEXTS["turns"] if name in checked.turns.columns)
     asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))
     return (
         _table(checked.items, asked),
@@ -1207,7 +1218,7 @@ def _table(part: Part, names: tuple[str, ...], parsed: bool = True) -> pd.DataFr
         elif name == "round" or name in TURN["numbers"]:
             given = part.numbers(name)
             absent = np.isnan(given)
-            if name == "temperature":
+            if name in _DECIMAL:
                 columns[name] = pd.array(pd.arrays.FloatingArray(np.where(absent, 0.0, given), absent))
                 continue
             whole = np.where(absent, 0, given).astype(np.int64)

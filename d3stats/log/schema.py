@@ -45,11 +45,12 @@ __all__ = [
     "parse_json",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
 Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_cached``,
-``tokens_source``, ``temperature`` and ``error``. Version 3 added an item's ``polling``.
+``tokens_source``, ``temperature`` and ``error``. Version 3 added an item's ``polling``. Version 4 added a
+turn's ``confidence``.
 """
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -58,6 +59,7 @@ Tokens = Annotated[int, Meta(ge=0, le=999_999_999_999_999)]
 MOST_TEMPERATURE = 1_000_000
 Score = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Temperature = Annotated[float, Meta(ge=0, le=MOST_TEMPERATURE)]
+Confidence = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -91,7 +93,7 @@ class Header(Record, tag="log", frozen=True):
     Examples
     --------
     >>> Header(source="example").to_dict()
-    {'type': 'log', 'schema_version': 3, 'writer': 'd3stats', 'source': 'example'}
+    {'type': 'log', 'schema_version': 4, 'writer': 'd3stats', 'source': 'example'}
     """
 
     type: ClassVar[Literal["log"]] = "log"
@@ -184,6 +186,8 @@ class Turn(Record, tag="turn", frozen=True):
         In which role a juror was asked to read, such as ``"trial judge"``; None without one.
     temperature : float or None
         The sampling temperature that was sent with the call; None where none was sent or it is not known.
+    confidence : float or None
+        Probability, from 0 to 1, that the agent gave its own vote of being right; None where it gave none.
 
     Examples
     --------
@@ -208,6 +212,7 @@ class Turn(Record, tag="turn", frozen=True):
     error: Name | None = None
     persona: Name | None = None
     temperature: Temperature | None = None
+    confidence: Confidence | None = None
 
 
 class Verdict(Record, tag="verdict", frozen=True):

@@ -34,6 +34,8 @@ from d3stats.log.column_names import (
     to_type,
 )
 from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
+from d3stats.log.confidences import FIELDS as CONFIDENCES
+from d3stats.log.confidences import one_field, read_cells
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.numbers import with_points
 from d3stats.log.problems import LONGEST, Advised, Problem, shortened
@@ -212,6 +214,7 @@ def _excluded(found: Resolved, sheet: Sheet) -> list[str]:
             )
     if "temperature" in at and "temperature" not in found.chosen and not _are_temperatures(sheet, at):
         excluded.append("temperature")
+    excluded += one_field(found)
     split = [name for name in ("tokens_in", "tokens_out") if name in at]
     if "tokens" in at and split:
         by_kind = len(split) == 2 and at["tokens"] != ("tokens",)
@@ -453,6 +456,7 @@ class TableReader:
         answers, of_answers = _to_points(cells, sheet.may_have_commas)
         numbers, of_numbers = _numbers_to_points(cells, found, sheet.may_have_commas)
         cells |= answers | numbers
+        notes += self._confidences(cells)
         notes += [*not_of_debates, *of_answers, *of_numbers, *truths_note(said_right)]
         if not {"vote", "correct"} & set(cells):
             cells["vote"] = Coded.missing(len(sheet.line))
@@ -472,6 +476,30 @@ class TableReader:
             from_zero=bool(rows.shift) if "round" in cells else None,
             notes=[*notes, *rows.notes],
         )
+
+    def _confidences(self, cells: dict[str, Coded]) -> list[Note]:
+        """Put the confidences of votes, as shares, in place of the cells that hold them; return what to say.
+
+        Raises
+        ------
+        _Refused
+            When a chosen column holds no confidence.
+        """
+        for field in (name for name in CONFIDENCES if name in cells):
+            names = self.found.columns.get(field, (field,))
+            try:
+                if len(names) > 1:
+                    needed = "confidence must be one column in a table with a row per turn"
+                    raise ColumnError(field, Advised(needed, "choose one", got=", ".join(names)))
+                read, said = read_cells(
+                    cells.pop(field), field, names[0].split(" + "), field in self.found.chosen
+                )
+            except ColumnError as error:
+                raise _Refused(self.sheet, "wrong field", error.field, error.message) from None
+            if read is not None:
+                cells["confidence"] = read
+            return said
+        return []
 
     def _lacking(self) -> tuple[str, str] | None:
         """Return the first column that a long table lacks, and one sentence on all that is missing."""
@@ -883,10 +911,11 @@ def _numbers_to_points(
     """Return other numbers with a decimal point and without marks between thousands, and notes."""
     changed: dict[str, Coded] = {}
     notes: list[Note] = []
-    for name in ("round", "stop_round", "tokens", "tokens_in", "tokens_out", "tokens_cached", "temperature"):
+    wholes = ("round", "stop_round", "tokens", "tokens_in", "tokens_out", "tokens_cached")
+    for name in (*wholes, "temperature", *CONFIDENCES):
         if name in cells:
             (column, *_) = found.columns.get(name, (name,))
-            changed[name], said = _pointed(cells[name], column, may_have_commas, whole=name != "temperature")
+            changed[name], said = _pointed(cells[name], column, may_have_commas, whole=name in wholes)
             notes += said
     return changed, notes
 
@@ -1006,7 +1035,8 @@ class _Rows:
                 columns[name] = self.numbers(name, _whole)
         if "round" in cells and len(played):
             self._in_range(played, "round")
-        for name, parse in (("correct", _truth), ("tokens", _whole), ("temperature", _temperature)):
+        parsers = {"correct": _truth, "tokens": _whole, "temperature": _temperature, "confidence": _share}
+        for name, parse in parsers.items():
             if name in cells:
                 columns[name] = self.numbers(name, parse)
         speaks = self.given("round") if "round" in cells else self.given("agent")
@@ -1170,6 +1200,10 @@ def _temperature(name: str, text: str) -> float:
     if _TEMPERATURE.fullmatch(text.strip()) is None or (found := float(text)) > MOST_TEMPERATURE:
         raise _WrongCell(name, f"must be a number from 0 to {MOST_TEMPERATURE:,}", text)
     return found
+
+
+def _share(name: str, text: str) -> float:
+    return float(text)  # looked at before, see `confidences.py`
 
 
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+")

@@ -10,6 +10,8 @@ import numpy as np
 
 from d3stats.log.column_names import ColumnError, Columns, Resolved, choice_of, plain, resolve, to_type
 from d3stats.log.columns import Coded, together, unified
+from d3stats.log.confidences import FIELDS as CONFIDENCES
+from d3stats.log.confidences import columns_of_votes
 from d3stats.log.problems import Advised
 from d3stats.log.sheets import Sheet
 from d3stats.values import is_missing_word, name_text
@@ -25,6 +27,7 @@ NO_VOTES = frozenset(
     for line in (
         "difficulty level seed temperature temp date time timestamp category topic subject domain split",
         "source dataset language lang confidence conf cost price latency duration year grade length score",
+        "confidencepercent confidencepct confpercent confpct",
         "accuracy acc notes note comment comments text prompt context explanation rationale reasoning raw",
         "n count weight type subset index id row hash url user version group batch",
     )
@@ -57,6 +60,7 @@ _BESIDE = NO_VOTES | frozenset(
 """Words that beside the name of a column of votes say what a column tells of these votes."""
 _NO_VOTE_ENDS = (
     *("tokens", "score", "text", "confidence", "time", "cost", "prob", "logprob", "count", "length"),
+    *("confidencepercent", "confidencepct"),
 )
 
 
@@ -344,6 +348,8 @@ def _melted(
         if "agent" not in found.columns
         else ("scores", "error")
     )
+    told, found = _confidences_beside(found, votes, places)
+    of_turns += CONFIDENCES
     of_turns += ("text",)
     of_turns += ("tokens_source",) if by_round else ()
     # What a row says of its turns is said of none of them alone; a round's tokens are counted once.
@@ -353,6 +359,10 @@ def _melted(
     codes, values = unified(*(sheet.get(name) for name in votes))
     long = {name: together([sheet.get(c) for c in several])[row] for name, several in found.columns.items()}
     long["vote"] = Coded(np.stack(codes, axis=1).reshape(-1), values)
+    for field, columns in told.items():
+        parts = [sheet.get(columns[name]) if name in columns else Coded.missing(n) for name in votes]
+        own, texts = unified(*parts)
+        long[field] = Coded(np.stack(own, axis=1).reshape(-1), texts)
     if "agent" not in long:
         agent = Coded.of([agent for agent, _ in places])
         long["agent"] = Coded(np.tile(agent.codes, n), agent.values)
@@ -399,5 +409,47 @@ def _melted(
         sheet.n_records - n + int(kept.sum()),
         sheet.may_have_commas,
     )
-    unread = tuple(name for name in found.unread if name not in votes)
-    return melted, Resolved({name: (name,) for name in long}, found.chosen, unread)
+    used = {name for columns in told.values() for name in columns.values()}
+    unread = tuple(name for name in found.unread if name not in votes and name not in used)
+    of = {
+        field: " + ".join(columns[name] for name in votes if name in columns)
+        for field, columns in told.items()
+    }
+    if of:
+        sheet_names = [of.get(name, name) for name in melted.names]
+        melted = replace(melted, names=sheet_names)
+    return melted, Resolved({name: (of.get(name, name),) for name in long}, found.chosen, unread)
+
+
+def _confidences_beside(
+    found: Resolved, votes: Sequence[str], places: Sequence[tuple[str, str]]
+) -> tuple[dict[str, dict[str, str]], Resolved]:
+    """Return for each field of confidences the column of each column of votes, and the fields without those.
+
+    Raises
+    ------
+    ColumnError
+        When the user chose columns whose names do not say whose votes they tell of.
+    """
+    chosen = [field for field in CONFIDENCES if field in found.chosen]
+    names = [name for field in chosen for name in found.columns[field]] or found.unread
+    told = columns_of_votes(votes, places, list(names), {name: _place(name) for name in names})
+    if chosen:
+        (field,) = chosen
+        pairs = {vote: name for columns in told.values() for vote, name in columns.items()}
+        if len(pairs) < len(names) and len(names) == len(votes):
+            pairs = dict(zip(votes, names, strict=True))
+        if len(pairs) < len(names):
+            needed = (
+                f"{field} must be one column for each column of votes in a wide table, or have their names"
+            )
+            such = to_type(**{field: [f"{name}_confidence" for name in votes[:3]]})
+            raise ColumnError(field, Advised(needed, such, ": ", got=", ".join(names)))
+        return {field: pairs}, found.without(field)
+    if len(told) > 1:
+        names = [name for columns in told.values() for name in columns.values()]
+        first = list(told["confidence"].values())
+        needed = "the confidences of a wide table must be all shares or all per cents"
+        step = f"choose with {to_type(confidence=first)}"
+        raise ColumnError("confidence", Advised(needed, step, got=", ".join(names)))
+    return told, found

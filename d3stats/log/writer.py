@@ -354,6 +354,7 @@ _TYPES = {
     "tokens_out": "BIGINT",
     "tokens_cached": "BIGINT",
     "temperature": "DOUBLE",
+    "confidence": "DOUBLE",
     "correct": "TINYINT",
     "closed": "BOOLEAN",
 }
@@ -472,7 +473,7 @@ def _wide(log: DebateLog) -> str:
 
     absent = {"correct" if log.coding == "answers" else "vote"}
     absent |= {"tokens_in", "tokens_out"} if "tokens" in log.turns.columns else {"tokens"}
-    absent |= {"tokens_cached"} - set(log.turns.columns)
+    absent |= {"confidence_percent"} | ({"tokens_cached", "confidence"} - set(log.turns.columns))
     chosen = {name: f"i.{name}" for name in ITEM} | {
         "closed": "v.debate IS NOT NULL",
         "decision": "v.decision",

@@ -179,6 +179,7 @@ def _by_verdict(recorded: RecordedLog) -> Trajectories:
         panel=np.ones_like(t.panel),
         spoke=None,
         speakers=None,
+        confidence=None,
     )
 
 

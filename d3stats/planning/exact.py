@@ -48,7 +48,7 @@ def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | N
             f"rule must decide by counts to be evaluated exactly; {rule} fills windows seat by seat"
         )
     known = {"votes"} if tokens is None else {"votes", "tokens"}
-    for need in ("scores", "texts", "tokens"):
+    for need in ("scores", "texts", "confidence", "tokens"):
         if need in rule.reads - known:
             hint = "; give tokens=" if need == "tokens" else ""
             raise ValueError(

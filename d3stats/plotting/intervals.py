@@ -38,6 +38,8 @@ __all__ = [
     "plot_jury_curve",
     "plot_martingale_drift",
     "plot_position_bias",
+    "plot_ranking",
+    "plot_reliability",
     "plot_series",
     "plot_strata",
 ]
@@ -573,6 +575,55 @@ def plot_position_bias(frame: pd.DataFrame, *, axes: Sequence[Axes] | None = Non
     return panels
 
 
+def plot_ranking(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the rating of each contestant with its interval, and at the right edge the ranks that are left open.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per contestant, drawn from the top: ``contestant, rating, low, high`` (missing where there is no
+        interval), ``rank_low, rank_high``; optionally ``scale`` ("logit" or "elo"), ``level`` and ``kind`` (of the
+        intervals, for the caption).
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column, as high as it needs to be.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, or an interval is upside down.
+
+    Examples
+    --------
+    >>> rows = [("x", 0.8, 0.5, 1.1, 1, 1), ("y", -0.2, -0.6, 0.2, 2, 3), ("z", -0.6, -1.0, -0.2, 2, 3)]
+    >>> frame = pd.DataFrame(rows, columns=["contestant", "rating", "low", "high", "rank_low", "rank_high"])
+    >>> ax = plot_ranking(frame)
+    >>> [text.get_text() for text in ax.texts], ax.get_xlabel()
+    (['rank', '1', '2 to 3', '2 to 3'], 'rating (log-odds)')
+    """
+    needed = ("contestant", "rating", "low", "high", "rank_low", "rank_high")
+    checked = check_frame(frame, needed, ("rating", "rank_low", "rank_high"), ("low", "high"))
+    alone = (checked["low"].isna() != checked["high"].isna()).to_numpy()
+    refuse("low and high must come together", alone, checked, "low", "high")
+    inside = (checked["low"] <= checked["rating"]) & (checked["rating"] <= checked["high"])
+    refuse(
+        "rating must lie in its interval", (checked["low"].notna() & ~inside).to_numpy(), checked, "rating"
+    )
+    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(checked))
+    unit = "Elo points" if "scale" in frame and (frame["scale"] == "elo").all() else "log-odds"
+    names = ["\n".join(textwrap.wrap(str(name), _LETTERS)) for name in checked["contestant"]]
+    _draw_rows(ax, checked, "rating", names, f"rating ({unit})")
+    place: Look = {"xycoords": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+    ax.annotate("rank", (1.02, -0.8), annotation_clip=False, **place)
+    for row, (low, high) in enumerate(zip(checked["rank_low"], checked["rank_high"], strict=True)):
+        text = f"{int(low)}" if low == high else f"{int(low)} to {int(high)}"
+        ax.annotate(text, (1.02, row), annotation_clip=False, **place)
+    return ax
+
+
 def _two_panels(height: float) -> NDArray[Any]:
     """Return the two axes of a new figure of one column."""
     import matplotlib.pyplot as plt
@@ -712,4 +763,81 @@ def plot_series(frame: pd.DataFrame, *, xlabel: str, ylabel: str, ax: Axes | Non
     ax.set_ylabel(ylabel)
     if len(parts) > 1 or known:
         ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+def plot_reliability(
+    frame: pd.DataFrame, *, curve: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the share of right votes against the stated confidence, with the band in which calibrated votes would lie.
+
+    A point is one bin; its size grows with its votes. Below the diagonal judges are overconfident. A bar on the
+    diagonal is the band of the bin (Bröcker and Smith, 2007): a point outside is not calibrated.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: ``n, confidence, right, band_low, band_high``, all but the first in [0, 1]; a band may be
+        missing.
+    curve : DataFrame, optional
+        Recalibrated confidences: ``confidence`` and one column per method, ``isotonic`` or ``beta``.
+    ax : Axes, optional
+        Where to draw; by default a new figure of one column.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, or a share is not in [0, 1].
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"n": [40, 60], "confidence": [0.7, 0.9], "right": [0.6, 0.65],
+    ...     "band_low": [0.55, 0.82], "band_high": [0.85, 0.98]})
+    >>> plot_reliability(frame).get_ylabel()
+    'votes that are right'
+    """
+    shares = ("confidence", "right", "band_low", "band_high")
+    from matplotlib.ticker import FuncFormatter
+
+    checked = check_frame(
+        frame, ("n", *shares), ("n", "confidence", "right"), ("band_low", "band_high"), shares=shares
+    )
+    ax = one_axes(ax, width=ONE_COLUMN, height=3.2)
+    n, stated, right, low, high = (column(checked[name]) for name in ("n", *shares))
+    ax.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    known = np.isfinite(low)
+    ax.vlines(stated[known], low[known], high[known], color="0.75", linewidth=5, zorder=1,
+              label="if calibrated")  # fmt: skip
+    looks = {"isotonic": (GREEN, "-"), "beta": (VERMILLION, "--")}
+    if curve is not None:
+        lines = [name for name in looks if name in curve.columns]
+        drawn = check_frame(
+            curve, ("confidence", *lines), ("confidence", *lines), shares=("confidence", *lines)
+        )
+        for name in lines:
+            colour, style = looks[name]
+            label = "Beta" if name == "beta" else name
+            ax.plot(
+                column(drawn["confidence"]),
+                column(drawn[name]),
+                style,
+                color=colour,
+                linewidth=1.0,
+                label=label,
+            )
+    size = 14 + 60 * n / max(float(n.max(initial=1.0)), 1.0)
+    ax.scatter(stated, right, s=size, color=BLUE, zorder=3, label="bin")
+    written = FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
+    start = max(min(float(np.nanmin([*stated, *right, *low])) - 0.05, 0.95), 0.0)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(written)
+    ax.set_xlim(start, 1.02)
+    ax.set_ylim(start, 1.02)
+    ax.set_xlabel("stated confidence")
+    ax.set_ylabel("votes that are right")
+    legend_above(ax, 2)
     return ax

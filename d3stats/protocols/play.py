@@ -879,7 +879,23 @@ def round_seen(step: RoundOver, since: Sequence[tuple[Request, Reply]], codes: d
         tokens=float(sum(counts)) if known else None,
         scores=_scores(step, since),
         texts=step.votes,
+        confidence=_confidences(step, since),
     )
+
+
+def _confidences(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> tuple[float | None, ...]:
+    """Return the confidence of each seat's vote, None where none was stated, or seats and replies have other votes.
+
+    Seats that vote alike may have each other's confidence, which no rule tells apart.
+    """
+    said = {request.agent: reply for request, reply in since if reply.vote is not None}
+    cast = list(said.values())
+    if sorted(str(reply.vote) for reply in cast) != sorted(vote for vote in step.votes if vote is not None):
+        return (None,) * len(step.votes)
+    given: dict[str, list[float | None]] = {}
+    for reply in cast:
+        given.setdefault(str(reply.vote), []).append(reply.confidence)
+    return tuple(None if vote is None else given[vote].pop(0) for vote in step.votes)
 
 
 def _scores(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> tuple[float | None, ...] | None:

@@ -139,6 +139,7 @@ def as_reply(turn: Turn) -> Reply:
         model=turn.model,
         error=turn.error,
         temperature=turn.temperature,
+        confidence=turn.confidence,
     )
 
 

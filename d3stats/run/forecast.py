@@ -207,6 +207,13 @@ def check_rule(
         raise ValueError(
             f"protocol must score every round for the rule {rule}, which reads scores; got {protocol}, which does not"
         )
+    if "confidence" in reads and not any(
+        reply.confidence is not None for _, said in rounds for _, reply in said
+    ):
+        raise ValueError(
+            f"agents must state a confidence with their votes for the rule {rule}, which reads it; got none from any "
+            "agent (set confidence in the replies of `imagine` too, or take another rule)"
+        )
     if "votes" in reads and rounds:
         refuse_steps([rule], max(len(step.votes) for step in ends))
     for part in rule.parts():

@@ -436,6 +436,7 @@ def as_turn(request: Request, reply: Reply) -> Turn:
         error=reply.error,
         persona=request.persona,
         temperature=reply.temperature,
+        confidence=reply.confidence if reply.vote is not None else None,
     )
 
 

@@ -591,6 +591,7 @@ class Lockstep:
         tokens = np.full(n, np.nan)
         sides = max((len(one.seen.scores or ()) for one in arrived.values()), default=0)
         scores = np.full((n, sides), np.nan)
+        confidence = np.full((n, seats), np.nan)
         for row, one in arrived.items():
             votes[row, : one.seen.panel] = one.seen.votes
             played[row], panel[row] = True, one.seen.panel
@@ -598,6 +599,8 @@ class Lockstep:
                 tokens[row] = one.seen.tokens
             for side, points in enumerate(one.seen.scores or ()):
                 scores[row, side] = np.nan if points is None else points
+            for seat, given in enumerate(one.seen.confidence or ()):
+                confidence[row, seat] = np.nan if given is None else given
         return BatchRound(
             number=next(iter(arrived.values())).seen.number,
             votes=votes,
@@ -608,6 +611,7 @@ class Lockstep:
             tokens=tokens,
             scores=scores if sides else None,
             answers=tuple(self._codes),
+            confidence=confidence,
         )
 
 

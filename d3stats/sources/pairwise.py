@@ -15,7 +15,7 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.pairwise import FIRST, SECOND, TIED, Pairwise
 from d3stats.inputs.verdicts import ONE_JUDGE, TIE, Judgments
 from d3stats.log.column_names import choice_of, plain, to_choose, to_type
-from d3stats.note import MISSING_VALUES, Note, kind_of, warning
+from d3stats.note import MISSING_VALUES, Note, kind_of
 from d3stats.plausibility import NO_SIDE
 from d3stats.sources.item_tables import Fields, question_clusters, unread_note
 from d3stats.sources.opened import Opened, Reading, open
@@ -419,12 +419,10 @@ def _same_cluster(table: pd.DataFrame, group: str) -> None:
 
 
 def _copies(table: pd.DataFrame, known: NDArray[np.bool_]) -> list[Note]:
-    """Warn of rows that are equal in every column."""
+    """Count rows that are equal in every column."""
     again = int(table[known].astype(str).duplicated().sum())
     if not again:
         return []
     rows = counted(int(known.sum()), "judgment")
-    text = (
-        f"{again:,} of {rows} {verb(again, 'is', 'are')} equal to another one in every column; remove copies"
-    )
-    return [warning(text, "repeated judgments", n=again)]
+    text = f"{again:,} of {rows} {verb(again, 'is', 'are')} equal to another one in every column: remove them if copies"
+    return [Note(text, kind="repeated judgments", n=again)]

@@ -18,7 +18,7 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.verdicts import ONE_JUDGE, PAIR, TIE, Judgments, Votes
 from d3stats.log.column_names import to_choose, to_type
 from d3stats.note import MISSING_VALUES, SPELLINGS, kind_of, warning, without_column
-from d3stats.plausibility import judged, name_signs, names_alike, several_labels, warnings_of
+from d3stats.plausibility import NO_SIDE, judged, name_signs, names_alike, several_labels, warnings_of
 from d3stats.sources.item_tables import Fields, beside_items, unread_note, with_parts
 from d3stats.sources.opened import Reading, is_cube, open
 from d3stats.sources.places import (
@@ -396,23 +396,31 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
 def _options(items: pd.DataFrame) -> dict[str, dict[str, str]]:
     """Return which two options of a question are its A and B, by debate, where debates show options in several orders.
 
-    They are the two options that its debates showed first; of a question with two options, these.
+    They are the two options that its debates showed first; of a question with two options, besides a tie, these.
     """
     found: dict[str, dict[str, str]] = {}
-    ordered = items[items["first"].notna() & items["answers"].notna()]
+    given = items[items["answers"].notna()]
+    tied = [any(str(answer).casefold() in NO_SIDE for answer in answers) for answers in given["answers"]]
+    ordered = given[given["first"].notna() | pd.Series(tied, index=given.index, dtype=bool)]
     for _, debates in ordered.groupby("question", sort=False):
         answers = tuple(map(str, debates["answers"].iloc[0]))
+        two = tuple(answer for answer in answers if answer.casefold() not in NO_SIDE)
         firsts = tuple(answer for answer in answers if answer in set(debates["first"]))
-        pair = answers if len(answers) == 2 else firsts
+        pair = two if len(two) == 2 else firsts
         if len(pair) == 2 and not {answer.upper() for answer in answers} <= set(_ANSWERS):
             found |= {str(debate): dict(zip(pair, "AB", strict=True)) for debate in debates.index}
     return found
 
 
 def _as_pairs(table: pd.DataFrame, column: str, options: dict[str, dict[str, str]]) -> pd.DataFrame:
-    """Write the two options that are audited as A and B; another option is none."""
+    """Write the two options that are audited as A and B, and a tie as such; another option is none."""
     cells = zip(table["debate"], table[column], strict=True)
-    named = [options[debate].get(cell) if debate in options else cell for debate, cell in cells]
+    named = [
+        options[debate].get(cell, "tie" if str(cell).casefold() in NO_SIDE else None)
+        if debate in options
+        else cell
+        for debate, cell in cells
+    ]
     return table.assign(**{column: pd.Series(named, dtype=object, index=table.index)})
 
 

@@ -4,7 +4,8 @@ A rule is an immutable value that decides live, round by round, or over a whole 
 :func:`from_text` reads one from text, and what a rule costs is in :mod:`d3stats.planning`.
 """
 
-from d3stats.stopping import ks, optimal, rule, scores, sequential, tokens, votes, words
+from d3stats.stopping import confidence, ks, optimal, rule, scores, sequential, tokens, votes, words
+from d3stats.stopping.confidence import *
 from d3stats.stopping.ks import *
 from d3stats.stopping.optimal import *
 from d3stats.stopping.rule import *
@@ -16,6 +17,7 @@ from d3stats.stopping.votes import *
 from d3stats.stopping.words import *
 
 __all__ = ["from_text"]
+__all__ += confidence.__all__
 __all__ += ks.__all__
 __all__ += optimal.__all__
 __all__ += rule.__all__

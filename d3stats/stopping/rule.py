@@ -89,6 +89,8 @@ class Round:
         Raw points per side.
     texts : tuple of (str or None), or None
         What each seat answered, in words; None where there is no vote.
+    confidence : tuple of (float or None), or None
+        Probability that each seat gave its vote of being right; None where it gave none.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Round:
     tokens: float | None = None
     scores: tuple[float | None, ...] | None = None
     texts: tuple[str | None, ...] | None = None
+    confidence: tuple[float | None, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -114,6 +117,10 @@ class Round:
         if self.texts is not None and len(self.texts) != self.panel:
             raise ValueError(
                 f"texts must have one answer per seat; got {len(self.texts)} texts for panel={self.panel}"
+            )
+        if self.confidence is not None and len(self.confidence) != self.panel:
+            raise ValueError(
+                f"confidence must have one value per seat; got {len(self.confidence)} for panel={self.panel}"
             )
         if self.tokens is not None and not 0 <= self.tokens < float("inf"):
             raise ValueError(
@@ -264,7 +271,7 @@ class StoppingRule(Value, ABC):
     statistic: ClassVar[str] = "the statistics of its parts"
     guarantee: ClassVar[str] = "the guarantees of its parts only"
     inputs: ClassVar[frozenset[str]] = frozenset({"votes"})
-    """The inputs of the rule itself, from "votes", "texts", "scores" and "tokens"; see `reads`."""
+    """The inputs of the rule itself, from "votes", "texts", "confidence", "scores" and "tokens"; see `reads`."""
     presets: ClassVar[tuple[str, ...]] = ()
     """Class methods that make the rule with the settings of a source; each is also a name."""
     binding: ClassVar[int] = 3
@@ -277,7 +284,7 @@ class StoppingRule(Value, ABC):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The inputs of the rule and its parts, from "votes", "texts" (votes in words), "scores", "tokens", "labels".
+        """The inputs of the rule and its parts, of "votes", "texts", "confidence", "scores", "tokens" and "labels".
 
         Examples
         --------
@@ -538,6 +545,7 @@ class BatchRound:
     scores : ndarray of float or None, shape (debates, sides)
     answers : tuple of str or None
         The values of the codes.
+    confidence : ndarray of float or None, shape (debates, seats)
 
     Examples
     --------
@@ -558,6 +566,7 @@ class BatchRound:
     tokens: NDArray[np.float64] | None = None
     scores: NDArray[np.float64] | None = None
     answers: tuple[str, ...] | None = None
+    confidence: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -565,7 +574,7 @@ class BatchRound:
         if self.votes.ndim != 2:
             raise ValueError(f"votes must have shape (debates, seats); got shape {self.votes.shape}")
         n = len(self.votes)
-        for name in ("label", "played", "panel", "cluster", "tokens", "scores"):
+        for name in ("label", "played", "panel", "cluster", "tokens", "scores", "confidence"):
             array = getattr(self, name)
             if array is not None and len(array) != n:
                 raise ValueError(f"{name} must have one value per debate ({n}); got {len(array)}")
@@ -587,6 +596,9 @@ class BatchRound:
             if self.scores is None
             else tuple(None if np.isnan(s) else float(s) for s in self.scores[debate]),
             texts=None if answers is None else tuple(answers[v] if v != MISSING else None for v in votes),
+            confidence=None
+            if self.confidence is None
+            else tuple(None if np.isnan(c) else float(c) for c in self.confidence[debate, : len(votes)]),
         )
 
     def first_answer(self) -> int:
@@ -668,6 +680,7 @@ def batch_rounds(trajectories: LogSource, **reading: Unpack[Reading]) -> Iterato
             tokens=None if trajectories.tokens is None else trajectories.tokens[:, r],
             scores=None if trajectories.scores is None else trajectories.scores[:, r],
             answers=trajectories.answers,
+            confidence=None if trajectories.confidence is None else trajectories.confidence[:, r],
         )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,15 @@ from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, ReasonedRu
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["BudgetedStopping", "Declaration", "GapPosterior", "ScoreDeclaration", "SignAgreement", "WideGap"]
+__all__ = [
+    "BudgetedStopping",
+    "Declaration",
+    "GapPosterior",
+    "JudgeSPRT",
+    "ScoreDeclaration",
+    "SignAgreement",
+    "WideGap",
+]
 
 
 def gap_of(rule: str, latest: Round) -> float | None:
@@ -658,6 +666,234 @@ class ScoreDeclaration(MemorylessRule):
             f"scores must be given for side {self.side}, because {self.name} reads the evaluator's mark "
             f"there; got {scores_got(sides)}"
         )
+
+
+_EDGE = 1e-3
+"""A score is kept so far from 0 and 1, because a Beta law has no or infinite density there."""
+
+
+@dataclass(frozen=True)
+class JudgeSPRT(ReasonedRule):
+    """Stop when Wald's test on a judge's consensus score decides for or against useful convergence.
+
+    A judge scores after each round how far the agents agree. The score, as a share of its scale, follows
+    Beta(useful_a, useful_b) where the debate has converged usefully, and Beta(other_a, other_b) where it has not. The
+    log-likelihood ratios of all rounds are added up. The debate stops when the sum reaches log((1 - beta) / alpha)
+    (converged) or falls to log(beta / (1 - alpha)) (not), and after `max_rounds` in any case.
+
+    Parameters
+    ----------
+    useful_a, useful_b, other_a, other_b : float
+        Parameters of the two laws, above 0. They come from scored debates whose outcome is known, see
+        :meth:`calibrated`; two equal laws are refused.
+    alpha, beta : float
+        Chances of the two errors, together below 1: a stop as converged of a debate that has not, and the reverse.
+    max_rounds : int
+        Stop after this round.
+    side : int
+        Which of the log's score sides holds the judge's score, from 0.
+    low, high : float
+        Ends of the judge's scale.
+
+    Notes
+    -----
+    Failure check: Wald's expected number of rounds is about the bound over the Kullback-Leibler divergence of the two
+    laws (:attr:`expected_rounds`). Where it exceeds `max_rounds` the scores hardly separate the two cases, and the rule
+    plays to its cap; `remarks` says so. With a missing score the sum stays. Scores nearer than .001 to an end of
+    the scale count as .001 from it, which is a choice of ours, as are the defaults of alpha and beta.
+
+    Raises
+    ------
+    ValueError
+        When played on a log without that side, or with a score outside [low, high].
+
+    Examples
+    --------
+    >>> rule = JudgeSPRT(8, 2, 2, 4)
+    >>> rule.run([Round(1, (), 0, scores=(0.7,)), Round(2, (), 0, scores=(0.9,))])
+    (2, 'sprt_converged')
+    >>> round(rule.divergence, 2), [round(n, 1) for n in rule.expected_rounds]
+    (3.52, [1.0, 1.0])
+    >>> JudgeSPRT(4, 2, 4, 2.1).expected_rounds[0] > 1000
+    True
+    """
+
+    useful_a: PositiveFloat
+    useful_b: PositiveFloat
+    other_a: PositiveFloat
+    other_b: PositiveFloat
+    alpha: OpenProbability = 0.05
+    beta: OpenProbability = 0.05
+    max_rounds: PositiveInt = 8
+    side: NonNegativeInt = 0
+    low: Finite = 0.0
+    high: Finite = 1.0
+
+    name: ClassVar[str] = "judge_sprt"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    citation: ClassVar[str] = (
+        "Morandi (2026), arXiv 2605.19193: Wald's test on a judge's consensus score, Beta likelihoods, a cap"
+    )
+    statistic: ClassVar[str] = "log-likelihood ratio of the judge's scores so far"
+    guarantee: ClassVar[str] = (
+        "for independent scores of these two laws, without the cap: P(converged, but it has not) <= alpha / (1 - beta)"
+    )
+    reason: ClassVar[str] = "sprt_converged"
+    reasons: ClassVar[tuple[str, ...]] = ("sprt_converged", "sprt_rejected", "round_cap")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.useful_a, self.useful_b) == (self.other_a, self.other_b):
+            raise ValueError(
+                f"the two laws must differ; got Beta({self.useful_a:g}, {self.useful_b:g}) twice"
+            )
+        if self.alpha + self.beta >= 1:
+            raise ValueError(f"alpha + beta must be below 1; got {self.alpha!r} + {self.beta!r}")
+        if self.low >= self.high:
+            raise ValueError(f"low must be below high; got low={self.low:g}, high={self.high:g}")
+
+    @classmethod
+    def calibrated(
+        cls, useful: ArrayLike, other: ArrayLike, *, low: float = 0.0, high: float = 1.0, **settings: Any
+    ) -> JudgeSPRT:
+        """Return the rule with the two Beta laws that have the means and variances of known scores.
+
+        Parameters
+        ----------
+        useful, other : array of float
+            Scores of rounds that had converged usefully, and of others; two or more each.
+        low, high : float
+            Ends of the judge's scale.
+        **settings
+            Other settings of the rule.
+
+        Returns
+        -------
+        JudgeSPRT
+
+        Raises
+        ------
+        ValueError
+            When there are fewer than two scores, all are equal, or some lie outside [low, high].
+
+        Examples
+        --------
+        >>> rule = JudgeSPRT.calibrated([0.9, 0.8, 0.95, 0.7], [0.5, 0.3, 0.6, 0.2])
+        >>> round(rule.useful_a / (rule.useful_a + rule.useful_b), 4)
+        0.8375
+        """
+        laws = [
+            _beta_of_moments(name, given, low, high) for name, given in (("useful", useful), ("other", other))
+        ]
+        return cls(*laws[0], *laws[1], low=low, high=high, **settings)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The log-likelihood ratios at which the test decides: not converged, converged."""
+        return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
+
+    @property
+    def divergence(self) -> float:
+        """Kullback-Leibler divergence of the law of other scores from that of useful ones."""
+        return _divergence(self.useful_a, self.useful_b, self.other_a, self.other_b)
+
+    @property
+    def expected_rounds(self) -> tuple[float, float]:
+        """Wald's approximate number of rounds without a cap, at least 1: where converged, and where not."""
+        lower, upper = self.bounds
+        back = _divergence(self.other_a, self.other_b, self.useful_a, self.useful_b)
+        where = ((1 - self.beta) * upper + self.beta * lower) / max(self.divergence, 1e-300)
+        elsewhere = -(self.alpha * upper + (1 - self.alpha) * lower) / max(back, 1e-300)
+        return max(where, 1.0), max(elsewhere, 1.0)
+
+    def start(self) -> _JudgeState:
+        """Open a debate."""
+        return _JudgeState(self)
+
+    def conditions(self, trajectories: Trajectories) -> tuple[NDArray[np.bool_], ...]:
+        """Say where the test has decided for and against convergence, and where the cap is reached."""
+        scores = trajectories.scores
+        if scores is None or scores.shape[2] <= self.side:
+            raise self._refusal(None if scores is None else scores.shape[2])
+        ratio = np.cumsum(np.nan_to_num(self._ratio(scores[:, :, self.side]), nan=0.0), axis=1)
+        lower, upper = self.bounds
+        capped = np.zeros(ratio.shape, dtype=bool)
+        capped[:, self.max_rounds - 1 :] = True
+        return ratio >= upper, ratio <= lower, capped
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where the two laws are too alike for the test to decide before its cap."""
+        longest = max(self.expected_rounds)
+        if longest <= self.max_rounds:
+            return ()
+        return (
+            f"{self} hardly decides before its cap of {self.max_rounds} rounds: the two laws of the judge's score are "
+            f"too alike (divergence {self.divergence:.2g}), and Wald's test takes {longest:,.0f} rounds on average.",
+        )
+
+    def _ratio(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each score's log-likelihood ratio, NaN where it is missing."""
+        from scipy.special import betaln
+
+        outside = (scores < self.low) | (scores > self.high)
+        if outside.any():
+            raise ValueError(
+                f"scores of side {self.side} must lie in [{self.low:g}, {self.high:g}] for {self.name}; got "
+                f"{scores[outside].flat[0]:g}; give the ends of the judge's scale as low and high"
+            )
+        x = np.clip((scores - self.low) / (self.high - self.low), _EDGE, 1 - _EDGE)
+        known = betaln(self.other_a, self.other_b) - betaln(self.useful_a, self.useful_b)
+        more, less = self.useful_a - self.other_a, self.useful_b - self.other_b
+        return np.asarray(known + more * np.log(x) + less * np.log1p(-x))
+
+    def _refusal(self, sides: int | None) -> ValueError:
+        return ValueError(
+            f"scores must be given for side {self.side}, because {self.name} reads the judge's score there; got "
+            f"{scores_got(sides)}"
+        )
+
+
+@dataclass
+class _JudgeState:
+    rule: JudgeSPRT
+    ratio: float = 0.0
+
+    def update(self, latest: Round, /) -> Decision:
+        rule = self.rule
+        if latest.scores is None or len(latest.scores) <= rule.side:
+            raise rule._refusal(None if latest.scores is None else len(latest.scores))
+        score = latest.scores[rule.side]
+        if score is not None and not math.isnan(score):
+            self.ratio += float(rule._ratio(np.array([score]))[0])
+        lower, upper = rule.bounds
+        holds = (self.ratio >= upper, self.ratio <= lower, latest.number >= rule.max_rounds)
+        return rule.decision(holds, {"ratio": self.ratio})
+
+
+def _divergence(a: float, b: float, other_a: float, other_b: float) -> float:
+    """Return the Kullback-Leibler divergence of Beta(other_a, other_b) from Beta(a, b)."""
+    from scipy.special import betaln, psi
+
+    found = betaln(other_a, other_b) - betaln(a, b) + (a - other_a) * psi(a) + (b - other_b) * psi(b)
+    return max(float(found + (other_a - a + other_b - b) * psi(a + b)), 0.0)
+
+
+def _beta_of_moments(name: str, given: ArrayLike, low: float, high: float) -> tuple[float, float]:
+    """Return the parameters of the Beta law with the mean and variance of scores on a scale."""
+    scores = np.asarray(given, dtype=np.float64).ravel()
+    if len(scores) < 2 or not ((scores >= low) & (scores <= high)).all():
+        raise ValueError(
+            f"{name} must hold two or more scores in [{low:g}, {high:g}]; got {scores[:5].tolist()}"
+        )
+    share = (scores - low) / (high - low)
+    mean, variance = float(share.mean()), float(share.var(ddof=1))
+    if not 0 < variance < mean * (1 - mean):
+        raise ValueError(
+            f"{name} must have scores that vary within the scale, to fit a Beta law; got variance {variance:g} and "
+            f"mean {mean:g}"
+        )
+    size = mean * (1 - mean) / variance - 1
+    return mean * size, (1 - mean) * size
 
 
 def _word(name: str, value: object) -> str:

@@ -28,7 +28,16 @@ from d3stats.trajectories import MISSING, Trajectories
 NEVER = 10**9
 """A round that no debate reaches."""
 
-__all__ = ["ChatEvalTurns", "ESCWindow", "FixedRounds", "FullDepth", "Ladder", "Supermajority", "Unanimity"]
+__all__ = [
+    "AgreementRouting",
+    "ChatEvalTurns",
+    "ESCWindow",
+    "FixedRounds",
+    "FullDepth",
+    "Ladder",
+    "Supermajority",
+    "Unanimity",
+]
 
 BoolArray = NDArray[np.bool_]
 
@@ -206,6 +215,73 @@ class Supermajority(CampRule):
         """Return how many votes the leading answer needs on a panel of this size, in any round."""
         # The tolerance keeps 6/7 of 7 at 6 votes, whatever the last bit of the share.
         return max(1, math.ceil(self.share * panel - 1e-9))
+
+
+@dataclass(frozen=True)
+class AgreementRouting(MemorylessRule):
+    """Stop after the first answers where enough of them agree; the other debates are played.
+
+    Parameters
+    ----------
+    share : float
+        Share of the seats that the leading answer needs, in (0, 1], compared after rounding to two digits: .67 is 2
+        votes of 3. A missing vote is in no camp, but its seat counts.
+    within : int
+        The last round in which the rule may stop; 1 by default, the answers before any debate.
+
+    Notes
+    -----
+    The rule is the routing before the debate (PAR) of ARMOR-MAD, whose threshold is .67. The second part (EASE) stops
+    a debate that has converged; ``agreement_routing | unanimity`` is one reading of it.
+
+    Examples
+    --------
+    >>> AgreementRouting().run([Round(1, (0, 0, 1), 3), Round(2, (0, 0, 0), 3)])
+    (1, 'agreement_routing')
+    >>> AgreementRouting().run([Round(1, (0, 2, 1), 3), Round(2, (0, 0, 0), 3)])
+    (2, 'exhausted')
+    >>> [AgreementRouting().needed(seats) for seats in (3, 5, 7)]
+    [2, 4, 5]
+    """
+
+    share: Probability = 0.67
+    within: PositiveInt = 1
+
+    name: ClassVar[str] = "agreement_routing"
+    citation: ClassVar[str] = "Zhang and Niu (2026), arXiv 2606.13197: routing by agreement before a debate"
+    statistic: ClassVar[str] = "the largest camp's share of the panel in the first `within` rounds"
+    guarantee: ClassVar[str] = "none on accuracy; risk_controlled chooses `share` with one"
+    reason: ClassVar[str] = "agreement_routing"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share <= 0:
+            raise ValueError(f"share must be above 0; got share={self.share:g}")
+
+    def needed(self, panel: int) -> int:
+        """Return how many votes the leading answer needs on a panel of this size."""
+        return max(math.ceil((self.share - 0.005) * panel - 1e-9), 1)
+
+    def update(self, latest: Round, /) -> Decision:
+        """Stop when the round is early enough and its largest camp large enough."""
+        cast = [vote for vote in latest.votes if vote != MISSING]
+        lead = max((cast.count(vote) for vote in cast), default=0)
+        if latest.number > self.within or lead < self.needed(latest.panel):
+            return CONTINUE
+        return self.stop(lead=lead)
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        return out_of_reach(
+            self, trajectories, np.array([self.needed(n) for n in trajectories.panel.tolist()])
+        )
+
+    def fires(self, trajectories: Trajectories) -> BoolArray:
+        """Fire in every early round with a large enough camp."""
+        needed = np.array([self.needed(n) for n in trajectories.panel.tolist()], dtype=np.int64)
+        large: BoolArray = trajectories.camps()[0] >= needed[:, None]
+        large[:, self.within :] = False
+        return large
 
 
 @dataclass(frozen=True)

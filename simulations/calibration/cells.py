@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, ndtr, ndtri
+from scipy.optimize import minimize
+from scipy.special import betaincinv, expit, logsumexp, ndtr, ndtri
 from scipy.stats import multivariate_normal
 
 __all__ = ["CELLS", "FAMILIES", "Cell", "Data", "draw", "random_cell"]
@@ -342,6 +343,48 @@ def draw_labelled(s: Setting, rng: np.random.Generator) -> Data:
     )
 
 
+# Votes with a stated confidence
+
+
+def _stated(s: Setting, question: Ints, rng: np.random.Generator) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return confidences, the chances of being right behind them, and which votes are right."""
+    stated = rng.beta(5, 2, len(question))
+    chance = np.clip(0.7 + s["slope"] * (stated - 0.7) - s["shift"], 0.0, 1.0)
+    return stated, chance, uniforms(question, s["icc"], rng)[:, 0] < chance
+
+
+@cache
+def _stated_truth(key: str) -> dict[str, float]:
+    s = json.loads(key)
+    votes = max(s["sizes"])
+    n = POPULATION // votes
+    stated, chance, right = _stated(s, np.repeat(np.arange(n), votes), np.random.default_rng(1))
+    tenth = np.searchsorted(np.quantile(stated, np.linspace(0.1, 0.9, 9)), stated)
+    apart = np.bincount(tenth, stated - chance) / np.bincount(tenth)
+    truth = {
+        "stated": 5 / 7,
+        "accuracy": float(chance.mean()),
+        "over": float(5 / 7 - chance.mean()),
+        "brier": float((chance * (1 - stated) ** 2 + (1 - chance) * stated**2).mean()),
+        "calibrated": float(np.abs(stated - chance).max() < 1e-9),
+        "error": float(np.sqrt((np.bincount(tenth) * apart**2).sum() / len(stated))),
+    }
+    if min(s["sizes"]) == votes:
+        weight, votes_right = stated.reshape(n, votes), right.reshape(n, votes)
+        verdicts = [
+            np.sign((w * np.where(votes_right, 1, -1)).sum(axis=1)) for w in (weight, np.ones_like(weight))
+        ]
+        truth["weighted"] = float((verdicts[0] - verdicts[1]).mean() / 2)
+    return truth
+
+
+def draw_stated(s: Setting, rng: np.random.Generator) -> Data:
+    """Draw votes with a confidence c that are right with chance .7 + slope (c - .7) - shift, one debate a question."""
+    question = codes(s["sizes"])
+    stated, _, right = _stated(s, question, rng)
+    return Data(stated=stated, right=right, question=question, truth=_stated_truth(json.dumps(dict(s))))
+
+
 # Debates over rounds
 
 
@@ -435,6 +478,53 @@ def draw_counts(s: Setting, rng: np.random.Generator) -> Data:
     return Data(right=right, seats=s["seats"], kinds=len(weight), truth=truth)
 
 
+# Judgments of pairs
+
+RATINGS = np.array([0.8, 0.3, -0.2, -0.9])
+
+
+def _compared(s: Setting, question: Ints, rng: np.random.Generator) -> Data:
+    """Draw judgments of pairs of four contestants, whose ratings vary from question to question by `spread`."""
+    own = RATINGS + s["spread"] * rng.standard_normal((int(question.max()) + 1, 4))
+    first = rng.integers(0, 4, len(question))
+    second = (first + rng.integers(1, 4, len(question))) % 4
+    lead = own[question, first] - own[question, second] + s["order"]
+    weights = np.exp(np.stack([lead / 2, np.full(len(lead), s["tie"]), -lead / 2]))
+    below = np.cumsum(weights, axis=0) / weights.sum(axis=0)
+    outcome = 1 - (rng.random(len(lead)) > below[:2]).sum(axis=0)
+    return Data(first=first, second=second, outcome=outcome, question=question)
+
+
+@cache
+def _pairs_truth(key: str) -> dict[str, Any]:
+    """Return what estimates tend to: the optimum over the judgments of a large sample, counted by pair and outcome."""
+    s = json.loads(key)
+    d = _compared(s, np.repeat(np.arange(POPULATION // 8), 8), np.random.default_rng(5))
+    counts = np.bincount((d.first * 4 + d.second) * 3 + d.outcome + 1, minlength=48).reshape(4, 4, 3)
+
+    def lost(x: Floats) -> float:
+        rating = np.append(x[:3], -x[:3].sum())
+        lead = rating[:, None] - rating[None, :] + x[3]
+        logits = np.stack([-lead / 2, np.full_like(lead, x[4]), lead / 2], axis=-1)
+        return -float((counts * (logits - logsumexp(logits, axis=-1, keepdims=True))).sum()) / len(d.first)
+
+    best = minimize(lost, np.zeros(5), method="BFGS", options={"gtol": 1e-7}).x
+    rating = [*best[:3], -best[:3].sum()]
+    return {
+        "ratings": rating,
+        "first": float(expit(best[3])),
+        "ties": float(np.exp(best[4]) / (2 + np.exp(best[4]))),
+    }
+
+
+def draw_pairs(s: Setting, rng: np.random.Generator) -> Data:
+    """Draw judgments of pairs, with an order effect and ties, alike within a question."""
+    found = _compared(s, codes(s["sizes"]), rng)
+    found.truth = _pairs_truth(json.dumps({name: s[name] for name in ("spread", "order", "tie")}))
+    found.fits = s["spread"] == 0
+    return found
+
+
 # Rationales
 
 
@@ -468,6 +558,8 @@ FAMILIES: dict[str, Callable[[Setting, np.random.Generator], Data]] = {
     "rounds": draw_rounds,
     "counts": draw_counts,
     "reasons": draw_reasons,
+    "stated": draw_stated,
+    "pairs": draw_pairs,
 }
 
 
@@ -487,6 +579,9 @@ DESIGNS: dict[str, list[int]] = {
     "5 x [1, 2, 4, 8, 200]": WIDE,
     "2 x 50 + 18 x 2": PAIRED_UP,
     "100 + 9 x 1": [100, *[1] * 9],
+    "12 x 12": [12] * 12,
+    "30 x 12": [12] * 30,
+    "20 x 3 + 20 x 24": [*[3] * 20, *[24] * 20],
 }
 
 
@@ -716,6 +811,26 @@ def _cells() -> list[Cell]:
         *(("2 x 50 + 18 x 2", 0.9, 0.9, 3, 0.1), ("100 + 9 x 1", 0.5, 0.5, 3, 0.1)),
     ]:
         out.append(cell("reasons", design, p=p, q=q, jurors=jurors, icc=icc))
+
+    for design, slope, shift, icc in [
+        *(("40 x 5", 1.0, 0.0, 0.0), ("40 x 5", 1.0, 0.1, 0.0), ("40 x 5", 0.4, 0.1, 0.0)),
+        *(("40 x 5", 1.0, 0.0, 0.3), ("40 x 5", 1.0, 0.1, 0.3), ("40 x 5", 0.4, 0.1, 0.3)),
+        *(("200 x 5", 1.0, 0.0, 0.3), ("200 x 5", 1.0, 0.05, 0.3), ("200 x 5", 0.4, 0.1, 0.3)),
+        *(("10 x 3", 1.0, 0.0, 0.3), ("10 x 3", 1.0, 0.1, 0.3), ("10 x 3", 0.4, 0.1, 0.3)),
+        *(("60 x 1", 1.0, 0.0, 0.0), ("60 x 1", 1.0, 0.1, 0.0), ("200 x 1", 0.4, 0.1, 0.0)),
+        *(("20 x 1", 1.0, 0.0, 0.0), ("40 x 5", 1.0, -0.15, 0.3), ("2 x 50 + 18 x 2", 1.0, 0.1, 0.3)),
+    ]:
+        out.append(cell("stated", design, slope=slope, shift=shift, icc=icc))
+    for design, spread, order, tie in [
+        *(("60 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.0, 0.4, -0.5), ("200 x 1", 0.7, 0.4, -0.5)),
+        *(("200 x 1", 0.0, 1.5, -0.5), ("200 x 1", 0.0, 0.4, 1.0), ("200 x 1", 0.0, 0.0, -3.0)),
+        *(("40 x 5", 0.0, 0.4, -0.5), ("40 x 5", 0.7, 0.4, -0.5), ("40 x 5", 1.5, 0.4, -0.5)),
+        *(("40 x 5", 0.7, 1.5, -0.5), ("40 x 5", 0.7, 0.4, 1.0), ("12 x 12", 0.7, 0.4, -0.5)),
+        *(("12 x 12", 0.7, 1.5, 1.0), ("30 x 12", 0.7, 0.4, -0.5), ("30 x 12", 1.5, 0.4, -0.5)),
+        *(("5 x [1, 2, 4, 8, 200]", 0.7, 0.4, -0.5), ("2 x 50 + 18 x 2", 0.7, 0.4, -0.5)),
+        ("20 x 3 + 20 x 24", 0.7, 0.4, -0.5),
+    ]:
+        out.append(cell("pairs", design, spread=spread, order=order, tie=tie))
     return out
 
 
@@ -801,6 +916,12 @@ def random_cell(family: str, number: int, seed: int) -> Cell:
             "seats": int(rng.choice([3, 5, 7])),
             "rounds": int(rng.integers(2, 6)),
         }
+    elif family == "pairs":
+        s |= {
+            "spread": float(rng.choice([0.0, 0.5, 1.0])),
+            "order": float(rng.choice([0.0, 0.5, 1.5])),
+            "tie": float(rng.choice([-2.0, -0.5, 1.0])),
+        }
     elif family == "counts":
         s = {
             "debates": int(rng.choice([30, 100, 300])),
@@ -809,6 +930,8 @@ def random_cell(family: str, number: int, seed: int) -> Cell:
             "means": [share],
             "rhos": [round(float(rng.uniform(0.02, 0.6)), 2)],
         }
+    elif family == "stated":
+        s |= {"slope": float(rng.choice([0.3, 1.0, 1.5])), "shift": float(rng.choice([0.0, 0.0, 0.1, 0.2]))}
     else:
         s |= {"p": share, "q": share, "jurors": int(rng.integers(1, 6))}
     return Cell(family, f"random {seed}/{number}", s)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import d3stats
 from d3stats import planning
 from d3stats.inference import (
+    Pairwise,
     Ratings,
     agreement,
     aspect_correlations,
@@ -46,6 +47,7 @@ from d3stats.inference import (
     prediction_powered_difference,
     prediction_powered_mean,
     proportion_interval,
+    rank,
     rationales,
     sample_size,
     self_preference,
@@ -54,6 +56,9 @@ from d3stats.inference import (
     stratify,
 )
 from d3stats.inference.bias import subset_accuracy
+from d3stats.inference.judges.calibration_error import bins_of, calibration_error
+from d3stats.inference.judges.confidence import means_of, verdicts_of
+from d3stats.inputs.confidences import Confidences
 from d3stats.resampling import bootstrap, cluster_t, cluster_totals, contrast_of_shares, ratios
 from d3stats.stopping import NoiseAwareKS, from_text
 
@@ -642,6 +647,41 @@ def _without_labels(d: Data, rng: Generator) -> Outcomes:
     }
 
 
+def _ranked(d: Data, rng: Generator) -> Outcomes:
+    names, zeros = tuple("abcd"), np.zeros(len(d.first), dtype=np.int64)
+    questions = tuple(map(str, range(int(d.question.max()) + 1)))
+    judgments = Pairwise(
+        d.first,
+        d.second,
+        d.outcome,
+        zeros,
+        d.question,
+        zeros == 0,
+        names,
+        ("judge",),
+        questions,
+        len(questions),
+    )
+    found = rank(judgments)
+    true = dict(zip(names, d.truth["ratings"], strict=True))
+    one = found.ratings.set_index("contestant").loc["a"]
+    pairs = found.pairs
+    away = (pairs["difference"] - (pairs["first"].map(true) - pairs["second"].map(true))).abs()
+    # All intervals hold at once where the farthest difference is within its own half-width.
+    farthest = float((away / ((pairs["high"] - pairs["low"]) / 2)).max(skipna=False))
+    first, ties = (found.effects[found.effects["effect"].str.startswith(word)] for word in ("first", "ties"))
+    out = {
+        "rating against the mean": Outcome(true["a"], float(one["low"]), float(one["high"])),
+        "all differences at once": Outcome(farthest, *((NAN, NAN) if math.isnan(farthest) else (0.0, 1.0))),
+        "first wins": Outcome(d.truth["first"], *map(float, first[["low", "high"]].iloc[0])),
+        "ties": Outcome(d.truth["ties"], *map(float, ties[["low", "high"]].iloc[0])),
+    }
+    p = pairs["p_value"].min()
+    if d.fits and not math.isnan(p):
+        out["pairs off the model"] = Outcome(0.0, p=float(p), null=0.0)
+    return out
+
+
 def _independent_panel(cell: Cell) -> bool:
     accuracies = cell.setting["accuracies"]
     return not cell.setting["shared"] and len(accuracies) > 2
@@ -653,6 +693,32 @@ def _subset(d: Data, rng: Generator) -> Outcomes:
         return {}
     found = subset_accuracy(d.right, 3, cluster=d.question, rng=rng)
     return {"majority of 3": of(found.accuracy, d.truth["subset"])}
+
+
+def _confidence(d: Data, rng: Generator) -> Outcomes:
+    n = len(d.stated)
+    one, last = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
+    data = Confidences(
+        d.stated, d.right.astype(float), d.right.astype(np.int64), d.question, d.question, one, one + 1,
+        last, ("judges",),
+    )  # fmt: skip
+    # The parts of the function without its recalibration, which takes most of the time.
+    true, error = (
+        d.truth,
+        calibration_error(d.stated, data.right, d.question, bins_of(d.stated, 10, "equal_count"))[0],
+    )
+    stated, accuracy, over, brier = means_of(data, 0.95)
+    calibrated = 0.0 if true["calibrated"] else NAN
+    out = {
+        "mean confidence": of(stated, true["stated"]),
+        "accuracy": of(accuracy, true["accuracy"]),
+        "overconfidence": of(over, true["over"]),
+        "Brier score": of(brier, true["brier"]),
+        "calibration error": of(error, 0.0 if true["calibrated"] else true["error"], calibrated),
+    }
+    if "weighted" in true and np.bincount(d.question).max() > 1:
+        out["weighted - plurality"] = of(verdicts_of(data, d.stated, 0.95, [])[1][0], true["weighted"])
+    return out
 
 
 # Correlations
@@ -1181,6 +1247,8 @@ ESTIMATORS: tuple[Estimator, ...] = (
         100,
         _independent_panel,
     ),
+    Estimator("stated confidence", "stated", (INFERENCE + "confidence",), _confidence, 300),
+    Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
         "correlation",

@@ -61,6 +61,14 @@ FAMILIES = {
     "rounds": ("Debates over rounds", "Votes of five seats; a seat copies another with chance *copying*."),
     "counts": ("Counts of right votes", "Beta-Binomials of the given *means* and correlations *rhos*."),
     "reasons": ("Rationales", "Jurors cite the debate with chance *p* (second log *q*)."),
+    "stated": (
+        "Stated confidence",
+        "A vote with confidence c is right with chance .7 + *slope* (c - .7) - *shift*; one debate a question.",
+    ),
+    "pairs": (
+        "Judgments of pairs",
+        "Four contestants; *order* and *tie* are effects in log-odds, *spread* how far ratings vary between questions.",
+    ),
 }
 
 

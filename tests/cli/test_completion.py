@@ -93,7 +93,6 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--columns",
             "--encoding",
             "--sheet",
-            "--scorer",
             "--strata",
         ),
         *(
@@ -110,6 +109,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--key-env",
         ),
         *("--pilot", "--value", "--ignore", "--rater", "--scorer", "--ledger"),
+        *("--filter", "--metric"),
     }
     with_choices = {(command, word) for command, word, _ in options_with_choices()}
     for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]
@@ -141,6 +141,8 @@ LOGS = [
     ("compare", "runs"),
     ("agreement", "files"),
     ("panel", "votes"),
+    ("confidence", "votes"),
+    ("rank", "judgments"),
     ("correct", "file"),
     ("show", "log"),
 ]

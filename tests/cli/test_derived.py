@@ -139,6 +139,8 @@ def test_most_commands_are_derived() -> None:
         "agreement",
         "panel",
         "paper",
+        "confidence",
+        "rank",
         "rationales",
         "escalate",
         "calibrate",

@@ -29,7 +29,9 @@ MODES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv",
         "compare short.csv run_two.csv",
     ],
+    "rank": ["rank pairs.csv"],
     "panel": ["panel ratings.csv --judges 2", "panel log.csv", "panel unlabelled.csv --judges 2"],
+    "confidence": ["confidence confident.csv"],
     "agreement": [
         "agreement log.csv",
         "agreement log.csv --kind percentile --n-boot 50 --strata kind",
@@ -158,6 +160,11 @@ CHANGES: dict[str, list[str]] = {
         *("--name x --name y",),
     ],
     "abstain": ["--max-error 0.3", "--confidence 0.9", "--rule fixed:1", "--order none", "--level 0.5"],
+    "confidence": ["--round 1", "--by-round", "--bins 3", "--binning equal_width", "--level 0.5", "--seed 9"],
+    "rank": [
+        *("--reference b", "--without d", "--no-order", "--effects judge", "--penalty 0.5", "--scale elo"),
+        "--level 0.5",
+    ],
     "panel": [
         *("--judges 1", "--max-price 1", "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'"),
         *(
@@ -293,6 +300,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (rng.random(len(table)) < 0.04) | ((table["debate"] == "d03") & (table["round"] == 3)), "vote"
         ] = None
         table.to_csv(path / f"{name}.csv", index=False)
+    stated = np.random.default_rng(7).integers(30, 101, 28 * 15) / 100
+    pd.read_csv(path / "log.csv").assign(confidence=stated).to_csv(path / "confident.csv", index=False)
     pd.read_csv(path / "ratings.csv").drop(columns="label").to_csv(path / "unlabelled.csv", index=False)
     verdicts = pd.read_csv(path / "verdicts.csv")
     verdicts.assign(kind=np.where(verdicts["item"] % 2, "x", "y")).to_csv(path / "verdicts.csv", index=False)
@@ -402,7 +411,7 @@ def test_every_option_of_these_commands_is_tried(command: str) -> None:
     }
     tried = {word for change in CHANGES[command] for word in shlex.split(change) if word.startswith("--")}
     # --bayes samples for half a minute; tests/cli/test_fit_bayes.py has it.
-    assert options - tried - ELSEWHERE - {"--limit", "--use-label", "--bayes"} == set()
+    assert options - tried - ELSEWHERE - {"--limit", "--use-label", "--bayes", "--order"} == set()
 
 
 @pytest.mark.slow

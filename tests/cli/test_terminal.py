@@ -33,6 +33,7 @@ COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
 
 CASES: dict[str, list[str]] = {
     "abstain": ["abstain turns.csv --max-error 0.3", "abstain ragged.csv --rule fixed:1 --max-error 0.02"],
+    "rank": ["rank pairs.csv", "rank pairs.csv --effects judge --scale elo --reference b"],
     "panel": ["panel ratings.csv --judges 2", "panel turns.csv --round 1"],
     "agreement": [
         "agreement turns.csv --round 1",
@@ -45,6 +46,7 @@ CASES: dict[str, list[str]] = {
         "compare run_one.csv run_two.csv run_three.csv --margin 0.1",
         "compare turns.csv turns.csv --round 1 --round 3 --by debate",
     ],
+    "confidence": ["confidence confident.csv", "confidence confident.csv --by-round --bins 4"],
     "correct": ["correct judged.csv --width 0.08", "correct judged.csv --labelled chosen"],
     "debate": [
         "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
@@ -161,11 +163,25 @@ def make_inputs(folder: Path) -> None:
 
     turns = example_table()
     turns.to_csv(folder / "turns.csv", index=False)
+    stated = np.random.default_rng(6).integers(50, 101, len(turns)) / 100
+    turns.assign(confidence=stated).to_csv(folder / "confident.csv", index=False)
     turns[(turns["round"] == 1) | (turns["debate"] > "debate 05")].to_csv(folder / "ragged.csv", index=False)
     with (folder / "defective.csv").open("w") as file:
         file.write(turns.to_csv(index=False) + "debate 01,question 01,1,agent 1,B,A,90\n")
     last = turns[turns["round"] == 3].rename(columns={"debate": "item", "agent": "rater"})
     last[["item", "rater", "vote", "label", "question"]].to_csv(folder / "ratings.csv", index=False)
+    rng = np.random.default_rng(11)
+    first = rng.integers(0, 4, 240)
+    second = (first + rng.integers(1, 4, 240)) % 4
+    lead = 0.8 * (second - first) + 0.5 + rng.logistic(size=240)
+    compared = {
+        "item": np.arange(240) // 6,
+        "judge": np.where(rng.random(240) < 0.5, "small", "large"),
+        "first": np.array(list("abcd"))[first],
+        "second": np.array(list("abcd"))[second],
+        "winner": np.where(np.abs(lead) < 0.5, "tie", np.where(lead > 0, "first", "second")),
+    }
+    pd.DataFrame(compared).to_csv(folder / "pairs.csv", index=False)
     rng = np.random.default_rng(3)
     for k, name in enumerate(("one", "two", "three")):
         right = (rng.random(60) < 0.5 + 0.15 * k).astype(int)

@@ -411,9 +411,10 @@ def assert_reads_plainly(log: Any, *paths: Any) -> None:
         return record["debate"], record.get("round"), record.get("agent")
 
     assert said(log.items) == sorted(plain.items.values(), key=lambda item: item["debate"])
-    # Cached tokens have a column only where some were recorded.
-    recorded = any(turn["tokens_cached"] is not None for turn in plain.turns)
-    drop = set() if recorded else {"tokens_cached"}
+    # Cached tokens and confidences have a column only where some were recorded.
+    drop = {
+        name for name in ("tokens_cached", "confidence") if all(turn[name] is None for turn in plain.turns)
+    }
     plain_turns = [{k: v for k, v in turn.items() if k not in drop} for turn in plain.turns]
     assert said(log.turns) == sorted(plain_turns, key=by)
     assert said(log.verdicts) == sorted(plain.verdicts.values(), key=lambda verdict: verdict["debate"])

@@ -64,7 +64,7 @@ LINES: list[tuple[str, list[Any], str, int, str | None, str]] = [
     ("an answer as number", [*GOOD, item("d2", answers=["A", 2])], "wrong field", 8, "answers.1", "record"),
     ("an item without question", [*GOOD, {"type": "item", "debate": "d2"}], "wrong field", 8, "question", "record"),
     ("a verdict in round zero", [*GOOD, VERDICT | {"round": 0}], "wrong field", 8, "round", "record"),
-    ("a newer schema", [{"type": "log", "schema_version": 4, "writer": "x"}, *GOOD], "newer schema", 1, "schema_version", "record"),
+    ("a newer schema", [{"type": "log", "schema_version": 5, "writer": "x"}, *GOOD], "newer schema", 1, "schema_version", "record"),
     ("a truncated last line", [*GOOD, '{"type":"turn","deb'], "truncated last line", 8, None, "record"),
     ("a duplicate turn", [*GOOD, turn()], "duplicate turn", 8, "agent", "record"),
     ("a duplicate with another vote", [*GOOD, turn(vote="B")], "duplicate turn", 8, "agent", "record"),

@@ -32,7 +32,7 @@ SCORES = st.dictionaries(
 )
 TOKENS = st.integers(0, 10**15 - 1)
 FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "log": {"schema_version": st.integers(1, 3), "writer": TEXT, "source": TEXT},
+    "log": {"schema_version": st.integers(1, 4), "writer": TEXT, "source": TEXT},
     "item": {
         **dict.fromkeys(
             ("debate", "question", "cluster", "label", "log", "protocol", "polling", "text", "first"), TEXT
@@ -48,6 +48,7 @@ FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "round": st.integers(1, 999_999_999),
         "scores": SCORES,
         "temperature": st.integers(0, 2) | st.floats(0, 1_000_000),
+        "confidence": st.integers(0, 1) | st.floats(0, 1),
     },
     "verdict": {
         **dict.fromkeys(("debate", "decision", "stop_reason"), TEXT),
@@ -85,11 +86,16 @@ def lines(draw: st.DrawFn) -> tuple[str, dict[str, Any] | None]:
             '{"type":"turn","debate":"d","round":1,"agent":"a","temperature":1e400}',
             '{"type":"turn","debate":"d","round":1,"agent":"a","temperature":true}',
             '{"type":"turn","debate":"d","round":1,"agent":"a","temperature":"1"}',
+            '{"type":"turn","debate":"d","round":1,"agent":"a","confidence":85}',
+            '{"type":"turn","debate":"d","round":1,"agent":"a","confidence":-0.1}',
+            '{"type":"turn","debate":"d","round":1,"agent":"a","confidence":1.0000001}',
+            '{"type":"turn","debate":"d","round":1,"agent":"a","confidence":"high"}',
+            '{"type":"turn","debate":"d","round":1,"agent":"a","confidence":true}',
             '{"type":"turn","debate":"d","round":1,"agent":"a","vot":"A"}',
             '{"type":"verdict","debate":"d","decision":"\\ud800"}',
             '{"type":"verdict","debate":"d"} {"type":"verdict","debate":"d"}',
             '{"type":"verdict","debate":"d"}{"type":"verdict","debate":"d"}',
-            '{"type":"log","schema_version":4}',
+            '{"type":"log","schema_version":5}',
             '{"type":"item","debate":"d"}',
             "[1]",
             "{",

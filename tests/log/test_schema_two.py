@@ -161,11 +161,11 @@ def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
 def test_a_new_log_says_its_version_and_a_newer_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     LogWriter(path).close()
-    assert json.loads(path.read_text())["schema_version"] == SCHEMA_VERSION == 3
+    assert json.loads(path.read_text())["schema_version"] == SCHEMA_VERSION == 4
     newer = write_lines(
-        tmp_path / "newer.jsonl", [{"type": "log", "schema_version": 4, "writer": "x"}, item()]
+        tmp_path / "newer.jsonl", [{"type": "log", "schema_version": 5, "writer": "x"}, item()]
     )
-    with pytest.raises(LogError, match="schema_version must be <= 3; got schema_version=4"):
+    with pytest.raises(LogError, match="schema_version must be <= 4; got schema_version=5"):
         read_log(newer)
 
 

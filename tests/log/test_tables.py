@@ -168,12 +168,12 @@ def test_a_table_says_the_same_in_every_file_and_frame(
     named = {name: data.draw(st.sampled_from(options)) for name, options in NAMES.items()}
     renamed = table.rename(columns=named)
     if data.draw(st.booleans()):
-        renamed["confidence"] = 0.5
+        renamed["mood"] = 0.5
     doors = data.draw(st.lists(st.sampled_from(sorted(DOORS)), min_size=4, max_size=4, unique=True))
     for door in doors:
         read = DOORS[door](renamed, tmp_path_factory.mktemp("door"))
         assert said(read) == expected, (door, named)
-        assert any("confidence" in note for note in read.notes) == ("confidence" in renamed)
+        assert any("mood" in note for note in read.notes) == ("mood" in renamed)
         assert any(note.startswith("columns: ") for note in read.notes) == any(
             k != v for k, v in named.items()
         )

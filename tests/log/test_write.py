@@ -34,7 +34,7 @@ def test_a_new_file_begins_with_a_header_and_fields_of_none_are_left_out(tmp_pat
         log.write(TURN)
         log.write(Verdict(debate="d"))
     assert lines(path) == [
-        {"type": "log", "schema_version": 3, "writer": "d3stats", "source": "study 1"},
+        {"type": "log", "schema_version": 4, "writer": "d3stats", "source": "study 1"},
         {"type": "item", "debate": "d", "question": "q", "label": "A"},
         {"type": "turn", "debate": "d", "round": 1, "agent": "é", "vote": "A"},
         {"type": "verdict", "debate": "d"},

@@ -94,7 +94,8 @@ def turns_table(answers: tuple[Any, ...] = (3, 5, 8), seed: int = 1, debates: in
                     )
                 )
     columns = ["debate", "question", "round", "agent", "vote", "label", "tokens"]
-    return pd.DataFrame(rows, columns=columns)
+    stated = np.random.default_rng([seed, 1]).integers(50, 101, len(rows)) / 100
+    return pd.DataFrame(rows, columns=columns).assign(confidence=stated)
 
 
 def ratings_table(seed: int = 2) -> pd.DataFrame:
@@ -573,6 +574,16 @@ def _panel(table: pd.DataFrame) -> Numbers:
     }
 
 
+def _confidence(table: pd.DataFrame) -> Numbers:
+    found = inference.confidence(t_of(table), rng=1)
+    means = (found.stated, found.accuracy, found.overconfidence, found.brier, found.calibration_error)
+    parts = {
+        name: getattr(found, name)
+        for name in ("plain_error", "miscalibration", "discrimination", "uncertainty")
+    }
+    return {e.name: e.value for e in means} | parts | {"bins": float((found.bins["right"] ** 2).sum())}
+
+
 def _jury(table: pd.DataFrame) -> Numbers:
     found = numbers(jury_curve(table, rng=1).to_frame(), ["name"])
     return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se", "p_value"))}
@@ -659,6 +670,10 @@ def _judgments(table: pd.DataFrame) -> Numbers:
 def _pairwise(table: pd.DataFrame) -> Numbers:
     found = inference.as_pairwise(table)
     return {"won": float(found.outcome.sum()), "contestants": len(found.contestants), "items": found.n_items}
+
+
+def _ranked(table: pd.DataFrame) -> Numbers:
+    return numbers(inference.rank(table).pairs, ["first", "second"])
 
 
 def _sign_flip(table: pd.DataFrame) -> Numbers:
@@ -831,6 +846,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.as_pairwise": ("pairs", _pairwise),
+    "d3stats.rank": ("pairs", _ranked),
     "d3stats.inference.length_bias": (
         "verdicts",
         lambda t: _audit(inference.length_bias(t, judge="judge x")),
@@ -891,6 +907,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.resampling.contrast_of_means": ("runs", _contrast_of_means),
     "d3stats.inference.effective_jurors": ("ratings", _effective_jurors),
     "d3stats.panel": ("ratings", _panel),
+    "d3stats.confidence": ("turns", _confidence),
     "d3stats.inference.dawid_skene": ("ratings", _without_labels),
     "d3stats.inference.glad": ("ratings", _abilities),
     "d3stats.resampling.clustered_share": ("runs", _clustered_share),

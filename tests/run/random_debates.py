@@ -61,7 +61,10 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "declaration": ("declaration", "declaration:0", "declaration:undecided=B"),
     "score_declaration": ("score_declaration:0,at_least=1", "score_declaration:1,at_least=9"),
     "look_ahead": ("look_ahead:2,p=0.6,cost=0.02",),
+    "confidence": ("confidence:0.7", "confidence:1.0", "confidence:0.55,of=mean"),
     "token_budget": ("token_budget:150", "token_budget:150,growth=20"),
+    "agreement_routing": ("agreement_routing", "agreement_routing:0.6,within=2"),
+    "judge_sprt": ("judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=200",),
     "wide_gap": ("wide_gap:3", "wide_gap:6,within=2"),
     "gap_posterior": ("gap_posterior:0.6,width=0.2",),
     "budgeted": ("budgeted:2.5", "budgeted:2,budget=120,max_rounds=3"),
@@ -161,10 +164,11 @@ class Hashed:
         # In the first round of the first debate nobody fails: whoever is asked for votes casts one somewhere.
         if rng.random() < self.failing and not (case.debate.startswith("q0") and request.round == 1):
             return Reply(text, None, None, sent, said, model="hashed-1", error="unreadable")
-        return Reply(text, vote, scores, sent, said, model="hashed-1")
+        stated = None if rng.random() < self.failing else rng.randint(0, 10) / 10
+        return Reply(text, vote, scores, sent, said, model="hashed-1", confidence=stated)
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
-        return Reply("x" * 5, tokens_in=25, tokens_out=9)
+        return Reply("x" * 5, tokens_in=25, tokens_out=9, confidence=0.5)
 
 
 @dataclass
@@ -223,7 +227,7 @@ def setting(seed: int) -> Setting:
     return Setting(seed, protocol, items, agent)
 
 
-LOGGED = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out")
+LOGGED = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out", "confidence")
 """What a log has of a turn that arrays are made of."""
 
 Spoken = dict[tuple[str, int, str], Reply]

@@ -236,6 +236,7 @@ def test_a_rule_that_refuses_the_rounds_of_a_protocol_refuses_before_anything_is
 ONE_OF_EACH = {
     "ladder": "ladder:3-3-2-1",
     "supermajority": "supermajority:0.7",
+    "confidence": "confidence:0.7",
     "sprt": "sprt:0.8",
     "declaration": "declaration:1,undecided=b",
     "score_declaration": "score_declaration:1,at_least=14",
@@ -243,6 +244,8 @@ ONE_OF_EACH = {
     "token_budget": "token_budget:150",
     "gap_posterior": "gap_posterior:0.6,width=0.2",
     "budgeted": "budgeted:2.5,budget=120,max_rounds=4",
+    "agreement_routing": "agreement_routing:1.0",
+    "judge_sprt": "judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=50",
 }
 
 
@@ -269,6 +272,7 @@ def played(rng: np.random.Generator, n: int) -> list[Round]:
                 tokens=float(rng.integers(10, 60)),
                 scores=tuple(rng.integers(5, 45, size=2).astype(float).tolist()),
                 texts=tuple("ab"[vote] for vote in votes),
+                confidence=tuple((rng.integers(0, 11, size=3) / 10).tolist()),
             )
         )
     return rounds
@@ -277,7 +281,7 @@ def played(rng: np.random.Generator, n: int) -> list[Round]:
 @pytest.mark.parametrize("rule", list(per_debate_rules()), ids=str)
 def test_a_rule_looks_at_what_it_says_it_reads_and_at_nothing_else(rule: Rule) -> None:
     rng = np.random.default_rng(3)
-    changed = dict.fromkeys(("votes", "texts", "scores", "tokens"), False)
+    changed = dict.fromkeys(("votes", "texts", "scores", "tokens", "confidence"), False)
     for _ in range(200):
         rounds, others = played(rng, 6), played(rng, 6)
         before = rule.run(rounds)

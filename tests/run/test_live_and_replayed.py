@@ -97,14 +97,16 @@ def verdict_differs(where: Setting, played: Played, t: Trajectories) -> list[str
 def refused(rule: StoppingRule, log: Trajectories) -> bool:
     """Whether the rule refuses a log that cannot tell what it reads; it says so.
 
-    That is a log without any token count, and one in which somebody who casts no vote may be the last one's judge.
+    That is a log without any token count or any confidence, and one in which somebody who casts no vote may be the last
+    one's judge.
     """
     try:
         rule.stop_rounds(log)
     except ValueError as error:
         no_tokens = log.tokens is None and str(error).startswith("tokens must be")
         no_judge = log.speakers is not None and str(error).startswith("seat must count from the front")
-        if not (no_tokens or no_judge):
+        unsure = log.confidence is None and str(error).startswith("votes must have a confidence")
+        if not (no_tokens or no_judge or unsure):
             raise
         return True
     return False

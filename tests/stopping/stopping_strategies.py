@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from d3stats.stopping import (
     SPRT,
     AdaptiveConsistency,
+    AgreementRouting,
     BatchRule,
     BettingConfidence,
     BudgetedStopping,
@@ -28,6 +29,7 @@ from d3stats.stopping import (
     FixedRounds,
     FullDepth,
     GapPosterior,
+    JudgeSPRT,
     KSStability,
     Ladder,
     LookAhead,
@@ -35,6 +37,7 @@ from d3stats.stopping import (
     Rule,
     ScoreDeclaration,
     SignAgreement,
+    StatedConfidence,
     StoppingRule,
     Supermajority,
     TokenBudget,
@@ -62,8 +65,15 @@ PICKED: tuple[Rule, ...] = (
     BudgetedStopping.d3_code(budget=120),
     BudgetedStopping(2.5, window=2, min_rounds=3, refuse_trend=True, budget=99.5, max_rounds=4),
     SignAgreement(),
+    AgreementRouting(),
+    AgreementRouting(1.0, within=2),
+    JudgeSPRT(4, 2, 2, 3, alpha=0.3, beta=0.3, low=9, high=17),
+    JudgeSPRT(6, 2, 2, 6, max_rounds=2, side=1, low=9, high=17),
     WideGap(6.5),
     WideGap(3.0, within=3),
+    StatedConfidence(0.6),
+    StatedConfidence(0.9),
+    StatedConfidence(0.5, of="mean"),
     SignAgreement(patience=3),
     ExchangeOfThought(),
     ExchangeOfThought(1.0, max_rounds=5, first=1, second=0),
@@ -186,8 +196,8 @@ any_rules = st.recursive(st.sampled_from(RULES + BATCH_RULES), _combined, max_le
 def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajectories:
     """Small logs: missing votes, ties, mixed panels and depths, unlabelled debates, shared questions.
 
-    Every rule can read them: the rounds have tokens and scores, and the votes are answers in words. What a rule
-    does without is tested where the rule is.
+    Every rule can read them: the rounds have tokens, scores and confidences, and the votes are answers in words. What
+    a rule does without is tested where the rule is.
     """
     n = draw(st.integers(min_debates, 7))
     n_rounds = draw(st.integers(min_rounds, 5))
@@ -213,6 +223,8 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
         label[1:][rng.random(n - 1) < 0.2] = MISSING
     tokens = rng.integers(1, 100, size=(n, n_rounds)).astype(float)
     scores = rng.integers(10, 16, size=(n, n_rounds, 2)).astype(float)
+    confidence = rng.integers(0, 11, size=votes.shape) / 10
+    confidence[rng.random(votes.shape) < draw(st.sampled_from([0.0, 0.2]))] = np.nan
     scores[rng.random(scores.shape) < draw(st.sampled_from([0.0, 0.2]))] = np.nan
     return Trajectories.from_arrays(
         votes,
@@ -224,4 +236,5 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
         tokens=tokens,
         scores=scores,
         sides=("A", "B"),
+        confidence=confidence,
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         agreement,
         agreement_by_log,
     )
+    from d3stats.inference.judges.bradley_terry import Ranking, rank
     from d3stats.inference.judges.coefficients import (
         cohen_kappa,
         fleiss_cohen_everitt,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         ConditionalIndependence,
         conditional_independence,
     )
+    from d3stats.inference.judges.confidence import Confidence, confidence
     from d3stats.inference.judges.correction import (
         CorrectedShares,
         correct_counts,
@@ -51,6 +53,7 @@ __all__ = [
     "AgreementByLog",
     "AgreementTable",
     "ConditionalIndependence",
+    "Confidence",
     "CorrectedShares",
     "Correlation",
     "DawidSkene",
@@ -59,12 +62,14 @@ __all__ = [
     "JuryCurve",
     "Panel",
     "PredictionPowered",
+    "Ranking",
     "Ratings",
     "agreement",
     "agreement_by_log",
     "as_ratings",
     "cohen_kappa",
     "conditional_independence",
+    "confidence",
     "correct_counts",
     "correct_rate",
     "correct_shares",
@@ -82,6 +87,7 @@ __all__ = [
     "percent_agreement",
     "prediction_powered_difference",
     "prediction_powered_mean",
+    "rank",
     "spearman",
 ]
 

@@ -4,7 +4,8 @@
 importer never guesses: a vote that it cannot read is missing, and a file of the wrong shape is a ValueError that names
 what was required and what was got. A format of your own is a module in this folder with the constants ``NAME``,
 ``TITLE``, ``SOURCE`` and ``NOTES`` and a function ``records(source, ...)`` that yields the records of
-:mod:`d3stats.log.schema`; it is found by its ``NAME``.
+:mod:`d3stats.log.schema`; it is found by its ``NAME``. A second parameter ``said`` is a list to which it adds a
+sentence on each kind of record that it left out.
 
 A source is a file, a folder that is searched for files of the format, or a tar archive of them. Every format
 has the option ``text`` (keep the texts of questions, candidates and turns; default False). Some have ``reading``
@@ -27,6 +28,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,8 @@ class Importer:
     options : mapping of str to object
         Keyword options of ``records`` and their defaults.
     records : callable
-        ``records(source, **options)`` yields items, turns and verdicts.
+        ``records(source, **options)`` yields items, turns and verdicts. With ``said=[]`` it adds sentences to that
+        list on the records that it left out, once all were read.
 
     Examples
     --------
@@ -84,7 +87,7 @@ class ImportSummary:
     n_verdicts : int
         Verdict records.
     notes : tuple of str
-        The importer's conventions.
+        The importer's conventions, and what it left out.
 
     Examples
     --------
@@ -114,7 +117,7 @@ def available() -> dict[str, Importer]:
     Examples
     --------
     >>> list(available())[:3]
-    ['alignbench', 'auto-j', 'critic-actor']
+    ['alignbench', 'alpaca-eval', 'arena-hard']
     """
     found = (
         _importer(module.name)
@@ -210,11 +213,12 @@ def import_log(
     origin = Path(source)
     if not origin.exists():
         raise no_file(origin, "source")
+    said: list[str] = []
     return write_records(
-        importer.records(origin, **options),
+        importer.records(origin, said=said, **options),
         destination,
         source=importer.source,
-        notes=importer.notes,
+        notes=chain(importer.notes, said),
         overwrite=overwrite,
     )
 
@@ -224,7 +228,7 @@ def write_records(
     destination: str | os.PathLike[str],
     *,
     source: str,
-    notes: tuple[str, ...] = (),
+    notes: Iterable[str] = (),
     overwrite: bool = False,
 ) -> ImportSummary:
     """Write records of another tool as a debate log, beside `destination`, and move it there when it is complete.
@@ -239,8 +243,8 @@ def write_records(
         The file that is written.
     source : str
         Where the records are from, for the header of the log.
-    notes : tuple of str
-        For the summary.
+    notes : iterable of str
+        For the summary; read when all records are written.
     overwrite : bool
         Replace `destination` when it exists.
 
@@ -284,14 +288,19 @@ def write_records(
             raise ValueError(
                 "source must hold a debate or more; got none; check that it is the right file and not cut off"
             )
-    return ImportSummary(items, turns, missing, len(debates), notes, verdicts)
+    return ImportSummary(items, turns, missing, len(debates), tuple(notes), verdicts)
 
 
 def _importer(module_name: str) -> Importer:
     module = import_module(f"{__name__}.{module_name}")
-    own = list(inspect.signature(module.records).parameters.values())[1:]
+    takes = inspect.signature(module.records).parameters
+    own = [parameter for parameter in list(takes.values())[1:] if parameter.name != "said"]
 
-    def records(source: Path, *, text: bool = False, **options: Any) -> Iterator[Item | Turn | Verdict]:
+    def records(
+        source: Path, *, text: bool = False, said: list[str] | None = None, **options: Any
+    ) -> Iterator[Item | Turn | Verdict]:
+        if "said" in takes:
+            options["said"] = [] if said is None else said
         found = module.records(source, **options)
         return found if text else map(_without_text, found)
 

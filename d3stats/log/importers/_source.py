@@ -105,6 +105,24 @@ def json_files(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
         yield name, json_of(name, content)
 
 
+def documents(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
+    """Yield name and content of JSON files; of a file with a document per line, the list of these."""
+    for name, content in files(source, pattern):
+        whole = text_of(name, content)
+        if name.endswith((".jsonl", ".ndjson")):
+            yield name, json_lines(name, content)
+            continue
+        try:
+            yield name, json.loads(whole)
+        except json.JSONDecodeError as error:
+            lines = [line for line in whole.split("\n") if line.strip()]
+            if len(lines) < 2 or not lines[1].lstrip().startswith("{") or not lines[0].rstrip().endswith("}"):
+                raise ValueError(
+                    f"{name} must be JSON; got {error.msg} at line {error.lineno}, column {error.colno}"
+                ) from None
+            yield name, json_lines(name, content)
+
+
 def csv_rows(source: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row of a CSV file, and its cells by column; the file may be gzipped."""
     ((name, content),) = files(source, "*")
@@ -138,6 +156,18 @@ def string(where: str, value: Any) -> str:
     shape(where, "a text that is not empty", isinstance(value, str) and bool(value), value)
     result: str = value
     return result
+
+
+def named(where: str, value: Any) -> str:
+    """Return `value` as a name when it is a text that is not blank, or a whole number."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    shape(
+        where,
+        "a text that is not blank, or a whole number",
+        whole or (isinstance(value, str) and bool(value.strip())),
+        value,
+    )
+    return str(value).strip()
 
 
 def sequence(where: str, value: Any, *, empty: bool = False) -> list[Any]:

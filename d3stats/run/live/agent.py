@@ -189,6 +189,8 @@ class LiveAgent:
     structured : {"auto", "schema", "text"}
         How the structured part is asked for. "auto" begins with a JSON schema and goes over to text for the rest of
         the run when the server does not support it.
+    ask_confidence : bool
+        Whether agents that vote are also asked how probable it is that their vote is right; see ``Turn.confidence``.
 
     Attributes
     ----------
@@ -241,6 +243,7 @@ class LiveAgent:
         send_seed: bool = True,
         model_as_is: bool = False,
         structured: Structured = "auto",
+        ask_confidence: bool = False,
     ) -> None:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model must be the name of a model; got model={model!r}")
@@ -269,6 +272,7 @@ class LiveAgent:
             _positive("tokens_per_word", tokens_per_word),
             integer("reasoning_tokens", reasoning_tokens, minimum=0),
         )
+        self.ask_confidence = ask_confidence
         self.most_words = None if most_words is None else integer("most_words", most_words, minimum=1)
         self.send_seed, self.model_as_is = flag("send_seed", send_seed), flag("model_as_is", model_as_is)
         self.structured = cast(Structured, choice("structured", structured, get_args(Structured)))
@@ -296,6 +300,7 @@ class LiveAgent:
             "structured": self.structured,
             **({} if self.send_seed else {"send_seed": False}),
             **({} if self.most_words is None else {"most_words": self.most_words}),
+            **({"ask_confidence": True} if self.ask_confidence else {}),
         }
 
     @property
@@ -489,6 +494,8 @@ class LiveAgent:
 
     def _draft(self, request: Request) -> Draft:
         """Return the messages of a request, or of the same with fewer words."""
+        if self.ask_confidence and request.slot.wants_vote:
+            request = replace(request, slot=replace(request.slot, confidence=True))
         return Draft(request if self.most_words is None else shortened(request, self.most_words))
 
     def _gives_up(self, found: Failed, failures: int) -> bool:
@@ -707,6 +714,7 @@ class LiveAgent:
             call.tokens_cached,
             None if call.charged == (call.tokens_in, call.tokens_out) else call.charged,
             call.served or None,
+            None if read is None else read.confidence,
         )
 
     def _safe(self, words: str) -> str:

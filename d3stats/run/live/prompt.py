@@ -161,6 +161,13 @@ class Wire:
             if slot.may_pass:
                 words, vote = f"{words}, or null to withhold your vote", {"anyOf": [vote, {"type": "null"}]}
             fields["vote"] = words, vote
+            if slot.confidence:
+                # Per cents, because some servers hold only integers to a minimum and a maximum.
+                percent = {"type": "integer", "minimum": 0, "maximum": 100}
+                words = (
+                    "how probable it is that your vote is right, in per cent, a whole number from 0 to 100"
+                )
+                fields["confidence"] = words, percent
         return fields
 
     @cached_property
@@ -192,6 +199,7 @@ class Wire:
             count += OPEN_VOTE / 4
         elif slot.answers is not None and slot.wants_vote:
             count += max(len(word.encode()) for word in self.votes)
+        count += 12 * ("confidence" in self.asked)
         return math.ceil(count) + reasoning
 
 
@@ -465,7 +473,9 @@ class Bounds:
         if slot.rubric is not None:
             points = dict.fromkeys(slot.rubric.criteria, float(slot.rubric.high))
             scores = {side: dict(points) for side in slot.rubric.sides}
-        return Reply(text if slot.words else "", vote, scores, tokens_in, tokens_out, estimated=True)
+        sure = 0.5 if slot.confidence and vote is not None else None
+        text = text if slot.words else ""
+        return Reply(text, vote, scores, tokens_in, tokens_out, estimated=True, confidence=sure)
 
 
 def _growth(request: Request) -> int:

@@ -36,6 +36,7 @@ class Read:
     text: str
     vote: str | None
     scores: dict[str, dict[str, float]] | None
+    confidence: float | None = None
 
 
 def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
@@ -51,7 +52,8 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     text = _text(value, wire)
     vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
     scores = _scores(value["scores"], wire) if wire.slot.rubric is not None else None
-    return Read(storable(text), vote, scores)
+    confidence = _confidence(value["confidence"]) if "confidence" in wire.asked else None
+    return Read(storable(text), vote, scores, confidence if vote is not None else None)
 
 
 def _unwrapped(content: str, wire: Wire) -> str:
@@ -150,6 +152,14 @@ def _vote(word: Any, wire: Wire) -> str | None:
     if not answer or len(answer) > OPEN_VOTE:
         raise Unreadable(f"vote must be 1 to {OPEN_VOTE} characters")
     return answer
+
+
+def _confidence(given: Any) -> float:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    # NaN and infinity are in no range.
+    if not number or not 0 <= given <= 100:
+        raise Unreadable("confidence must be a number from 0 to 100")
+    return float(given) / 100
 
 
 def _scores(given: Any, wire: Wire) -> dict[str, dict[str, float]]:

@@ -93,7 +93,113 @@ FILES: dict[str, tuple[str, Any]] = {
             "metrics": {"selection_accuracy": 0.5},
         },
     ),
-}
+    "mt-bench": (
+        "j_pair.jsonl",
+        {
+            "question_id": 1, "model_1": "a", "model_2": "b", "g1_winner": "tie", "g2_winner": "model_1",
+            "judge": ["j", "p"], "turn": 1, "g1_judgment": "T", "g2_judgment": "T",
+        },
+    ),
+    "alpaca-eval": (
+        "annotations.json",
+        [
+            {
+                "instruction": "Q", "output_1": "x", "output_2": "y", "generator_1": "a", "generator_2": "b",
+                "annotator": "j", "preference": 1.5, "dataset": "d", "is_switched_outputs": True,
+            }
+        ],
+    ),
+    "arena-hard": (
+        "m.jsonl",
+        {
+            "uid": 1, "model": "m", "baseline": "b", "judge": "j", "category": "c",
+            "games": [{"score": "A>>B", "judgment": {"answer": "T"}}, {"score": None, "judgment": "T"}],
+        },
+    ),
+    "lm-eval": (
+        "samples_x.jsonl",
+        {
+            "doc_id": 1, "target": "18", "filtered_resps": ["18"], "resps": [["18"]], "filter": "f",
+            "metrics": ["acc"], "acc": 1.0, "arguments": {"gen_args_0": {"arg_0": "Q"}},
+        },
+    ),
+    "promptfoo": (
+        "r.json",
+        {
+            "results": {
+                "results": [
+                    {
+                        "testIdx": 0, "promptIdx": 0, "provider": {"id": "p"}, "prompt": {"raw": "Q"}, "vars": {"x": 1},
+                        "gradingResult": {
+                            "componentResults": [
+                                {"score": 1, "pass": True, "reason": "T", "assertion": {"type": "t", "metric": "m"}}
+                            ]
+                        },
+                    }
+                ]
+            }
+        },
+    ),
+    "deepeval": (
+        "d.json",
+        {
+            "testCases": [
+                {
+                    "name": "c", "input": "Q",
+                    "metricsData": [{"name": "m", "score": 0.5, "success": True, "reason": "T"}],
+                }
+            ]
+        },
+    ),
+    "langfuse": (
+        "s.json",
+        {
+            "data": [
+                {
+                    "id": "1", "traceId": "t", "observationId": "o", "name": "n", "dataType": "NUMERIC", "value": 1.5,
+                    "stringValue": None, "source": "ANNOTATION", "authorUserId": "u", "comment": "T",
+                }
+            ]
+        },
+    ),
+    "langsmith": (
+        "f.json",
+        [
+            {
+                "id": "1", "run_id": "r", "key": "k", "score": 1.0, "value": "good", "comment": "T",
+                "feedback_source": {"type": "app", "user_id": "u"},
+            }
+        ],
+    ),
+    "otel": (
+        "e.json",
+        {
+            "resourceLogs": [
+                {
+                    "scopeLogs": [
+                        {
+                            "logRecords": [
+                                {
+                                    "eventName": "gen_ai.evaluation.result", "traceId": "t", "spanId": "s",
+                                    "attributes": [
+                                        {"key": "gen_ai.evaluation.name", "value": {"stringValue": "n"}},
+                                        {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 1.5}},
+                                    ],
+                                }
+                            ]
+                        }
+                    ]
+                }
+            ]
+        },
+    ),
+    "chateval": (
+        "t.json",
+        [
+            {"question_id": k, "question": "Q", "response": {"a": "x", "b": "y"}, "category": "c"} for k in (1, 2)
+        ],
+    ),
+}  # fmt: skip
 WRONG: tuple[Any, ...] = (None, True, -1, 2.5, float("nan"), "", "text", [], [None], {}, {"a": 1})
 
 
