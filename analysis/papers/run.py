@@ -73,7 +73,9 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     found = {}
     for item, part in tables["cells"].groupby("item", sort=False):
         heads = list(dict.fromkeys(part["column"]))
-        wide = part.pivot(index="row", columns="column", values="cell")[heads]  # noqa: PD010
+        wide = part.pivot_table(index="row", columns="column", values="cell", aggfunc="first", dropna=False)[
+            heads
+        ]
         found[str(item)] = wide.reset_index(drop=True).rename_axis(columns=None)
     return found
 
