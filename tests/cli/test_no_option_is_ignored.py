@@ -165,7 +165,6 @@ CHANGES: dict[str, list[str]] = {
         *("--reference b", "--without d", "--no-order", "--effects judge", "--penalty 0.5", "--scale elo"),
         "--level 0.5",
     ],
-    "confidence": ["--round 1", "--by-round", "--bins 3", "--binning equal_width", "--level 0.5"],
     "panel": [
         *("--judges 1", "--max-price 1", "--rater 'agent 1' --rater 'agent 2' --rater 'agent 3'"),
         *(
