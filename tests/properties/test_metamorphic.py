@@ -985,6 +985,7 @@ NO_CASE = {
     "d3stats.models.bayes.mixture_model": "builds the model of fit_mixture",
     "d3stats.models.bayes.rounds_model": "builds the model of fit_rounds",
     "d3stats.models.bayes.paired_model": "builds the model of fit_paired",
+    "d3stats.models.bayes.panel_model": "builds a model; nothing is fitted",
     "d3stats.models.bayes.accuracy_model": "builds the model of fit_accuracy",
 }
 """Public functions without a case, and why."""
