@@ -74,7 +74,8 @@ class Given:
 
         Only paths take the settings of reading.
         """
-        how = self.reading if all(isinstance(source, str) for source in sources) else {}
+        places = [place for one in sources for place in (one if isinstance(one, list) else [one])]
+        how = self.reading if all(isinstance(place, str) for place in places) else {}
         return library_function(self.places[0])(*sources, **self.of(self.places[0]) | how | own)
 
     def of(self, place: str) -> dict[str, Any]:

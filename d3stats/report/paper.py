@@ -72,6 +72,11 @@ class Item:
     reason: str = ""
 
     @property
+    def paper(self) -> str:
+        """The short name of its paper."""
+        return str(self.name).partition(":")[0]
+
+    @property
     def command(self) -> str:
         """The command that makes it; "" where there is none."""
         if self.make is None:
@@ -274,7 +279,7 @@ class PaperItem(Result):
             e.kind for row in self.rows for e in row.values() if isinstance(e, Estimate) and e.low is not None
         )
         of = f"; {100 * self.level:.6g} % intervals over questions: {'; '.join(kinds)}" if kinds else ""
-        name = PAPERS[self.item.name.partition(":")[0]]
+        name = PAPERS[self.item.paper]
         return f"{name}, {self.item.at}: {self.item.shows}{of}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
@@ -332,7 +337,8 @@ class PaperIndex(Result):
 
     Examples
     --------
-    >>> paper("stability").to_frame()["command"].tolist()[0]
+    >>> index = paper("stability")
+    >>> index.to_frame()["command"].tolist()[0]
     'd3stats paper stability:table-1 LOG [LOG ...]'
     """
 
@@ -435,7 +441,7 @@ def paper(
             raise ValueError(
                 f"item must name a table or figure, as {item}:table-1; got the paper {item!r} alone"
             )
-        mine = tuple(each for each in ITEMS.values() if each.name.startswith(f"{item}:"))
+        mine = tuple(each for each in ITEMS.values() if each.paper == item)
         return PaperIndex(name=item, items=mine)
     chosen = _item(item)
     level = probability("level", level, open_interval=True)

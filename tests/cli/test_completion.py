@@ -109,7 +109,7 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
             "--key-env",
         ),
         *("--pilot", "--value", "--ignore", "--rater", "--scorer", "--ledger"),
-        *("--filter", "--metric"),
+        *("--filter", "--metric", "--reference", "--without", "--name", "--human"),
     }
     with_choices = {(command, word) for command, word, _ in options_with_choices()}
     for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]

@@ -32,6 +32,8 @@ COMMANDS = {
     "abstain": ("abstain", "slm7"),
     "scores": ("scores", "CHEAP"),
     "escalate": ("escalate", "CHEAP", "DEAR", "--max-loss-vs-second", "0.2"),
+    "rank": ("rank", "PAIRS"),
+    "paper": ("paper", "d3:figure-4", "slm7", "--rule", "fixed:1"),
 }
 
 
@@ -64,6 +66,16 @@ def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
     worlds = "".join(f'[[worlds]]\nname = "{name}"\n' for name in ("voter", "conformity"))
     (folder / "study.toml").write_text(study + worlds, encoding="utf-8")
     FILES["STUDY"] = str(folder / "study.toml")
+    sides = [
+        ("a", "b", "first"),
+        ("b", "c", "first"),
+        ("c", "a", "first"),
+        ("a", "c", "first"),
+        ("b", "a", "tie"),
+    ]
+    pairs = pd.DataFrame(sides * 20, columns=["first", "second", "winner"]).assign(item=range(100))
+    pairs.to_csv(folder / "pairs.csv", index=False)
+    FILES["PAIRS"] = str(folder / "pairs.csv")
     FILES.update(VERDICTS=str(path), SAID=str(folder / "said.csv"))
 
 

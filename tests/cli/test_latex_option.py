@@ -65,11 +65,12 @@ def test_two_formats_at_once_are_refused_before_the_work(name: str, folder: Path
         "compare": ["slm7", "slm7"],
         "escalate": ["a", "b"],
         "simulate": ["x.toml"],
+        "paper": ["d3:table-1", "slm7"],
     }
     words = required.get(name, [] if name in ("power", "theorems") else ["slm7"])
     done = CliRunner().invoke(app, [name, *words, "--json", "--latex"])
     assert done.exit_code == 1
-    assert "one of --json and --latex" in done.stderr
+    assert "one of --json and --latex" in done.stderr or "one of --json, --latex and --csv" in done.stderr
 
 
 def test_the_analyses_and_plans_have_it() -> None:

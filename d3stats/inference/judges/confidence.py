@@ -24,6 +24,7 @@ from d3stats._words import Advised, counted, percent, points
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.calibration_error import (
     BINNINGS,
+    UNCORRECTED,
     Binning,
     bins_of,
     calibration_error,
@@ -46,7 +47,7 @@ from d3stats.sources.confidences import as_confidences
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Confidence", "confidence"]
+__all__ = ["Confidence", "confidence", "means_of", "verdicts_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -178,7 +179,7 @@ class Confidence(EstimatesResult):
     def _answer(self) -> Sequence[str]:
         e, b = self.calibration_error, self.brier
         limits = "" if b.low is None else f" [{b.low:z.3f}, {b.high:z.3f}]"
-        corrected = "corrected for bias" if not e.note.startswith("not corrected") else "not corrected"
+        corrected = "not corrected" if e.kind == UNCORRECTED else "corrected for bias"
         lines = [
             self.headline,
             f"Calibration error {points(e.value, e.low, e.high, sign=False)}, {corrected}.",
