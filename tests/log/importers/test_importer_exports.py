@@ -148,6 +148,24 @@ def test_arena_hard_exchanges_the_places_in_game_two(tmp_path: Path) -> None:
     assert read_log(again).turns["vote"].tolist() == ["base", "mine"]
 
 
+def test_a_null_game_of_arena_hard_is_a_missing_judgment(tmp_path: Path) -> None:
+    scores = ["A<B", "A<<B", "B<A", "B<<A"]
+    rows = [
+        {"uid": k, "model": "mine", "judge": "j", "baseline": "base", "games": [{"score": score}, None]}
+        for k, score in enumerate(scores)
+    ]
+    log, summary = imported(tmp_path, "arena-hard", "mine.jsonl", lines(*rows))
+    turns = read_log(log).turns.merge(read_log(log).items, on="debate")
+    shown = turns[turns["first"] == "base"].sort_values("cluster")
+    assert shown["vote"].tolist() == ["mine", "mine", "base", "base"]
+    assert turns[turns["first"] == "mine"]["vote"].isna().all()
+    assert (
+        "4 of 8 judgments have no winner and no vote, the first at mine.jsonl, line 1, game 2"
+        in summary.notes
+    )
+    assert any("1 A>>B and 1 B>>A count as A>B and B>A" in n for n in summary.notes)
+
+
 def note(source: dict[str, Any], **changed: Any) -> dict[str, Any]:
     return {**source, **changed}
 
@@ -592,9 +610,9 @@ HOSTILE: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
     "unknown letters": (
         "arena-hard",
         "m.jsonl",
-        arena([{"score": "A<B"}]),
+        arena([{"score": "A?B"}]),
         {"baseline": "b"},
-        "one of A>>B, A>B, A=B, B=A, B>A, B>>A, or null; got 'A<B'",
+        "one of A>>B, A>B, A=B, B=A, B>A, B>>A, or null; got 'A[?]B'",
     ),
     "three games": (
         "arena-hard",
