@@ -266,6 +266,42 @@ def test_one_filter_and_one_metric_must_be_chosen(tmp_path: Path) -> None:
     assert any("compare A B --value score:response" in each for each in summary.notes)
 
 
+@pytest.mark.parametrize("metric", ["wer", "ter", "cer", "perplexity", "brier_score"])
+def test_a_metric_whose_lower_value_is_better_is_no_vote(tmp_path: Path, metric: str) -> None:
+    rows = [sample(k, 1, metrics=[metric], **{metric: float(k % 2)}) for k in range(4)]
+    log, summary = imported(tmp_path, "lm-eval", "samples_x.jsonl", lines(*rows))
+    assert read_log(log).turns["vote"].isna().all()
+    assert as_run(log, value="score:response").value.tolist() == [0, 1, 0, 1]
+    (note,) = [each for each in summary.notes if "lower is better" in each]
+    assert note.startswith("WARNING: lower is better; ")
+    assert not any("a 0/1 metric decides" in each for each in summary.notes)
+
+
+def test_the_sentence_on_a_metric_of_0_and_1_is_for_those_alone(tmp_path: Path) -> None:
+    for value, expected in ((1.0, True), (0.5, False)):
+        rows = [sample(k, value) for k in range(4)]
+        (tmp_path / str(value)).mkdir()
+        _, summary = imported(tmp_path / str(value), "lm-eval", "samples_x.jsonl", lines(*rows))
+        assert any("a 0/1 metric decides" in each for each in summary.notes) is expected
+
+
+def test_two_runs_of_one_task_are_named(tmp_path: Path) -> None:
+    files = [f"samples_gsm8k_2025-01-0{day}T03-04-05.678901.jsonl" for day in (2, 3)]
+    for folder in ("flat", "deep/model"):
+        (tmp_path / folder).mkdir(parents=True)
+        for file in files:
+            (tmp_path / folder / file).write_text(lines(*gsm(np.array([1, 0, 1]))))
+    summary = d3stats.import_log("lm-eval", tmp_path / "flat", tmp_path / "log.jsonl")
+    (note,) = [each for each in summary.notes if "2 runs of one task" in each]
+    assert note.startswith(
+        f"WARNING: {files[0]} and {files[1]} are 2 runs of one task, 'gsm8k', and all are read"
+    )
+    with pytest.raises(ValueError, match=r"doc_id must occur once.*runs of one task: import them one by one"):
+        d3stats.import_log("lm-eval", tmp_path / "deep", tmp_path / "deep.jsonl")
+    other = d3stats.import_log("lm-eval", tmp_path / "flat" / files[0], tmp_path / "one.jsonl")
+    assert not any("runs of one task" in each for each in other.notes)
+
+
 def test_likelihoods_of_choices_become_grades(tmp_path: Path) -> None:
     rows = [
         sample(k, 1 - k % 2, filtered_resps=[["-1.5", "False"], ["-0.5", "True"]], target=1, filter="none")
