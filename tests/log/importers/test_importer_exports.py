@@ -122,6 +122,21 @@ def test_an_unreadable_judgment_is_missing_and_counted(tmp_path: Path) -> None:
     assert read_log(log).turns["error"].dropna().tolist() == ["no_winner"]
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("1", "a"), ("model_a", "model_b"), ("B", "A")])
+def test_models_called_like_the_two_sides_have_the_position_bias_of_others(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    won = RNG.choice(["model_1", "model_2", "tie"], size=(30, 2))
+    found = []
+    for k, models in enumerate([("m", "n") if names[0] < names[1] else ("n", "m"), names]):
+        (tmp_path / str(k)).mkdir()
+        rows = [pair_line(q, *models, *each) for q, each in enumerate(won.tolist())]
+        log, _ = imported(tmp_path / str(k), "mt-bench", "x_pair.jsonl", lines(*rows))
+        found.append(d3stats.position_bias(log, rng=1))
+    assert str(found[0]) == str(found[1])
+    assert "n = 30 in 30 clusters" in str(found[1])
+
+
 def test_arena_hard_exchanges_the_places_in_game_two(tmp_path: Path) -> None:
     rows = [
         {"question_id": "a", "model": "mine", "judge": "j", "games": [{"score": "A>>B"}, {"score": "A>B"}]},
