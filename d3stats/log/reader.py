@@ -394,9 +394,9 @@ def read_lines(file: LogFile, *, columns: Columns = None, texts: bool = False) -
         builder.add(block, first)
     records = builder.records()
     if file.inspect:
-        from d3stats.log.importers.inspect_logs import note_on
+        from d3stats.log.importers.inspect_logs import notes_on
 
-        records.notes.append(note_on(file.path, file.scorer))
+        records.notes.extend(notes_on(file.path, file.scorer))
     return records
 
 

@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 DECISION = "decision"
 """Name of the protocol as a judge; its verdicts are the decisions of its debates."""
 
-_ORDER_OF = {"A": "AB", "B": "BA", "1": "AB", "2": "BA"}
+_ORDER_OF = {"A": "AB", "B": "BA", "1": "AB", "2": "BA", "MODEL_A": "AB", "MODEL_B": "BA"}
 _FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
 _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
 
@@ -407,7 +407,9 @@ def _options(items: pd.DataFrame) -> dict[str, dict[str, str]]:
         two = tuple(answer for answer in answers if answer.casefold() not in NO_SIDE)
         firsts = tuple(answer for answer in answers if answer in set(debates["first"]))
         pair = two if len(two) == 2 else firsts
-        if len(pair) == 2 and not {answer.upper() for answer in answers} <= set(_ANSWERS):
+        meant = [_ANSWERS.get(answer.upper()) for answer in pair]
+        clear = {answer.upper() for answer in answers} <= set(_ANSWERS) and len(set(meant)) == len(meant)
+        if len(pair) == 2 and not clear:
             found |= {str(debate): dict(zip(pair, "AB", strict=True)) for debate in debates.index}
     return found
 
@@ -430,7 +432,7 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
     several = known and len(set(items["log"].dropna())) > 1
     runs = list(zip(seats["judge"], run, strict=True))
     judge = [name or (str(of) if pd.notna(of) else "judge") for name, of in runs]
-    shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
+    shown = np.array([_ORDER_OF.get(str(first).upper()) for first in items["first"]], dtype=object)
     told = seats["order"].to_numpy(dtype=object)
     debate = seats["debate"].to_numpy(dtype=object)
     asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)

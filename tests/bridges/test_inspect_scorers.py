@@ -25,14 +25,15 @@ VALUES: dict[str, list[Any]] = {
 }
 
 
-def scorer_of(name: str, values: list[Any]) -> Any:
+def scorer_of(name: str, values: list[Any], answers: list[str] | None = None) -> Any:
     from inspect_ai.scorer import Score, Target, accuracy, scorer
     from inspect_ai.solver import TaskState
 
     @scorer(metrics=[accuracy()], name=name)
     def make() -> Any:
         async def score(state: TaskState, target: Target) -> Score:
-            return Score(value=values[int(str(state.sample_id)[1:])], explanation="seen")
+            k = int(str(state.sample_id)[1:])
+            return Score(value=values[k], answer=answers[k] if answers else None, explanation="seen")
 
         return score
 
@@ -176,3 +177,33 @@ def test_a_multi_scorer_is_one_scorer_and_says_what_it_reduced(evaluate: Any) ->
     note = next(note for note in d3stats.open(path).trajectories().notes if "Inspect" in note)
     assert "'multi_scorer' reduces 3 scorers (strict, mild, lax) to one score by 'mode'" in note
     assert "for a panel list them in the task" in note
+
+
+@pytest.mark.parametrize("answers", [None, ["17"] * N])
+def test_a_partial_score_is_no_right_vote_and_a_warning_counts_it(evaluate: Any, answers: Any) -> None:
+    values = ["P" if k < 2 else "C" if k < 20 else "I" for k in range(N)]
+    path = evaluate(scorer_of("graded", values, answers))
+    log = d3stats.open(path)
+    right, known = log.trajectories().successes_trials()
+    assert (right.sum(), known.sum()) == (18, N)
+    assert as_run(path).value.mean() == pytest.approx(19 / N)
+    (note,) = [note for note in log.trajectories().notes if "partial" in note]
+    assert note == "WARNING: 2 partial scores (P) count as wrong; Inspect's own accuracy counts them one half"
+
+
+def test_the_scorer_decides_about_an_answer_with_the_text_of_the_target(
+    evaluate: Any, tmp_path: Path
+) -> None:
+    values = ["C" if k < 20 else "I" for k in range(N)]
+    path = evaluate(scorer_of("strict", values, ["18"] * N))
+    said = (
+        "10 of 30 scores of 'strict' are not correct although the answer is the target's text, such as 'I' of"
+    )
+    imported = d3stats.import_log("inspect", path, tmp_path / "log.jsonl")
+    assert any(said in note for note in imported.notes)
+    for source in (path, tmp_path / "log.jsonl"):
+        right, known = d3stats.open(source).trajectories().successes_trials()
+        assert (right.sum(), known.sum()) == (20, N)
+    assert any(said in note for note in d3stats.open(path).trajectories().notes)
+    shown = run("doctor", path).output
+    assert "100 %" not in shown

@@ -1,7 +1,7 @@
 """Judgments of Arena-Hard: a model against a baseline, in two games with exchanged places.
 
-A score is ``A>>B``, ``A>B``, ``A=B``, ``B>A`` or ``B>>A``, or nothing where it could not be read. In game 1 A is the
-baseline and B the model, in game 2 it is the other way round.
+A score is ``A>>B``, ``A>B``, ``A=B``, ``B>A`` or ``B>>A``, or nothing where it could not be read; ``A<B`` is read as
+``B>A``. A game may be null, too. In game 1 A is the baseline and B the model, in game 2 it is the other way round.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ NOTES = (
 )
 
 _WORDS = {"A>>B": 0, "A>B": 0, "A=B": None, "B=A": None, "B>A": 1, "B>>A": 1}
+_TURNED = {"A<B": "B>A", "A<<B": "B>>A", "B<A": "A>B", "B<<A": "A>>B"}
 
 
 def records(
@@ -55,7 +56,7 @@ def _judgments(source: Path, pattern: str, baseline: str | None, much: Counter[s
             for game, played in enumerate(games, start=1):
                 pair = (against, model) if game == 1 else (model, against)
                 at = f"{where}, game {game}"
-                score = mapping(at, played, ("score",))["score"]
+                score = None if played is None else mapping(at, played, ("score",))["score"]
                 yield Judgment(
                     at,
                     question,
@@ -63,7 +64,7 @@ def _judgments(source: Path, pattern: str, baseline: str | None, much: Counter[s
                     *pair,
                     ordered=True,
                     winner=_winner(f"{at}, score", score, pair, much),
-                    said=_text(played.get("judgment")),
+                    said=None if played is None else _text(played.get("judgment")),
                     category=category if isinstance(category, str) and category else None,
                 )
 
@@ -83,6 +84,7 @@ def _baseline(where: str, written: Any, given: str | None) -> str:
 def _winner(where: str, word: Any, pair: tuple[str, str], much: Counter[str]) -> str | None:
     if word is None:
         return None
+    word = _TURNED.get(word, word) if isinstance(word, str) else word
     shape(where, f"one of {', '.join(_WORDS)}, or null", isinstance(word, str) and word in _WORDS, word)
     side = _WORDS[word]
     if ">>" in word:

@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, get_args
 import msgspec
 
 from d3stats._check import choice, integer, meant
-from d3stats._words import Advised, counted, missing_extra, setting
+from d3stats._words import Advised, counted, missing_extra, setting, verb
 from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
@@ -357,14 +357,28 @@ class InspectLog:
         return [score.value for score in given if score is not None and score.value is not None]
 
     def reading(self, scorer: str) -> VoteReading:
-        """Return what the votes of the log's only scorer are: answers where it left short ones, grades, or points."""
+        """Return what the votes of the log's only scorer are: answers where it left short ones, grades, or points.
+
+        They are grades, too, where the scorer did not accept an answer with the text of the target.
+        """
         values = self.values(scorer)
         if not all(value == "N" or grade_of(value) or value != value for value in values):
             return "points"
         given = [(sample.scores or {}).get(scorer) for sample in self.samples]
         answers = [score.answer for score in given if score is not None and score.answer]
         short = all(len(text) <= _LONGEST and "\n" not in text.strip() for text in answers)
-        return "accepted" if answers and short else "grade"
+        return "accepted" if answers and short and not self.not_accepted(scorer) else "grade"
+
+    def not_accepted(self, scorer: str) -> list[_Sample]:
+        """Return the samples whose answer is the text of the target and whose grade is not correct."""
+        return [
+            sample
+            for sample in self.samples
+            if (score := (sample.scores or {}).get(scorer)) is not None
+            and grade_of(score.value) in ("incorrect", "partial")
+            and (score.answer or "").strip()
+            and (score.answer or "").strip() == label_of(sample.target)
+        ]
 
 
 def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
@@ -615,7 +629,12 @@ def read_inspect_log(
 
 
 def records(
-    source: Path, *, panel: int | None = 1, scorer: str | None = None, cluster: str | None = None
+    source: Path,
+    said: list[str] | None = None,
+    *,
+    panel: int | None = 1,
+    scorer: str | None = None,
+    cluster: str | None = None,
 ) -> Iterator[Item | Turn | Verdict]:
     """Yield the records of a log, or of all in a folder: one scorer's votes by epoch, or several scorers as raters."""
     if source.is_dir():
@@ -623,7 +642,7 @@ def records(
         if not found:
             raise ValueError(f"source must hold files named '*.eval'; got none in {str(source)!r}")
         for each in found:
-            yield from records(each, panel=panel, scorer=scorer, cluster=cluster)
+            yield from records(each, said, panel=panel, scorer=scorer, cluster=cluster)
         return
     if not source.exists():
         raise no_file(source, "source")
@@ -632,6 +651,8 @@ def records(
         yield from _ratings(log, cluster)
         return
     read = chosen_scorer(log.scorers, scorer)
+    if said is not None:
+        said += _notes_on_grades(log, read)
     yield from read_inspect_log(
         source, panel=panel, scorer=read, votes=log.reading(read), cluster=cluster, text=True
     )
@@ -656,12 +677,12 @@ def _ratings(log: InspectLog, cluster: str | None) -> Iterator[Item | Turn | Ver
             )
 
 
-def note_on(path: Path, scorer: str | None = None) -> Note:
-    """Say in a sentence what of a log was taken for what by :func:`records` with all epochs in one round."""
+def notes_on(path: Path, scorer: str | None = None) -> list[Note]:
+    """Say what of a log was taken for what by :func:`records` with all epochs in one round."""
     log = load_inspect(path)
     samples = counted(len({str(sample.id) for sample in log.samples}), "sample")
     if scorer is None and len(log.scorers) > 1:
-        return _note_on_raters(log, samples)
+        return [_note_on_raters(log, samples)]
     read = chosen_scorer(log.scorers, scorer)
     vote = {
         "accepted": "the answer that the scorer read, or the target where it was accepted",
@@ -678,9 +699,32 @@ def note_on(path: Path, scorer: str | None = None) -> Note:
     )
     chosen = f", of {read!r}" if others else ""
     left += f"; {log.reduced[read]}" if read in log.reduced else ""
-    return Note(
-        f"a log of Inspect with {samples}: {panel}a vote is {vote}{chosen}{left}{rounds}", kind=INSPECT
-    )
+    text = f"a log of Inspect with {samples}: {panel}a vote is {vote}{chosen}{left}{rounds}"
+    return [Note(text, kind=INSPECT), *_notes_on_grades(log, read)]
+
+
+def _notes_on_grades(log: InspectLog, scorer: str) -> list[Note]:
+    """Say how partial grades count, and which answers the scorer refused although they are the target."""
+    notes = []
+    reading, values = log.reading(scorer), log.values(scorer)
+    partial = sum(value == "P" for value in values)
+    if partial and reading != "points":
+        text = (
+            f"{counted(partial, 'partial score')} (P) {verb(partial, 'counts', 'count')} as wrong; Inspect's own "
+            f"accuracy counts {verb(partial, 'it', 'them')} one half"
+        )
+        notes.append(warning(text, "partial scores", about=scorer, n=partial))
+    refused = log.not_accepted(scorer)
+    if refused and reading == "grade":
+        first = refused[0]
+        value = (first.scores or {})[scorer].value
+        text = (
+            f"{len(refused):,} of {counted(len(values), 'score')} of {scorer!r} {verb(len(refused), 'is', 'are')} not "
+            f"correct although the answer is the target's text, such as {value!r} of sample {str(first.id)!r}; the "
+            "scorer decides, so a vote is its grade"
+        )
+        notes.append(Note(text, kind="not accepted", about=scorer, n=len(refused), examples=[str(first.id)]))
+    return notes
 
 
 def _note_on_raters(log: InspectLog, samples: str) -> Note:

@@ -3,14 +3,14 @@
 A line is a document under one filter. With a metric of 0 and 1 a debate is a document with one vote, so a log is a run
 for ``compare``. The vote is the answer that the filter left, written as the target where the metric accepts it, or the
 grade where answers are long or contradict the metric. A document with several repeats has a vote for each. Any other
-metric is a score.
+metric is a score, and so is one whose lower value is better.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,22 @@ from d3stats._check import meant
 from d3stats._words import Advised, counted, verb
 from d3stats.log.importers._source import files, flat_text, json_lines, mapping, named, points, shape, stem
 from d3stats.log.schema import Item, Turn, Verdict
+from d3stats.note import Note, warning
 
 NAME = "lm-eval"
 TITLE = "Samples of lm-evaluation-harness: a run by one filter and one metric (samples_TASK.jsonl)"
 SOURCE = "EleutherAI/lm-evaluation-harness, the files of --log_samples; licence: MIT"
-NOTES = (
-    "a debate is a document under one filter; a question is the task and doc_id, so that two runs pair",
-    "a 0/1 metric decides what is right, not the text; the mean of the votes is the harness's own metric",
-)
+NOTES = ("a debate is a document under one filter; a question is the task and doc_id, so that two runs pair",)
 
 _KEYS = ("doc_id", "target", "filtered_resps")
 _KNOWN = {*_KEYS, "doc", "arguments", "resps", "filter", "metrics"}
+_LOWER = frozenset(
+    (
+        "wer", "ter", "cer", "perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "toxicity",
+        "brier_score",
+    )
+)  # fmt: skip
+"""Metrics whose lower value is the better one, so that 1 is not right."""
 _TIME = re.compile(r"_\d{4}-\d{2}-\d{2}T[\d:.\-]+$")
 _LONGEST = 100
 """Characters of an answer that may be compared with others; a longer one is a whole reply."""
@@ -41,6 +46,7 @@ SIDE = "response"
 
 @dataclass(frozen=True)
 class _Sample:
+    file: str
     where: str
     log: str
     question: str
@@ -80,6 +86,7 @@ def records(
         said.append(f"other metrics are left out: {', '.join(name for name in named if name != counts)}")
     samples = [_sample(name, where, row, counts) for name, where, row in kept]
     _refuse_copies(samples)
+    said += _runs_of_one_task(dict.fromkeys(name for name, _, _ in kept))
     yield from _records(samples, counts, said)
 
 
@@ -108,7 +115,7 @@ def _metrics(where: str, row: Mapping[str, Any]) -> list[str]:
 
 
 def _sample(name: str, where: str, row: Mapping[str, Any], metric: str) -> _Sample:
-    task = _TIME.sub("", stem(name)).removeprefix("samples_")
+    task = _task(name)
     target, left = row["target"], row["filtered_resps"]
     first = left[0] if isinstance(left, list) and left else left
     repeats = first if isinstance(first, list) and first and all(isinstance(x, str) for x in first) else None
@@ -117,6 +124,7 @@ def _sample(name: str, where: str, row: Mapping[str, Any], metric: str) -> _Samp
     value = row.get(metric)
     number = None if value is None or (isinstance(value, float) and math.isnan(value)) else value
     return _Sample(
+        name,
         where,
         name.rpartition("/")[0] or stem(name),
         f"{task}/{named(f'{where}, doc_id', row['doc_id'])}",
@@ -129,6 +137,28 @@ def _sample(name: str, where: str, row: Mapping[str, Any], metric: str) -> _Samp
     )
 
 
+def _task(name: str) -> str:
+    return _TIME.sub("", stem(name)).removeprefix("samples_")
+
+
+def _runs_of_one_task(names: Iterable[str]) -> list[Note]:
+    """Warn of files in one folder that hold the same task at different times."""
+    runs: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if _TIME.search(stem(name)):
+            runs.setdefault((name.rpartition("/")[0], _task(name)), []).append(name)
+    notes = []
+    for (_, task), found in runs.items():
+        if len(found) > 1:
+            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+            text = (
+                f"{found[0]} and {found[1]}{more} are {len(found)} runs of one task, {task!r}, and all are read; "
+                "to compare them or to use the last one alone, import the files one by one"
+            )
+            notes.append(warning(text, "runs of one task", about=task, n=len(found), examples=found))
+    return notes
+
+
 def _asked(row: Mapping[str, Any]) -> str | None:
     given = row.get("arguments")
     while isinstance(given, (list, dict)) and given:
@@ -138,13 +168,17 @@ def _asked(row: Mapping[str, Any]) -> str | None:
 
 def _refuse_copies(samples: Sequence[_Sample]) -> None:
     seen: dict[tuple[str, str], str] = {}
+    files_of: dict[tuple[str, str], str] = {}
     for one in samples:
         if (one.log, one.question) in seen:
             got = f"{one.question!r} at {seen[one.log, one.question]} and {one.where}"
-            raise ValueError(
-                Advised("doc_id must occur once in a file and filter", "remove the copies", got=got)
+            one_file = one.file == files_of[one.log, one.question]
+            step = (
+                "remove the copies" if one_file else "the files are runs of one task: import them one by one"
             )
+            raise ValueError(Advised("doc_id must occur once in a file and filter", step, got=got))
         seen[one.log, one.question] = one.where
+        files_of[one.log, one.question] = one.file
 
 
 def _records(samples: Sequence[_Sample], metric: str, said: list[str]) -> Iterator[Item | Turn]:
@@ -155,11 +189,22 @@ def _records(samples: Sequence[_Sample], metric: str, said: list[str]) -> Iterat
             f"{n:,} of {counted(len(samples), 'value')} of {metric!r} {verb(n, 'is', 'are')} missing, "
             f"the first at {missing[0]}"
         )
-    right_or_wrong = all(one.value in (0, 1, None) for one in samples)
+    lower = metric.casefold() in _LOWER
+    right_or_wrong = not lower and all(one.value in (0, 1, None) for one in samples)
     repeats = max(len(one.answers) for one in samples)
     answers = right_or_wrong and _are_answers(samples, repeats)
     invalid = sum(one.answers == (INVALID,) for one in samples)
-    if not right_or_wrong:
+    if right_or_wrong and not (repeats > 1 and answers):
+        said.append(
+            "a 0/1 metric decides what is right, not the text; the mean of the votes is the harness's own metric"
+        )
+    if lower:
+        text = (
+            f"lower is better; {metric!r} is a score and no vote, and in compare A B --value score:{SIDE} the run "
+            "with the lower mean is the better one"
+        )
+        said.append(warning(text, "lower is better", about=metric))
+    elif not right_or_wrong:
         said.append(
             f"{metric!r} is neither 0 nor 1, so it is a score and no vote: compare A B --value score:{SIDE}"
         )

@@ -122,6 +122,21 @@ def test_an_unreadable_judgment_is_missing_and_counted(tmp_path: Path) -> None:
     assert read_log(log).turns["error"].dropna().tolist() == ["no_winner"]
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("1", "a"), ("model_a", "model_b"), ("B", "A")])
+def test_models_called_like_the_two_sides_have_the_position_bias_of_others(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    won = RNG.choice(["model_1", "model_2", "tie"], size=(30, 2))
+    found = []
+    for k, models in enumerate([("m", "n") if names[0] < names[1] else ("n", "m"), names]):
+        (tmp_path / str(k)).mkdir()
+        rows = [pair_line(q, *models, *each) for q, each in enumerate(won.tolist())]
+        log, _ = imported(tmp_path / str(k), "mt-bench", "x_pair.jsonl", lines(*rows))
+        found.append(d3stats.position_bias(log, rng=1))
+    assert str(found[0]) == str(found[1])
+    assert "n = 30 in 30 clusters" in str(found[1])
+
+
 def test_arena_hard_exchanges_the_places_in_game_two(tmp_path: Path) -> None:
     rows = [
         {"question_id": "a", "model": "mine", "judge": "j", "games": [{"score": "A>>B"}, {"score": "A>B"}]},
@@ -146,6 +161,24 @@ def test_arena_hard_exchanges_the_places_in_game_two(tmp_path: Path) -> None:
     ]
     again, _ = imported(tmp_path, "arena-hard", "new.jsonl", lines(*new))
     assert read_log(again).turns["vote"].tolist() == ["base", "mine"]
+
+
+def test_a_null_game_of_arena_hard_is_a_missing_judgment(tmp_path: Path) -> None:
+    scores = ["A<B", "A<<B", "B<A", "B<<A"]
+    rows = [
+        {"uid": k, "model": "mine", "judge": "j", "baseline": "base", "games": [{"score": score}, None]}
+        for k, score in enumerate(scores)
+    ]
+    log, summary = imported(tmp_path, "arena-hard", "mine.jsonl", lines(*rows))
+    turns = read_log(log).turns.merge(read_log(log).items, on="debate")
+    shown = turns[turns["first"] == "base"].sort_values("cluster")
+    assert shown["vote"].tolist() == ["mine", "mine", "base", "base"]
+    assert turns[turns["first"] == "mine"]["vote"].isna().all()
+    assert (
+        "4 of 8 judgments have no winner and no vote, the first at mine.jsonl, line 1, game 2"
+        in summary.notes
+    )
+    assert any("1 A>>B and 1 B>>A count as A>B and B>A" in n for n in summary.notes)
 
 
 def note(source: dict[str, Any], **changed: Any) -> dict[str, Any]:
@@ -246,6 +279,42 @@ def test_one_filter_and_one_metric_must_be_chosen(tmp_path: Path) -> None:
     log, summary = imported(tmp_path, "lm-eval", "samples_x.jsonl", lines(*two), metric="f1")
     assert as_run(log, value="score:response").value.tolist() == [0, 0.25, 0.5, 0.75, 1]
     assert any("compare A B --value score:response" in each for each in summary.notes)
+
+
+@pytest.mark.parametrize("metric", ["wer", "ter", "cer", "perplexity", "brier_score"])
+def test_a_metric_whose_lower_value_is_better_is_no_vote(tmp_path: Path, metric: str) -> None:
+    rows = [sample(k, 1, metrics=[metric], **{metric: float(k % 2)}) for k in range(4)]
+    log, summary = imported(tmp_path, "lm-eval", "samples_x.jsonl", lines(*rows))
+    assert read_log(log).turns["vote"].isna().all()
+    assert as_run(log, value="score:response").value.tolist() == [0, 1, 0, 1]
+    (note,) = [each for each in summary.notes if "lower is better" in each]
+    assert note.startswith("WARNING: lower is better; ")
+    assert not any("a 0/1 metric decides" in each for each in summary.notes)
+
+
+def test_the_sentence_on_a_metric_of_0_and_1_is_for_those_alone(tmp_path: Path) -> None:
+    for value, expected in ((1.0, True), (0.5, False)):
+        rows = [sample(k, value) for k in range(4)]
+        (tmp_path / str(value)).mkdir()
+        _, summary = imported(tmp_path / str(value), "lm-eval", "samples_x.jsonl", lines(*rows))
+        assert any("a 0/1 metric decides" in each for each in summary.notes) is expected
+
+
+def test_two_runs_of_one_task_are_named(tmp_path: Path) -> None:
+    files = [f"samples_gsm8k_2025-01-0{day}T03-04-05.678901.jsonl" for day in (2, 3)]
+    for folder in ("flat", "deep/model"):
+        (tmp_path / folder).mkdir(parents=True)
+        for file in files:
+            (tmp_path / folder / file).write_text(lines(*gsm(np.array([1, 0, 1]))))
+    summary = d3stats.import_log("lm-eval", tmp_path / "flat", tmp_path / "log.jsonl")
+    (note,) = [each for each in summary.notes if "2 runs of one task" in each]
+    assert note.startswith(
+        f"WARNING: {files[0]} and {files[1]} are 2 runs of one task, 'gsm8k', and all are read"
+    )
+    with pytest.raises(ValueError, match=r"doc_id must occur once.*runs of one task: import them one by one"):
+        d3stats.import_log("lm-eval", tmp_path / "deep", tmp_path / "deep.jsonl")
+    other = d3stats.import_log("lm-eval", tmp_path / "flat" / files[0], tmp_path / "one.jsonl")
+    assert not any("runs of one task" in each for each in other.notes)
 
 
 def test_likelihoods_of_choices_become_grades(tmp_path: Path) -> None:
@@ -592,9 +661,9 @@ HOSTILE: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
     "unknown letters": (
         "arena-hard",
         "m.jsonl",
-        arena([{"score": "A<B"}]),
+        arena([{"score": "A?B"}]),
         {"baseline": "b"},
-        "one of A>>B, A>B, A=B, B=A, B>A, B>>A, or null; got 'A<B'",
+        "one of A>>B, A>B, A=B, B=A, B>A, B>>A, or null; got 'A[?]B'",
     ),
     "three games": (
         "arena-hard",
