@@ -24,6 +24,27 @@ ALLOWED = {
     ("log/reader.py", "iter_records", "problems"): "the caller's list of what was passed over, as documented",
     ("log/reader.py", "_blocks", "problems"): "a generator of blocks has no other way to tell a late problem",
     ("log/columns.py", "_stacked", "known"): "lists of texts that three parts of one log share",
+    ("log/table_reader.py", "_confidences", "cells"): "the columns that the reader is making",
+    **dict.fromkeys(
+        [
+            *[
+                (f"log/importers/{file}.py", "records", "said")
+                for file in ("alpaca_eval", "arena_hard", "lm_eval")
+            ],
+            *[(f"log/importers/{file}.py", "_ratings", "said") for file in ("deepeval", "promptfoo")],
+            ("log/importers/_pairs.py", "pair_records", "said"),
+            ("log/importers/_ratings.py", "_once", "said"),
+            ("log/importers/_ratings.py", "rating_records", "said"),
+            ("log/importers/alpaca_eval.py", "_winner", "between"),
+            ("log/importers/arena_hard.py", "_winner", "much"),
+            ("log/importers/chateval.py", "_new", "seen"),
+            ("log/importers/chateval.py", "_of_folder", "said"),
+            ("log/importers/inspect_logs.py", "records", "said"),
+            ("log/importers/lm_eval.py", "_records", "said"),
+            ("log/importers/otel.py", "_events", "said"),
+        ],
+        "what an import left out, counted while its records are given one by one",
+    ),
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

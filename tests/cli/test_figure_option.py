@@ -66,14 +66,9 @@ def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
     worlds = "".join(f'[[worlds]]\nname = "{name}"\n' for name in ("voter", "conformity"))
     (folder / "study.toml").write_text(study + worlds, encoding="utf-8")
     FILES["STUDY"] = str(folder / "study.toml")
-    sides = [
-        ("a", "b", "first"),
-        ("b", "c", "first"),
-        ("c", "a", "first"),
-        ("a", "c", "first"),
-        ("b", "a", "tie"),
-    ]
-    pairs = pd.DataFrame(sides * 20, columns=["first", "second", "winner"]).assign(item=range(100))
+    shown = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("a", "c"), ("c", "a")]
+    sides = [(*both, won) for both in shown for won in ("first", "second", "tie", "first")]
+    pairs = pd.DataFrame(sides * 4, columns=["first", "second", "winner"]).assign(item=range(96))
     pairs.to_csv(folder / "pairs.csv", index=False)
     FILES["PAIRS"] = str(folder / "pairs.csv")
     FILES.update(VERDICTS=str(path), SAID=str(folder / "said.csv"))
