@@ -359,7 +359,7 @@ class InspectLog:
     def reading(self, scorer: str) -> VoteReading:
         """Return what the votes of the log's only scorer are: answers where it left short ones, grades, or points.
 
-        They are grades, too, where the scorer did not accept an answer with the text of the target.
+        Votes are grades, too, where the scorer did not accept an answer with the text of the target.
         """
         values = self.values(scorer)
         if not all(value == "N" or grade_of(value) or value != value for value in values):
