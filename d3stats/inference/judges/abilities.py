@@ -202,6 +202,7 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
             "ability": fit.ability,
         }
     )
+    judges.loc[judges["n"] == 0, ["accuracy", "low", "high", "ability"]] = np.nan  # the prior alone
     if labelled is not None:
         judges["labelled"] = labelled
     items = verdicts_of(kept, verdict, chance)

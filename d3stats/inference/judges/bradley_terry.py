@@ -167,6 +167,8 @@ class Ranking(EstimatesResult):
         size = f"{self._number(nearest['difference'], nearest['low'], nearest['high'])} {unit}"
         if not len(behind):
             size += "" if nearest["low"] == nearest["low"] else " (no interval)"
+            if abs(nearest["difference"]) < 1e-6:
+                return f"No contestant leads: {names[0]} and {nearest['second']} have equal ratings, difference {size}."
             return f"{names[0]} leads, but no order of two with it is settled: {nearest['second']} is behind by {size}."
         said = f"{names[0]} is ahead of {nearest['second']} by {size}"
         if not open_:

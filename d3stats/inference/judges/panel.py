@@ -25,6 +25,7 @@ from d3stats._check import RngLike, as_rng, integer, meant, number, probability
 from d3stats._words import counted, percent, points, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.conditional_independence import (
+    ALPHA,
     FEWEST_BOOT,
     ConditionalIndependence,
     independence_of,
@@ -33,6 +34,7 @@ from d3stats.inference.judges.dawid_skene import UNSEEN, Sandwich, fitted, plura
 from d3stats.inference.judges.effective import EffectiveJurors, effective_of
 from d3stats.inference.judges.jury import jurors_frame
 from d3stats.inputs.ratings import Ratings
+from d3stats.note import warning
 from d3stats.resampling import cluster_t, cluster_totals, clustered_share
 from d3stats.result import EstimatesResult
 from d3stats.sources import Reading
@@ -52,6 +54,12 @@ MOST_ENUMERATED = 12
 FOLDS = 5
 BY_LABELS, BY_MODEL = "labels", "the model's verdicts"
 _ROUNDING = 1e-9
+FEWEST_ALIKE = 10
+"""Two judges with equal votes on so many items or more are named."""
+_DEPENDENT = (
+    "As the judges depend on each other and no item has a label, it is not said who adds something: a group that errs "
+    "in common looks right."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -144,6 +152,8 @@ class Panel(EstimatesResult):
         lines = [self.headline, *([] if self.worth is None else [self._right("Their plurality")])]
         shown = self.judges[self.judges["adds_low"] > 0]
         names = ", ".join(f"{row['judge']} ({points(row['adds'])})" for row in shown.to_dict("records"))
+        if self.independence is not None and self.independence.p_value <= ALPHA:
+            return [*lines, *self._copies(), *self._best(), _DEPENDENT]
         worse = ", ".join(self.judges.loc[self.judges["adds_high"] < 0, "judge"])
         lines.append(
             (
@@ -153,14 +163,18 @@ class Panel(EstimatesResult):
             )
             + (f" Shown to take away: {worse}." if worse else "")
         )
-        lines.extend(self._copies())
-        if self.best is not None:
-            held = percent(self.best.value, self.best.low, self.best.high)
-            price = self.judges.set_index("judge")["price"].loc[list(self.chosen)].sum()
-            lines.append(
-                f"Best panel: {', '.join(self.chosen)}, price {price:g}; {held} right on held-out clusters."
-            )
-        return lines
+        return [*lines, *self._copies(), *self._best()]
+
+    def _best(self) -> list[str]:
+        """Say which panel is chosen, and how often panels chosen in this way are right."""
+        if self.best is None:
+            return []
+        held = percent(self.best.value, self.best.low, self.best.high)
+        price = self.judges.set_index("judge")["price"].loc[list(self.chosen)].sum()
+        return [
+            f"Best panel: {', '.join(self.chosen)}, price {price:g}. Panels chosen in this way are right {held} on "
+            "held-out clusters."
+        ]
 
     def _copies(self) -> list[str]:
         """Say which pair errs together most."""
@@ -256,6 +270,7 @@ def panel(
     how: dict[str, Any] = {"round_number": round_number, "repeats": repeats, "by": by, "raters": raters}
     table = as_ratings(ratings, **how, **reading)
     kept, truth, against, base, independence, notes = _truth(table, prior, level, n_boot, generator)
+    notes += _identical(kept)
     price = _prices(prices, kept.raters)
     k = kept.n_raters if judges is None else integer("judges", judges, minimum=1)
     if k > kept.n_raters:
@@ -336,6 +351,21 @@ def _truth(
     )
     notes.append(UNSEEN)
     return kept, fit.posterior.argmax(axis=1)[patterns.row], BY_MODEL, accuracies, independence, notes
+
+
+def _identical(kept: Ratings) -> list[str]:
+    """Name the pairs of judges whose votes are equal on every item where both voted."""
+    found = []
+    for i, j in combinations(range(kept.n_raters), 2):
+        both = (kept.codes[:, [i, j]] != MISSING).all(axis=1)
+        if both.sum() >= FEWEST_ALIKE and (kept.codes[both, i] == kept.codes[both, j]).all():
+            found.append(f"{kept.raters[i]} and {kept.raters[j]} ({counted(int(both.sum()), 'item')})")
+    if not found:
+        return []
+    said = ", ".join(found[:3]) + (f" and {len(found) - 3} more pairs" if len(found) > 3 else "")
+    return [
+        warning(f"equal votes on every item where both voted: {said}; one of a pair adds nothing", "copies")
+    ]
 
 
 def _worth(kish: Estimate, by: str) -> Estimate:

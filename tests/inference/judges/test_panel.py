@@ -132,3 +132,20 @@ def test_the_command_prints_a_screen_and_takes_prices(tmp_path: Path) -> None:
 def test_one_item_has_no_interval_and_the_answer_says_so() -> None:
     one = pd.DataFrame({"item": ["i"], "x": ["A"], "y": ["A"], "z": ["B"], "label": ["A"]})
     assert panel(one, rng=1).headline == "The plurality of 3 judges is right 100 % (no interval: 1 cluster)."
+
+
+def test_a_copy_is_named_and_nobody_is_said_to_add_where_judges_depend_and_no_item_has_a_label() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(200) < 0.5
+    right = rng.random((200, 5)) < [0.9, 0.8, 0.75, 0.75, 0.7]
+    votes = pd.DataFrame(np.where(right == truth[:, None], "A", "B"), columns=list("vwxyz")).assign(
+        copy=lambda t: t["y"]
+    )
+    found = panel(votes, rng=1)
+    assert any("y and copy (200 items)" in note for note in found.notes)
+    said = " ".join(found._answer())
+    assert "it is not said who adds something" in said
+    assert "Shown to" not in said
+    labelled = panel(votes.assign(label=np.where(truth, "A", "B")), rng=1)
+    assert any("y and copy (200 items)" in note for note in labelled.notes)
+    assert "add something" in " ".join(labelled._answer())
