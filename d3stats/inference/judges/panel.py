@@ -57,8 +57,8 @@ _ROUNDING = 1e-9
 FEWEST_ALIKE = 10
 """Two judges with equal votes on so many items or more are named."""
 _DEPENDENT = (
-    "As the judges depend on each other and no item has a label, it is not said who adds something: a group that errs "
-    "in common looks right."
+    "Without labels, judges who depend on each other do not show who adds something: a group that errs in common looks "
+    "right."
 )
 
 

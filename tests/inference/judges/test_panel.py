@@ -144,7 +144,7 @@ def test_a_copy_is_named_and_nobody_is_said_to_add_where_judges_depend_and_no_it
     found = panel(votes, rng=1)
     assert any("y and copy (200 items)" in note for note in found.notes)
     said = " ".join(found._answer())
-    assert "it is not said who adds something" in said
+    assert "do not show who adds something" in said
     assert "Shown to" not in said
     labelled = panel(votes.assign(label=np.where(truth, "A", "B")), rng=1)
     assert any("y and copy (200 items)" in note for note in labelled.notes)
