@@ -108,7 +108,7 @@ COMMANDS: dict[str, list[str]] = {
     "scores": ["scores", "LOG"],
     "power": ["power", "--pilot", "good.csv", "LOG"],
 }
-SECONDS, MEBIBYTES = 20, 600
+SECONDS, MEBIBYTES = 120, 600
 
 
 def with_commands(whats: Iterable[str]) -> pytest.MarkDecorator:
