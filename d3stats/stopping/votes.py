@@ -291,7 +291,7 @@ class AgreementRouting(MemorylessRule):
 class CommitWalls(ReasonedRule):
     """Stop when a position that each round moves by one step reaches a wall: the leader has a majority, or has none.
 
-    Of n seats asked in a round, r gave the leading answer and e none. Under a uniform law on (u, 1 - u), g is the
+    A round asks n seats; r of them give the leading answer, e none. Under a uniform law on (u, 1 - u), g is the
     posterior probability that the leader's share is above 1/2; u = weight * e / n. The position x starts at 0. The
     wall at +`wall` is worth g - cost * (`wall` - x), the wall at -`wall` is worth 1 - g - cost * (x + `wall`). After
     each round x moves one step towards the wall that is worth more, if that is above 0, and else stays.
