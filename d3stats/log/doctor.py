@@ -303,10 +303,11 @@ class DoctorReport:
 
     @property
     def exit_code(self) -> int:
-        """0 when nothing is wrong, 2 when something is, 1 when the files could not be read."""
+        """0 when nothing is wrong, 2 when something is or a note warns, 1 when the files could not be read."""
         if self.error is not None:
             return 1
-        return 2 if self.problems or self.findings else 0
+        warned = any(severity_of(note) == "warning" for note in self.notes)
+        return 2 if self.problems or self.findings or warned else 0
 
     @property
     def warned(self) -> bool:

@@ -81,14 +81,14 @@ def log_cost(source: LogSource, *, level: float = 0.95, **reading: Unpack[Readin
 
     Notes
     -----
-    The accuracy has cluster Wilson limits and the tokens have the cluster t. The limits of the tokens per point are
-    those of the points per token turned over, because an accuracy near 0 leaves no upper limit. It takes the debates
-    that have tokens and are scored.
+    The accuracy has cluster Wilson limits and the tokens have the cluster t. The tokens per point have the
+    cluster t on the reciprocal scale: the limits are one over those of the points per token, because an accuracy near 0
+    leaves no upper limit. It takes the debates that have tokens and are scored.
 
     Examples
     --------
     >>> print(log_cost("gemma-votes").per_point)
-    tokens per accuracy point: 120.787 [117.429, 124.395] (95 % cluster t, turned over, n = 2179 in 1,907 clusters)
+    tokens per accuracy point: 120.787 [117.429, 124.395] (95 % cluster t, reciprocal scale, n = 2179 in 1,907 clusters)
     """
     level = probability("level", level, open_interval=True)
     opened = open(source, **reading)
@@ -126,7 +126,7 @@ def log_cost(source: LogSource, *, level: float = 0.95, **reading: Unpack[Readin
         bounded = low == low
         per_point = Estimate(
             name="tokens per accuracy point", value=float(limits.estimate[0]), low=low if bounded else None,
-            high=high if bounded else None, kind="cluster t, turned over", n=int(shared.sum()), level=level,
+            high=high if bounded else None, kind="cluster t, reciprocal scale", n=int(shared.sum()), level=level,
             n_clusters=len(np.unique(cluster[shared])),
             note="" if bounded else "so few verdicts are right that there is no upper limit",
         )  # fmt: skip

@@ -110,8 +110,8 @@ _ALL = (
     Item("d3:table-3", "Table 3", "ablation: accuracy, swap consistency and kappa", ("label",),
          _verdicts(Column("log", "Configuration"), Column("accuracy", "Accuracy (%)", "percent"),
                    Column("consistency", "Pos. Swap Consist. (%)", "percent"), KAPPA)),
-    Item("d3:figure-4", "Figure 4", "rounds at which a rule stops, tokens saved, verdicts changed", ("rounds",),
-         make.stops, takes=("rules", "baseline")),
+    Item("d3:figure-4", "Figure 4", "rounds at which a rule stops, tokens saved, verdicts changed",
+         ("rounds", "scores or --rule"), make.stops, takes=("rules", "baseline")),
     Item("d3:table-4", "Table 4", "random fives of a pool of personas, and other juries", ("label",),
          make.random_fives),
     Item("d3:table-5", "Table 5", "accuracy and gain by evaluator", ("label",),
@@ -187,6 +187,10 @@ def _scored(log: Opened, task: Task) -> bool:
     return t.scores is not None and len(t.sides) == 2
 
 
+def _scored_or_ruled(log: Opened, task: Task) -> bool:
+    return bool(task.rules) or _scored(log, task)
+
+
 def _first_scored(log: Opened, task: Task) -> bool:
     return log is not task.logs[task.names[0]] or _scored(log, task)
 
@@ -217,6 +221,11 @@ _NEEDS = {
         _with_tokens, "tokens", "the fields tokens_in and tokens_out of its turns, or --columns tokens=OWN"
     ),
     "scores": _Need(_scored, "scores of two sides", "the field scores of its turns"),
+    "scores or --rule": _Need(
+        _scored_or_ruled,
+        "scores of two sides",
+        "a rule that needs none with --rule, or the field scores of its turns",
+    ),
     "first scores": _Need(_first_scored, "scores of two sides", "the field scores of its turns"),
     "category": _Need(
         _of_kinds, "kinds of questions", "the field category of its debates, or --strata COLUMN"

@@ -406,7 +406,10 @@ def gains(task: Task) -> Made:
         row[kind], row[f"{kind} relative"] = pair.difference, pair.relative()
     model, kind, pair = max(found, key=lambda each: each[2].difference.value)
     notes = named_notes([(f"{m}, {k}", p.notes) for m, k, p in found], "gains")
-    answer = f"The largest gain is that of {kind} ({model}): {pair._in_units()}."
+    what = "The largest gain is that of"
+    if pair.difference.value <= 0:
+        what = "None is above its baseline; the nearest is"
+    answer = f"{what} {kind} ({model}): {pair._in_units()}."
     return Made(answer, columns, list(rows.values()), notes, _forest(found))
 
 
@@ -663,8 +666,13 @@ def own_family(task: Task) -> Made:
     )
     if gap:
         name = max(gap, key=lambda each: abs(gap[each].value))
-        effect = points(gap[name].value, gap[name].low, gap[name].high)
-        answer = f"{name} wrongly prefers its own family more often than the other: {effect}."
+        e, own, other = gap[name], "its own family", "the other"
+        effect = points(e.value, e.low, e.high)
+        if e.value < 0:
+            own, other = "the other family", "its own"
+            bare = e.low is None or e.high is None
+            effect = points(-e.value, None if bare else -e.high, None if bare else -e.low)  # type: ignore[operator]
+        answer = f"{name} wrongly prefers {own} more often than {other}: {effect}."
     return Made(answer, kept, rows, [*named_notes(noted, "logs"), *left])
 
 

@@ -490,7 +490,11 @@ def _of_frame(
         return long.drop(columns="round", errors="ignore"), notes
     if {"rater", "vote"} & given:
         absent = [name for name in _LONG if name not in given]
-        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
+        needed = (
+            f"a table with a column {'rater' if 'rater' in given else 'vote'} must have item, rater and vote"
+        )
+        step = f"{to_choose(*absent)}, or choose no column for it where each rater has a column of votes"
+        raise ValueError(Advised(needed, step, got=f"none named {', '.join(absent)}"))
     if round_number is not None:
         raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
     wide, keys, with_items, taken = _named_keys(frame)

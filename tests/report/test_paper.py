@@ -514,3 +514,53 @@ def test_the_table_of_people_is_read_from_a_file(logs: dict[str, str], tmp_path:
     )
     assert done.exit_code == 0, done.stderr
     assert "coherence rho" in done.stdout
+
+
+GEMMA = {"label", "tokens", "category", "rounds"}
+"""What the bundled logs have; no scores and no texts."""
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in MADE if ITEMS[n].needs and set(ITEMS[n].needs) <= GEMMA and n != "chateval:figure-3a"]
+)
+def test_an_item_needs_no_more_than_its_list_says(name: str) -> None:
+    logs = ["gemma-votes", "gemma-reasons"]
+    more: dict[str, Any] = {"n_boot": 20} if "n_boot" in ITEMS[name].takes else {}
+    found = d3stats.paper(name, *logs[: ITEMS[name].logs[0]], rng=1, **more)
+    assert isinstance(found, PaperItem)
+    assert found.rows
+
+
+def test_the_stop_of_the_paper_needs_scores_and_other_rules_do_not() -> None:
+    with pytest.raises(ValueError, match=r"d3:figure-4 must have scores of two sides .* --rule"):
+        d3stats.paper("d3:figure-4", "gemma-votes")
+    index = d3stats.paper("d3").to_frame().set_index("item")
+    assert "scores" in index.loc["d3:figure-4", "needs"]
+    assert d3stats.paper("d3:figure-4", "gemma-votes", rules=["unanimity"]).rows  # type: ignore[union-attr]
+
+
+def test_no_loss_is_called_a_gain() -> None:
+    """The sentence follows the sign, whichever log is the baseline."""
+    words = {"gemma-reasons": "The largest gain is that of", "gemma-votes": "None is above its baseline"}
+    for base, says in words.items():
+        names = ["gemma-votes", "gemma-reasons"]
+        found = d3stats.paper("advocates:table-2", *names, baseline=base, rng=1)
+        assert found.headline.startswith(says), found.headline
+        assert ("+" in found.headline.partition(":")[2]) == (base == "gemma-reasons")
+
+
+def test_a_judge_against_its_own_family_is_not_said_to_prefer_it() -> None:
+    rows = [
+        {"item": i, "judge": "j", "judge_family": "x", "family_a": "x", "family_b": "y"}
+        | {
+            "label": label,
+            "vote": {"A": "B", "B": "A"}[label] if i % 10 < (6 if label == "A" else 1) else label,
+        }
+        for i in range(100)
+        for label in ["AB"[i // 10 % 2]]
+    ]
+    against = pd.DataFrame(rows)
+    turned = against.assign(family_a="y", family_b="x")
+    one, two = (d3stats.paper("d3:section-4.3", t, rng=1).headline for t in (against, turned))
+    assert "prefers the other family more often than its own: +50.0 points" in one
+    assert "prefers its own family more often than the other: +50.0 points" in two
