@@ -378,7 +378,7 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    """Return a table as CSV; how many texts a spreadsheet would have taken for a formula is said on standard error."""
+    """Return a table as CSV, and print to standard error how many texts a spreadsheet would take for a formula."""
     text, changed = without_formulas(table)
     if changed:
         begin = "begins" if changed == 1 else "begin"
