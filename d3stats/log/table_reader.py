@@ -185,10 +185,11 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     if "debate" not in found.columns:
         found = found.renamed("question", "debate")
     found = found.without(*_excluded(found, sheet))
+    unread = set(found.unread)
     return replace(
         found,
         columns={name: found.columns[name] for name in known if name in found.columns},
-        unread=tuple(name for name in sheet.names if name in found.unread),
+        unread=tuple(name for name in sheet.names if name in unread),
     )
 
 
