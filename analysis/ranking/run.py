@@ -3,7 +3,8 @@
 Run: D3STATS_DATA=FOLDER python analysis/ranking/run.py [-o FOLDER]
 
 Reads PRD's judgments of pairs of answers from its public repository. Writes ``ratings.csv`` (each contestant by each
-group of judges), ``effects.csv`` (the first place and ties), and ``sizes.csv`` (judgments, items, questions, and pairs with a settled order).
+group of judges), ``effects.csv`` (the first place and ties), and ``sizes.csv`` (judgments, items, questions, and pairs
+with a settled order).
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         part = ratings[ratings["by"] == by].set_index("contestant")
         rating = {name: cell(r["rating"], r["low"], r["high"]) for name, r in part.iterrows()}
         ranks = {
-            name: f"{r['rank_low']:.0f}" + ("" if r["rank_low"] == r["rank_high"] else f" to {r['rank_high']:.0f}")
+            name: f"{r['rank_low']:.0f}"
+            + ("" if r["rank_low"] == r["rank_high"] else f" to {r['rank_high']:.0f}")
             for name, r in part.iterrows()
         }
         columns |= {f"rating by {by}": rating, f"rank by {by}": ranks}

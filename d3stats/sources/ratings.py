@@ -505,8 +505,8 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
-    said = {text for name in raters for text in _texts(wide[name])}
-    raters = [name for name in others if name in raters or _is_a_voter(name, wide[name], said)]
+    voted = {text for name in raters for text in _texts(wide[name])}
+    raters = [name for name in others if name in raters or _is_a_voter(name, wide[name], voted)]
     raters = _not_derived(wide, raters, asked)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
