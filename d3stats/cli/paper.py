@@ -20,10 +20,12 @@ from d3stats.cli.options import (
     paths_of,
 )
 from d3stats.cli.output import (
+    csv_text,
     print_document,
     print_latex,
     print_result,
     save_figure,
+    say,
     tables_of,
     working,
 )
@@ -80,7 +82,7 @@ def paper(
     if as_json:
         print_document(found.to_dict(), found.notes)
     elif as_csv:
-        typer.echo(found.to_frame().to_csv(index=False), nl=False)
+        say(csv_text(found.to_frame()), nl=False)
     elif as_latex:
         print_latex(tables_of(found))
     else:
