@@ -166,6 +166,8 @@ def test_regret_is_recomputed_to_the_last_written_digit_and_one_vote_is_optimal_
         assert (both[name] - both[f"{name}_written"]).abs().max() < 1e-5
     assert again[rules].min().min() > -1e-9
     assert again.loc[again["world"] == "voter .65", "fixed:1"].abs().max() < 1e-9
+    # Two answers and all votes: there is a majority in every round.
+    assert (made["regret"]["commit_walls:2"] == made["regret"]["fixed:2"]).all()
 
 
 def test_the_findings_of_the_replay_of_real_logs_hold_its_tables() -> None:
