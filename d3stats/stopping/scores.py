@@ -700,8 +700,8 @@ class JudgeSPRT(ReasonedRule):
     Failure check: Wald's expected number of rounds is about the bound over the Kullback-Leibler divergence of the two
     laws (:attr:`expected_rounds`). Where it exceeds `max_rounds` the scores hardly separate the two cases, and the rule
     plays to its cap; `remarks` says so. With a missing score the sum stays. Scores nearer than .001 to an end of
-    the scale are not told from each other: the ratio is that of the two chances of such a score, not of densities. That is
-    a choice of ours, as are the defaults of alpha and beta; Wald's bounds hold with it.
+    the scale are not told from each other: their ratio is that of the two chances of such a score, not of densities.
+    That is a choice of ours, as are the defaults of alpha and beta; Wald's bounds hold with it.
 
     Raises
     ------
