@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from d3stats.inference import Comparison
     from d3stats.inference.comparison.paired import PairedDifference
+    from d3stats.planning.prices import RoundDollars
     from d3stats.sources import Opened
 
 __all__ = ["Cell", "Column", "Made", "Task", "written"]
@@ -69,6 +70,7 @@ class Task:
     n_boot: int = 200
     level: float = 0.95
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    dollars: Mapping[str, RoundDollars] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
@@ -91,6 +93,10 @@ class Task:
                 whole = said._after(f"{name}: ") if isinstance(said, Advised) else f"{name}: {error}"
                 raise ValueError(whole) from None
         return found
+
+    def paid(self, log: Opened) -> RoundDollars | None:
+        """Return what the rounds of a log cost, None without prices."""
+        return next((self.dollars[name] for name in self.dollars if self.logs[name] is log), None)
 
     def draws(self) -> np.random.Generator:
         """Return the generator as it was given."""
@@ -143,6 +149,7 @@ _FORMS = {
     "share": (1.0, "z.2f"),
     "tokens": (1.0, ",.0f"),
     "number": (1.0, "z.1f"),
+    "dollars": (1000.0, ",.2f"),
     "rounds": (1.0, "z.2f"),
     "count": (1, ",d"),
     "p": (1.0, "z.3f"),
@@ -287,7 +294,7 @@ def _consistency(task: Task, name: str) -> tuple[Estimate | None, str]:
 
 COSTS = (
     *(LOG, Column("accuracy", "Accuracy (%)", "percent"), Column("tokens", "Avg. Tokens", "tokens")),
-    Column("per_point", "Tokens/Acc.", "number"),
+    *(Column("dollars", "Cost ($/1,000)", "dollars"), Column("per_point", "Tokens/Acc.", "number")),
 )
 
 
@@ -295,13 +302,12 @@ def costs(task: Task) -> Made:
     """Accuracy, mean tokens, and tokens per accuracy point, log by log."""
     from d3stats.planning.log_cost import log_cost
 
-    found = task.each(lambda log: log_cost(log, level=task.level))
-    rows = [
-        {"log": name, "accuracy": one.accuracy, "tokens": one.tokens, "per_point": one.per_point}
-        for name, one in found.items()
-    ]
+    found = task.each(lambda log: log_cost(log, dollars=task.paid(log), level=task.level))
+    rows = [{"log": n, **{c.key: getattr(one, c.key) for c in COSTS[1:]}} for n, one in found.items()]
     notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
-    notes.append("column 'Cost' left out: d3stats replay LOG --prices TABLE gives dollars")
+    if task.dollars:
+        notes.append("the cost is that of 1,000 debates in dollars, at these prices")
+    columns, left = _without_empty(COSTS, rows, {"dollars": "give prices (--prices TABLE)"})
     known = {name: one.per_point for name, one in found.items() if one.per_point is not None}
     answer = "No verdict is right, so no tokens per accuracy point."
     if known:
@@ -323,7 +329,7 @@ def costs(task: Task) -> Made:
         )
         return plot_frontier(frame, ax=ax)
 
-    return Made(answer, COSTS, rows, notes, draw)
+    return Made(answer, columns, rows, [*notes, *left], draw)
 
 
 def _ends(name: str, e: Estimate | None) -> dict[str, Any]:
