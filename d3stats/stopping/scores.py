@@ -847,8 +847,9 @@ class JudgeSPRT(ReasonedRule):
         known = betaln(self.other_a, self.other_b) - betaln(self.useful_a, self.useful_b)
         more, less = self.useful_a - self.other_a, self.useful_b - self.other_b
         ratio = np.asarray(known + more * np.log(x) + less * np.log1p(-x))
-        at_low = _log_chance_near_0(self.useful_a, self.useful_b) - _log_chance_near_0(self.other_a, self.other_b)
-        at_high = _log_chance_near_0(self.useful_b, self.useful_a) - _log_chance_near_0(self.other_b, self.other_a)
+        a, b, other_a, other_b = self.useful_a, self.useful_b, self.other_a, self.other_b
+        at_low = _log_chance_near_0(a, b) - _log_chance_near_0(other_a, other_b)
+        at_high = _log_chance_near_0(b, a) - _log_chance_near_0(other_b, other_a)
         return np.where(share < _EDGE, at_low, np.where(share > 1 - _EDGE, at_high, ratio))
 
     def _refusal(self, sides: int | None) -> ValueError:
