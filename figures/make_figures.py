@@ -222,8 +222,12 @@ def regret_map() -> Figure:
             }
     rows = table[table["price"] == "round .01"].set_index("world").loc[list(worlds)].rename(index=worlds)
     rules = list(rows.columns[rows.columns.get_loc("posterior") + 1 :])
-    # At this price two columns are those of another rule.
-    same = {"betting:0.05": "e_process:0.05", "look_ahead at the price": "look_ahead:3,p=0.7,cost=0.01"}
+    # At this price three columns are those of another rule.
+    same = {
+        "betting:0.05": "e_process:0.05",
+        "look_ahead at the price": "look_ahead:3,p=0.7,cost=0.01",
+        "commit_walls:2": "fixed:2",
+    }
     assert all(rows[one].equals(rows[other]) for one, other in same.items())
     names = {
         "full": "all 6 rounds",
