@@ -242,7 +242,12 @@ def test_votes_are_examined_as_the_answers_that_they_state(tmp_path: Path) -> No
 
 def test_the_exit_code_says_what_a_note_warns_of() -> None:
     """Columns that contradict each other end with 2 in a log of debates as in a table of ratings."""
-    rows = [(d, r, a, "AB"[(d + r) % 2], "A") for d in range(12) for r in (1, 2) for a in "xyz"]
+    rows = [
+        (d, r, "xyz"[a], "AB"[(d + (d + r + a) % 4 // 3) % 2], "AB"[d % 2])
+        for d in range(12)
+        for r in (1, 2)
+        for a in range(3)
+    ]
     sound = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
     against = sound.assign(correct=(sound["vote"] != sound["label"]).astype(int))
     with tempfile.TemporaryDirectory() as folder:

@@ -564,3 +564,52 @@ def test_a_judge_against_its_own_family_is_not_said_to_prefer_it() -> None:
     one, two = (d3stats.paper("d3:section-4.3", t, rng=1).headline for t in (against, turned))
     assert "prefers the other family more often than its own: +50.0 points" in one
     assert "prefers its own family more often than the other: +50.0 points" in two
+
+
+def test_the_cost_is_that_of_the_tokens_at_the_prices(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\n[models.small]\ninput = 0.2\noutput = 0.8\n[models.large]\ninput = 5\noutput = 20\n'
+    )
+    found = d3stats.paper("d3:table-2", "gemma-votes", "gemma-reasons", prices=prices, model="small")
+    assert isinstance(found, PaperItem)
+    for name, row in zip(("gemma-votes", "gemma-reasons"), found.rows, strict=True):
+        t = d3stats.as_trajectories(name)
+        assert t.tokens_in is not None
+        assert t.tokens_out is not None
+        each = np.nansum(0.2 * t.tokens_in + 0.8 * t.tokens_out, axis=1) / 1e6
+        e = row["dollars"]
+        assert e.value == pytest.approx(each.mean())  # type: ignore[union-attr]
+        assert e.low < e.value < e.high  # type: ignore[operator, union-attr]
+    assert any("small (0.2 and 0.8) per million" in note for note in found.notes)
+    dear = d3stats.paper("d3:table-2", "gemma-votes", prices=prices, model="large").rows[0]["dollars"]  # type: ignore[union-attr]
+    assert dear.value == pytest.approx(25 * found.rows[0]["dollars"].value)  # type: ignore[union-attr]
+    bare = d3stats.paper("d3:table-2", "gemma-votes")
+    assert "dollars" not in bare.to_frame()
+    assert any("--prices" in note for note in bare.notes)
+    words = ["paper", "d3:table-2", "gemma-votes", "--prices", str(prices), "--model", "small", "--csv"]
+    frame = pd.read_csv(StringIO(CliRunner().invoke(app, words).stdout))
+    assert frame["dollars"].iloc[0] == pytest.approx(found.rows[0]["dollars"].value)  # type: ignore[union-attr]
+    half = CliRunner().invoke(app, [*words, "--output-share", "0.5"])
+    assert pd.read_csv(StringIO(half.stdout))["dollars"].iloc[0] > frame["dollars"].iloc[0]
+    with pytest.raises(ValueError, match="model must come with prices"):
+        d3stats.paper("d3:table-2", "gemma-votes", model="small")
+    with pytest.raises(ValueError, match="prices must be left out of d3:table-1"):
+        d3stats.paper("d3:table-1", "gemma-votes", prices=prices)
+
+
+def test_a_role_has_the_prices_of_its_model_in_the_logs_where_it_speaks(
+    logs: dict[str, str], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\n[models.one]\ninput = 1\noutput = 1\n[models.two]\ninput = 2\noutput = 2\n'
+    )
+    how: dict[str, Any] = {"prices": prices, "model": "one"}
+    plain = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how)
+    dear = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how, role_models={"judge": "two"})
+    before, after = ([row["dollars"].value for row in found.rows] for found in (plain, dear))  # type: ignore[union-attr]
+    assert after[0] > before[0]
+    assert after[1] == before[1]
+    with pytest.raises(ValueError, match="nobody"):
+        d3stats.paper("d3:table-2", logs["more"], **how, role_models={"nobody": "two"})
