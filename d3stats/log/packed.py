@@ -1,4 +1,4 @@
-"""How far a packed file may unpack: a small file that holds gigabytes is refused before it fills the memory."""
+"""Limits on what a packed file may hold: a small file of gigabytes is refused before it fills the memory.
 
 from __future__ import annotations
 
