@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from d3stats._words import visible
+
 __all__ = ["booktabs", "escaped"]
 
 _SPECIAL = {
@@ -19,14 +21,14 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    r"""Return text in which no character means anything to LaTeX.
+    r"""Return text in which no character means anything to LaTeX, nor acts or hides.
 
     Examples
     --------
     >>> print(escaped("P(T > t) is 95 % of q^2"))
     P(T \textgreater{} t) is 95 \% of q\textasciicircum{}2
     """
-    return "".join(_SPECIAL.get(sign, sign) for sign in text)
+    return "".join(_SPECIAL.get(sign, sign) for sign in visible(text))
 
 
 def booktabs(columns: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,6 +7,7 @@ letters without a width, tags that only a model reads. None of it is removed; ea
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -182,6 +183,17 @@ def visible(text: str, *, one_line: bool = False) -> str:
     """
     shown = HIDDEN.sub(_escape, text.replace("\r\n", "\n"))
     return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
+
+
+def visible_json(text: str) -> str:
+    r"""Return a JSON document with every character that acts or hides as JSON spells it; its values stay the same.
+
+    Examples
+    --------
+    >>> print(visible_json('{"name": "a\u202eb\x9b"}'))
+    {"name": "a\u202eb\u009b"}
+    """
+    return HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -189,7 +189,8 @@ def gallery() -> str:
 def figure_widths() -> dict[str, int]:
     """Return the width on a page of every figure, in pixels, by its name."""
     figures = _figures()
-    return {path.stem: figures.width(path.stem) for path in sorted((ROOT / "figures").glob("*.png"))}
+    found = sorted([*(ROOT / "figures").glob("*.png"), *ROOT.glob("analysis/*/figures/*.png")])
+    return {path.stem: figures.width(path.stem, path.parent) for path in found}
 
 
 def bibtex(cff: str) -> str:

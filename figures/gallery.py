@@ -12,7 +12,7 @@ WIDTH, TWO_COLUMNS = 910, 2070
 """Width of a figure of two columns on the page, and in the file."""
 
 
-def width(name: str) -> int:
+def width(name: str, folder: Path = HERE) -> int:
     """Return the width of a figure on a page, in pixels.
 
     A figure of one column is half as wide as one of two, so that the letters of all have one size.
@@ -23,7 +23,7 @@ def width(name: str) -> int:
     910
     """
     # The header of a PNG file has its width.
-    pixels = int.from_bytes((HERE / f"{name}.png").read_bytes()[16:20], "big")
+    pixels = int.from_bytes((folder / f"{name}.png").read_bytes()[16:20], "big")
     return round(WIDTH * pixels / TWO_COLUMNS)
 
 

@@ -3,7 +3,8 @@
 Run: python analysis/papers/run.py [-o FOLDER]
 
 Reads the bundled logs and the logs of ``analysis/live_llm``. Writes ``cells.csv``: every cell of every table, with its
-value, its limits and its text in the paper's layout.
+value, its limits and its text in the paper's layout; and ``figures``: a picture of each item under ``pictures`` in
+``config.toml``, at print size.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 import d3stats
 from d3stats.estimate import Estimate
+from d3stats.plotting import use_style
 from d3stats.report.paper import PaperItem
 
 HERE = Path(__file__).resolve().parent
@@ -63,6 +66,20 @@ def cells(config: Mapping[str, Any], item: str) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(dict.fromkeys(("value", "low", "high"), "float64"))
 
 
+def picture(config: Mapping[str, Any], item: str, folder: Path) -> Path:
+    """Draw an item at print size, and return the picture's path."""
+    from matplotlib import pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{item.replace(':', '_').replace('-', '_').replace('.', '_')}.png"
+    with use_style():
+        drawn = made(config, item).plot()
+        figure = drawn.figure if isinstance(drawn, Axes) else drawn
+        figure.savefig(path, dpi=300, metadata={"Software": "d3stats"})
+        plt.close(figure)  # type: ignore[arg-type]
+    return path
+
+
 def study(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return the cells of all items."""
     return {"cells": pd.concat([cells(config, item) for item in config["items"]], ignore_index=True)}
@@ -88,6 +105,8 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, table in write(HERE, out.resolve(), study(CONFIG), shown).items():
         print(f"\n== {name}\n{table.to_string(index=False)}")
+    for item in CONFIG["pictures"]:
+        print(picture(CONFIG, item, out / "figures"))
 
 
 if __name__ == "__main__":

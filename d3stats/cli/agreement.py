@@ -27,6 +27,7 @@ from d3stats.cli.output import (
     print_latex,
     print_tables,
     save_figure,
+    say,
     working,
 )
 from d3stats.report.tables import agreement_table, sized, strata_notes, strata_of
@@ -128,7 +129,7 @@ def agreement(
         more = {} if gate is None else {"gate": gate.to_dict()}
         print_document(found.to_dict(), _notes(found), **more)
     elif as_latex:
-        typer.echo(found.to_latex())
+        say(found.to_latex())
         print_latex(strata_of(found.strata) if isinstance(found, AgreementTable) else [])
     elif isinstance(found, JuryCurve):
         _show_jury(found, gate, everything)

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from d3stats._words import visible
 from d3stats.cli.completion import choice
 from d3stats.cli.derive import Derived
 from d3stats.cli.options import choices, read_as
@@ -79,21 +80,12 @@ class _Program(TyperGroup):
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 raise
-            typer.echo(f"d3stats: {_usage(error)}", err=True)
+            typer.echo(visible(f"d3stats: {_usage(error)}"), err=True)
             raise typer.Exit(2) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
             name = ctx.invoked_subcommand
-            typer.echo(
-                "d3stats: "
-                + _refusal(
-                    error,
-                    name,
-                    self.commands.get(name),
-                    ctx.meta.get(READ_AS, ()),
-                    ctx.meta.get(ONE_LOG, ()),
-                ),
-                err=True,
-            )
+            command, given = self.commands.get(name), (ctx.meta.get(READ_AS, ()), ctx.meta.get(ONE_LOG, ()))
+            typer.echo(visible(f"d3stats: {_refusal(error, name, command, *given)}"), err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             typer.echo("d3stats: interrupted", err=True)

@@ -21,6 +21,7 @@ from d3stats.cli.output import (
     print_table,
     print_text,
     save_figure,
+    say,
     without_warnings,
 )
 from d3stats.note import with_words
@@ -99,7 +100,7 @@ def bias(
     if as_json:
         print_json({"audit": audit, **found.to_dict()} | ({} if gate is None else {"gate": gate.to_dict()}))
     elif as_latex:
-        typer.echo(_latex(found))
+        say(_latex(found))
         for result in found.values():
             print_latex(
                 [(f"{result.judge}: {title}", heads, rows) for title, heads, rows in strata_of(result.strata)]
@@ -107,17 +108,17 @@ def bias(
     else:
         if gate is not None:
             print_text(f"{gate}.")
-            typer.echo("")
+            say()
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         if len(found) > 1:
             print_answer(found._answer())
-            typer.echo("")
+            say()
         if len(found) >= MANY and not everything:
             _show_main(found, doubts)
         else:
             for number, result in enumerate(found.values()):
                 if number:
-                    typer.echo("")
+                    say()
                 _show(result, doubts, everything)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
     if gate is not None:
@@ -186,7 +187,7 @@ def _show(result: Audit, doubts: Collection[str], everything: bool) -> None:
     print_notes(
         [with_words(note, f"{result.judge}: ") for note in result.notes if note in doubts or is_warning(note)]
     )
-    typer.echo("")
+    say()
     tables = audit_tables(result)
     for table in (*(tables if everything else tables[:1]), *strata_of(result.strata)):
         print_table(*table)

@@ -10,14 +10,7 @@ import typer
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, Level, left_out, omitted_notes, one_format
-from d3stats.cli.output import (
-    print_document,
-    print_latex,
-    print_tables,
-    records,
-    save_figure,
-    working,
-)
+from d3stats.cli.output import print_document, print_latex, print_tables, records, save_figure, say, working
 from d3stats.log.column_names import command_on
 from d3stats.report.tables import Table
 
@@ -89,7 +82,7 @@ def calibrate(
         return
     print_tables(fit._answer(), tables, notes, everything=everything)
     if out is not None:
-        typer.echo(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
+        say(f"{out}: a study of rules in this world; next: {command_on('simulate', out)}")
 
 
 def fitted(log: Trajectories, world: str, seed: int) -> Calibration:

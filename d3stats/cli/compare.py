@@ -9,14 +9,7 @@ import typer
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of, refuse_replicates
-from d3stats.cli.output import (
-    leave,
-    print_document,
-    print_latex,
-    print_tables,
-    save_figure,
-    working,
-)
+from d3stats.cli.output import leave, print_document, print_latex, print_tables, save_figure, say, working
 from d3stats.report.tables import comparison_tables, strata_notes, strata_of
 
 if TYPE_CHECKING:
@@ -73,7 +66,7 @@ def compare(
     if as_json:
         print_document(found.to_dict(), _notes(found))
     elif as_latex:
-        typer.echo(found.to_latex())
+        say(found.to_latex())
         print_latex(strata_of(found.strata))
     else:
         _show(found, everything)

@@ -26,6 +26,7 @@ from d3stats.cli.output import (
     print_result,
     print_table,
     print_warnings,
+    say,
     without_warnings,
 )
 from d3stats.note import note_values
@@ -317,7 +318,7 @@ def debate(
             show_forecast(outlook, str(played), str(reference or played.rule()), budget_tokens, max_usd)
         elif not dry_run:  # the object is printed after the run, when it is paid for
             for note in outlook.notes:
-                typer.echo(f"d3stats: {note}", err=True)
+                say(f"d3stats: {note}", err=True)
         if dry_run or log is None:
             if as_json:
                 said.show()
@@ -337,7 +338,7 @@ def debate(
             )
             if not as_json:
                 show_report(report, played.max_rounds)
-            typer.echo(f"d3stats: {line}", err=True)
+            say(f"d3stats: {line}", err=True)
             said.show(line)
             raise typer.Exit(130)
         if not as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from d3stats.cli.options import Seed
-from d3stats.cli.output import print_result, print_text, save_figure, working
+from d3stats.cli.output import print_result, print_text, save_figure, say, working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,29 +29,29 @@ def demo(
 
     t = datasets.load_slm7()
     print_text("slm7: 160 debates of 7 agents about 40 GSM8K and MMLU questions, 3 rounds.")
-    typer.echo("")
+    say()
     with working("fitting and resampling (the first run also compiles code, about ten seconds)"):
         report = fit(t, rng=seed)
     print_result(report)
-    typer.echo("")
+    say()
     with working("replaying stopping rules"):
         played = replay(t, list(RULES))
     print_result(played)
     out.mkdir(parents=True, exist_ok=True)
-    typer.echo("")
+    say()
     save_figure(lambda: report.plot(played.stops(), rng=seed), out / "slm7", err=False)
-    typer.echo("")
+    say()
     with working("replaying 2,179 debates of Gemma 3 270M, three times"):
         lines, stops = _paths()
     print_text("gemma: 2,179 debates of 7 agents of Gemma 3 270M about short texts, 6 rounds.")
-    typer.echo("")
+    say()
     for group, rows in lines.groupby("group", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         print_text(
             f"{group}: {100 * first['accuracy']:z.1f} % right verdicts in round 1, "
             f"{100 * last['accuracy']:z.1f} % in round {last['round']}, for {last['tokens']:z,.0f} tokens a debate"
         )
-    typer.echo("")
+    say()
     save_figure(lambda: plot_debate_paths(lines, stops), out / "gemma", err=False)
     print_text("Sources and licences of the logs: d3stats/datasets/slm7.md, d3stats/datasets/gemma.md")
 

@@ -16,6 +16,7 @@ from d3stats.cli.output import (
     print_table,
     print_text,
     save_figure,
+    say,
     working,
 )
 from d3stats.report.tables import Table, estimate
@@ -69,7 +70,7 @@ def escalate(given: Given, as_json: Json = False, as_latex: Latex = False, figur
     print_text(f"why: {_why(found)}", "  ", "       ")
     for line in _alone(found):
         print_text(line, "  ", "    ")
-    typer.echo("")
+    say()
     print_table(*table)
     print_notes(list(dict.fromkeys([*notes, *found.notes])))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json, print_text
+from d3stats.cli.output import print_json, print_text, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +53,9 @@ def example(
     print_text(
         f"{out}: {sizes['debates']} debates of {sizes['agents']} agents over {sizes['rounds']} rounds; a row is {row}"
     )
-    typer.echo("\nTry:")
+    say("\nTry:")
     for command in commands:
-        typer.echo(f"  {command}")
+        say(f"  {command}")
 
 
 def example_table() -> pd.DataFrame:

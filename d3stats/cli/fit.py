@@ -30,6 +30,7 @@ from d3stats.cli.output import (
     print_text,
     records,
     save_figure,
+    say,
     tables_of,
     without_warnings,
     working,
@@ -143,7 +144,7 @@ def _show_round(
         f"{fit.n_reached_best} of {fit.settings.n_starts} starts reached the best optimum; {fit.n_iter} iterations; "
         f"converged: {'yes' if fit.converged else 'no'}"
     )
-    typer.echo("")
+    say()
     for each in tables:
         print_table(*each)
     print_notes(without_warnings(notes, t.notes))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from d3stats.cli.lists import print_list
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json
+from d3stats.cli.output import print_json, say
 
 _READ = {
     "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line; or flat "
@@ -31,7 +29,7 @@ def formats(as_json: Json = False) -> None:
     if as_json:
         print_json({"read": _READ, "import": imported})
         return
-    typer.echo("Read by every command:")
+    say("Read by every command:")
     print_list([(f".{name}", text, "") for name, text in _READ.items()])
-    typer.echo("\nTo be converted first, with d3stats import FORMAT SRC -o LOG.jsonl:")
+    say("\nTo be converted first, with d3stats import FORMAT SRC -o LOG.jsonl:")
     print_list([(name, text, "") for name, text in imported.items()])

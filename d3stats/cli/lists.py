@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from d3stats.cli import completion
-from d3stats.cli.output import print_json, print_text
+from d3stats.cli.output import print_json, print_text, say
 
 Name = Annotated[
     str | None,
@@ -29,10 +29,10 @@ def show_list(what: str, known: Mapping[str, Any], name: str | None, as_json: bo
     if name is not None:
         print_list([(name, _about(known[name]), "")])
         for parameter, default in _parameters(known[name]).items():
-            typer.echo(f"  {parameter}" + ("" if default is None else f" = {default}"))
+            say(f"  {parameter}" + ("" if default is None else f" = {default}"))
         return
     print_list([(n, _about(f), _listed(_parameters(f))) for n, f in sorted(chosen.items())])
-    typer.echo(f"\nAll parameters of one: d3stats {what}s NAME")
+    say(f"\nAll parameters of one: d3stats {what}s NAME")
 
 
 def _about(make: Any) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from d3stats._progress import working as working
-from d3stats._words import counted
+from d3stats._words import counted, visible, visible_json
 from d3stats.note import kind_of, note_values, severity_of, worst_first
-from d3stats.report.tables import Table, table_of
+from d3stats.report.tables import Table, table_of, without_formulas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ _TALLEST = 5
 
 def print_json(value: Any) -> None:
     """Write one JSON document to standard output; missing values are null."""
-    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    sys.stdout.write(visible_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False)) + "\n")
 
 
 def print_document(found: Mapping[str, Any], notes: Sequence[str] = (), **more: Any) -> None:
@@ -100,14 +100,16 @@ def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
     return [*lines, line]
 
 
-def _write(line: str, *, bold: bool = False) -> None:
-    typer.echo(typer.style(line, bold=True) if bold else line)
+def say(text: str = "", *, bold: bool = False, err: bool = False, nl: bool = True) -> None:
+    """Write text; a character that would act on a terminal, or hide, is written as its escape."""
+    text = visible(text)
+    typer.echo(typer.style(text, bold=True) if bold else text, err=err, nl=nl)
 
 
 def print_text(text: str, first: str = "", rest: str = "", *, bold: bool = False) -> None:
     """Print a sentence, wrapped."""
-    for line in folded(text, prose_columns(), first, rest):
-        _write(line, bold=bold)
+    for line in folded(visible(text), prose_columns(), first, rest):
+        say(line, bold=bold)
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -176,12 +178,12 @@ def print_result(
     every = worst_first(dict.fromkeys([*found.notes, *notes]))
     print_answer(found._answer())
     took = print_warnings(every, everything=everything)
-    typer.echo("")
+    say()
     drawn = list((found._shown() if shown is None else shown).items())
     further = drawn[found._n_main :]
     if caption := found._title():
         print_text(caption)
-        typer.echo("")
+        say()
     for title, frame in drawn if everything else drawn[: found._n_main]:
         print_table(*table_of(title if everything or found._n_main > 1 else "", frame))
     for table in tables:
@@ -208,7 +210,7 @@ def print_tables(
     every = worst_first(dict.fromkeys(notes))
     print_answer(answer)
     took = print_warnings(every, everything=everything, lines=lines)
-    typer.echo("")
+    say()
     for table in [*(tables if everything else tables[:main]), *asked]:
         print_table(*table)
     further = 0 if everything else max(len(tables) - main, 0)
@@ -260,7 +262,7 @@ def print_latex(tables: Sequence[Table]) -> None:
     from d3stats._latex import booktabs
 
     for title, columns, rows in tables:
-        typer.echo(f"% {title}\n{booktabs('l' + 'r' * (len(columns) - 1), columns, rows)}")
+        say(f"% {title}\n{booktabs('l' + 'r' * (len(columns) - 1), columns, rows)}")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -271,11 +273,13 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     """
     from rich.cells import cell_len
 
+    title, columns = visible(title), [visible(name) for name in columns]
+    rows = [[visible(cell) for cell in row] for row in rows]
     room = terminal_columns()
     if title:
         for line in [title] if room is None else folded(title, min(room, WIDEST)):
-            _write(line, bold=True)
-        typer.echo("")
+            say(line, bold=True)
+        say()
     gap = 3 if room is None or _unbroken(columns, rows) + 3 * (len(columns) - 1) < room else 2
     widths = _widths(columns, rows, room, gap)
     if widths is None:
@@ -292,10 +296,10 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
                 text = cell[k] if k < len(cell) else ""
                 blank = " " * (width - cell_len(text))
                 padded.append(blank + text if i and not _is_prose(rows, i) else text + blank)
-            _write((" " + (" " * gap).join(padded)).rstrip(), bold=number == 0)
+            say((" " + (" " * gap).join(padded)).rstrip(), bold=number == 0)
         if number == 0:
-            typer.echo(" " + "─" * (sum(widths) + gap * (len(widths) - 1)))
-    typer.echo("")
+            say(" " + "─" * (sum(widths) + gap * (len(widths) - 1)))
+    say()
 
 
 def _unbroken(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
@@ -358,19 +362,29 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
     label = min(max(map(cell_len, columns[1:])), room // 2)
     for row in rows:
         for line in folded(f"{columns[0]} {row[0]}".strip(), room):
-            _write(line, bold=True)
+            say(line, bold=True)
         for head, cell in zip(columns[1:], row[1:], strict=True):
             if cell:
                 *above, name = folded(head, label + 2, "  ", "  ")
                 for line in above:
-                    typer.echo(line)
+                    say(line)
                 start = f"{name}{' ' * (label + 4 - cell_len(name))}"
                 for line in folded(cell, room, start, " " * (label + 4)):
-                    typer.echo(line)
-        typer.echo("")
+                    say(line)
+        say()
 
 
 # ------------------------------------------------------------------------------------------ else
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Return a table as CSV, and print to standard error how many texts a spreadsheet would take for a formula."""
+    text, changed = without_formulas(table)
+    if changed:
+        begin = "begins" if changed == 1 else "begin"
+        why = "so that no spreadsheet takes a text for a formula"
+        say(f"{counted(changed, 'cell')} of the table {begin} with an apostrophe, {why}", err=True)
+    return text
 
 
 def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:

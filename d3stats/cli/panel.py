@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats._words import counted
+from d3stats._words import Advised, counted
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Json, Latex, one_format
@@ -51,7 +51,8 @@ def panel(
     elif as_latex:
         print_latex(tables_of(found))
     else:
-        tables, more = [_judges(found, everything)], [_frontier(found, everything)]
+        tables = [_judges(found, everything)]
+        more = [_frontier(found, everything)] if len(found.frontier) else []
         asked = more if found.chosen else []
         further = [] if asked else more
         print_tables(found._answer(), [*tables, *further], found.notes, everything=everything, asked=asked)
@@ -66,7 +67,10 @@ def _prices(given: list[str]) -> dict[str, float] | None:
         except ValueError:
             number = float("nan")
         if not found or judge in prices or number != number:
-            raise ValueError(f"--price must be JUDGE=PRICE with a number, each judge once; got {text!r}")
+            step = "write it as --price NAME=0.5, once for every judge"
+            raise ValueError(
+                Advised("--price must be JUDGE=PRICE with a number, each judge once", step, got=repr(text))
+            )
         prices[judge] = number
     return prices or None
 

@@ -9,12 +9,23 @@ import typer
 
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
-from d3stats.cli.options import Everything, Figure, Json, Latex, paths_of
+from d3stats.cli.options import (
+    Everything,
+    Figure,
+    Json,
+    Latex,
+    Prices,
+    RoleModels,
+    models_by_role,
+    paths_of,
+)
 from d3stats.cli.output import (
+    csv_text,
     print_document,
     print_latex,
     print_result,
     save_figure,
+    say,
     tables_of,
     working,
 )
@@ -43,6 +54,8 @@ def paper(
             "aspect (CSV, TSV, XLSX, Parquet).",
         ),
     ] = None,
+    prices: Prices = None,
+    role_models: RoleModels = None,
     everything: Everything = False,
     as_json: Json = False,
     as_latex: Latex = False,
@@ -57,6 +70,9 @@ def paper(
         raise ValueError("only one of --json, --latex and --csv may be given; got several")
     item, *logs = given.source
     more: dict[str, Any] = {} if human is None else {"human": human_table(human)}
+    settings = given.settings
+    by_role = models_by_role(prices, settings.get("model"), role_models, settings.get("output_share"))
+    more |= {"prices": prices, "role_models": by_role or None}
     with working("reading logs"):
         found = function(item, *paths_of(logs), **given.settings, **given.reading, **more)
     if figure is not None:
@@ -66,7 +82,7 @@ def paper(
     if as_json:
         print_document(found.to_dict(), found.notes)
     elif as_csv:
-        typer.echo(found.to_frame().to_csv(index=False), nl=False)
+        say(csv_text(found.to_frame()), nl=False)
     elif as_latex:
         print_latex(tables_of(found))
     else:

@@ -8,7 +8,7 @@ import typer
 
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import READING_OPTIONS, Json, Latex, one_format, paths_of, refuse_unused, typed
-from d3stats.cli.output import print_json, print_notes, print_table, print_text, working
+from d3stats.cli.output import print_json, print_notes, print_table, print_text, say, working
 
 if TYPE_CHECKING:
     from d3stats.inference.comparison.power import PilotPlan, PowerPlan
@@ -118,11 +118,11 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
         print_json(plan.to_dict())
         return
     if as_latex:
-        typer.echo(plan.to_latex())
+        say(plan.to_latex())
         return
     answer, *_ = str(plan).splitlines()
     print_text(answer)
-    typer.echo("")
+    say()
     print_table(*_table(plan))
     print_notes(plan.notes)
 

@@ -9,13 +9,7 @@ import typer
 
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Everything, Figure, Json, Latex, one_format, paths_of
-from d3stats.cli.output import (
-    print_document,
-    print_latex,
-    print_tables,
-    save_figure,
-    working,
-)
+from d3stats.cli.output import csv_text, print_document, print_latex, print_tables, save_figure, say, working
 from d3stats.report.tables import rationale_comparison_tables, rationale_tables
 
 if TYPE_CHECKING:
@@ -108,8 +102,8 @@ def rationales(
             found = compare_rationales(first, second, **given.settings, **given.reading, **own)
             each = [found.first, found.second]
     for path, one in zip(table or (), each, strict=False):
-        one.marks.to_csv(path, index=False)
-        typer.echo(f"table: {path}", err=True)
+        path.write_text(csv_text(one.marks), encoding="utf-8")
+        say(f"table: {path}", err=True)
     if figure is not None:
         save_figure(found.plot, figure)
     if as_json:

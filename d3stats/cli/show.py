@@ -10,7 +10,7 @@ import typer
 from d3stats.cli import completion
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Json, paths_of
-from d3stats.cli.output import print_table, print_text, prose_columns
+from d3stats.cli.output import print_table, print_text, prose_columns, say
 from d3stats.log.column_names import command_on
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _shown(record: Item | Turn, left_out: set[str]) -> dict[str, Any]:
 
 def _print_json(value: Any) -> None:
     # In ASCII, so that nothing that a candidate wrote acts on the terminal; 7F is the one control left.
-    typer.echo(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=True).replace("\x7f", "\\u007f"))
+    say(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=True).replace("\x7f", "\\u007f"))
 
 
 # ------------------------------------------------------------------------------------------ for people

@@ -23,7 +23,15 @@ from d3stats.cli.options import (
     read_as,
     refuse_unused,
 )
-from d3stats.cli.output import print_document, print_latex, print_result, records, save_figure, working
+from d3stats.cli.output import (
+    csv_text,
+    print_document,
+    print_latex,
+    print_result,
+    records,
+    save_figure,
+    working,
+)
 from d3stats.report.tables import table_of
 
 
@@ -150,7 +158,7 @@ def simulate(
         save_figure(done.plot, figure)
     table = done.to_frame(by)
     if csv is not None:
-        table.to_csv(csv, index=False)
+        csv.write_text(csv_text(table), encoding="utf-8")
     if as_json:
         stops = done.stops(by)
         found = done.to_dict() | {"rules": records(table), "stops": records(stops)}

@@ -16,13 +16,7 @@ from d3stats.cli.options import (
     Latex,
     one_format,
 )
-from d3stats.cli.output import (
-    print_answer,
-    print_json,
-    print_table,
-    print_text,
-    prose_columns,
-)
+from d3stats.cli.output import print_answer, print_json, print_table, print_text, prose_columns, say
 
 if TYPE_CHECKING:
     from d3stats.theory import Audit, Page
@@ -79,12 +73,12 @@ def _show_contents(as_json: bool, as_latex: bool) -> None:
     if as_json:
         print_json({"claims": [page(entry).to_dict() for entry in claims().values()]})
     elif as_latex:
-        typer.echo(contents().to_latex())
+        say(contents().to_latex())
     else:
         table = contents()
         columns = ("claim", "source", "verdict", "evidence")
         print_answer(table._answer())
-        typer.echo("")
+        say()
         print_table("", columns, table.rows)
         print_text("One claim in full: d3stats theorems NAME. Check all claims: d3stats theorems --verify.")
 
@@ -93,9 +87,9 @@ def _show_page(shown: Page, as_json: bool, as_latex: bool) -> None:
     if as_json:
         print_json(shown.to_dict())
     elif as_latex:
-        typer.echo(shown.to_latex())
+        say(shown.to_latex())
     else:
-        typer.echo(shown.to_text(prose_columns(100)))
+        say(shown.to_text(prose_columns(100)))
 
 
 def _verify(
@@ -111,10 +105,10 @@ def _verify(
     if as_json:
         print_json(audit.to_dict())
     elif as_latex:
-        typer.echo(audit.to_latex())
+        say(audit.to_latex())
     else:
         _show_audit(audit)
-        typer.echo(f"done in {time.monotonic() - started:z.0f} s")
+        say(f"done in {time.monotonic() - started:z.0f} s")
     if not audit.agrees:
         raise typer.Exit(1)
 
@@ -130,7 +124,7 @@ def _show_audit(audit: Audit) -> None:
         for v in audit.verdicts
     ]
     print_text(audit.summary())
-    typer.echo("")
+    say()
     print_table(
         "Claims checked live", ("claim", "stated", "found now", "counterexample, or smallest margin"), rows
     )

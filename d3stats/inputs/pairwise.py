@@ -35,8 +35,8 @@ class Pairwise:
         Whether first and second say what was shown first; not so where both were scored alone.
     contestants, judges, clusters : tuple of str
         The values of the codes, contestants and judges in the order of the alphabet.
-    n_items : int
-        Different items.
+    item : ndarray of int64, shape (rows,)
+        A number for each item.
     notes : tuple of str
         What the reader did.
 
@@ -61,12 +61,12 @@ class Pairwise:
     contestants: tuple[str, ...]
     judges: tuple[str, ...]
     clusters: tuple[str, ...]
-    n_items: int
+    item: Ints
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         n = len(self.first)
-        for name in ("first", "second", "outcome", "judge", "cluster", "ordered"):
+        for name in ("first", "second", "outcome", "judge", "cluster", "ordered", "item"):
             if getattr(self, name).shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},); got {getattr(self, name).shape}")
         for name, codes, known in (
@@ -86,17 +86,22 @@ class Pairwise:
                 f"{row + 1} (counted from 1)"
             )
 
+    @property
+    def n_items(self) -> int:
+        """Different items of the judgments."""
+        return len(np.unique(self.item))
+
     def __len__(self) -> int:
         return len(self.first)
 
     def __repr__(self) -> str:
         judges = f"{len(self.judges)} judge{'s' * (len(self.judges) != 1)}"
         size = f"{len(self)} judgments on {len(self.contestants)} contestants by {judges}"
-        return f"Pairwise({size}, {self.n_items} items in {len(self.clusters)} clusters)"
+        return f"Pairwise({size}, {self.n_items} items in {len(np.unique(self.cluster))} clusters)"
 
     def rows(self, keep: Flags) -> Pairwise:
         """Return some rows; names and codes stay."""
-        names = ("first", "second", "outcome", "judge", "cluster", "ordered")
+        names = ("first", "second", "outcome", "judge", "cluster", "ordered", "item")
         return replace(self, **{name: getattr(self, name)[keep] for name in names})
 
     def of(self, contestants: list[str] | tuple[str, ...]) -> Pairwise:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from d3stats._check import LARGEST, meant
 from d3stats._words import Advised
 from d3stats.trajectories import MISSING
 
-__all__ = ["LABEL", "Ratings"]
+__all__ = ["LABEL", "Ratings", "UnknownRater"]
 
 
 Codes = NDArray[np.int64]
@@ -23,6 +24,30 @@ Codes = NDArray[np.int64]
 
 LABEL = "label"
 """Name of the column of right answers when it is put beside the raters."""
+
+
+class UnknownRater(ValueError):
+    """No rater has this name.
+
+    Attributes
+    ----------
+    name : str
+        The name.
+    known : tuple of str
+        Names of the raters, and of the label where there is one.
+    """
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        listed = ", ".join(map(repr, known[:12])) + (
+            f" and {len(known) - 12} more" if len(known) > 12 else ""
+        )
+        got = f"{name!r}{meant(name, list(known))}"
+        super().__init__(Advised(f"rater must be one of {listed}", "name one of them", got=got))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive the way back from a worker process."""
+        return type(self), (self.name, self.known)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,8 +201,7 @@ class Ratings:
         for name in raters:
             if name not in known:
                 names = [*self.raters, *(label.keys() - set(self.raters))]
-                listed = ", ".join(map(repr, names[:12])) + (" ..." if len(names) > 12 else "")
-                raise ValueError(f"rater must be one of {listed}; got {name!r}{meant(name, names)}")
+                raise UnknownRater(name, names)
         codes = np.column_stack([known[name] for name in raters]) if raters else self.codes[:, :0]
         return replace(self, raters=tuple(raters), codes=codes.astype(np.int64))
 

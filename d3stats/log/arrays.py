@@ -27,7 +27,7 @@ BY_A_RULE = frozenset(
         *("gap_stable", "optimal", "token_budget", "tokens_unknown", "sign_agreement", "consensus"),
         *("declaration", "score_declaration", "chateval_turns", "wide_gap", "budget"),
         "stated_confidence",
-        *("agreement_routing", "sprt_converged", "sprt_rejected"),
+        *("agreement_routing", "sprt_converged", "sprt_rejected", "wall_consensus", "wall_no_consensus"),
     )
 )
 """Reasons of debates that a stopping rule, or a run's budget of tokens, ended before their last round."""

@@ -168,8 +168,26 @@ def read_cells(
     if field != "confidence" and n > bad:
         text = f"{column} {verb(len(columns), 'holds', 'hold')} confidences in per cent, read as shares"
         notes.append(Note(text, kind="per cent", about="confidence", n=n - bad))
+        notes += _maybe_shares(cells, values, columns, n - bad, named)
     shares = {text: None if value is None else repr(value / most) for text, value in values.items()}
     return cells.mapped(shares), notes
+
+
+def _maybe_shares(
+    cells: Coded, values: Mapping[str, float | None], columns: Sequence[str], n: int, named: str | list[str]
+) -> list[Note]:
+    """Warn of per cents of which all are at most 1: they may be shares."""
+    seen = [cells.values[code] for code in dict.fromkeys(cells.codes.tolist()) if code >= 0]
+    known = [(text, value) for text in seen if (value := values[text]) is not None]
+    if any(value > 1 or text.rstrip().endswith("%") for text, value in known) or not any(v for _, v in known):
+        return []
+    such, value = max(known, key=lambda pair: float(pair[1] or 0.0))
+    text = (
+        f"{counted(n, 'confidence')} in {' and '.join(map(repr, columns))} {verb(n, 'is', 'are')} at most 1 and "
+        f"{verb(n, 'is', 'are')} read as per cents, such as {such!r} as {value:g} %; if they are shares, use "
+        f"{to_type(confidence=named)}"
+    )
+    return [warning(text, "per cents below 1", about="confidence", n=n, examples=[such])]
 
 
 def _step(named: str | list[str], such: str) -> str:

@@ -766,7 +766,11 @@ def _read_flat(file: LogFile, columns: Columns, texts: bool) -> Records:
 
 
 def iter_records(
-    path: str | Path, *, strict: bool = True, problems: list[Problem] | None = None
+    path: str | Path,
+    *,
+    strict: bool = True,
+    problems: list[Problem] | None = None,
+    scorer: str | None = None,
 ) -> Iterator[AnyRecord]:
     r"""Yield the records of a JSON lines log in the order of the file, the header included.
 
@@ -782,6 +786,8 @@ def iter_records(
         Raise on the first line that is no record; otherwise pass over it.
     problems : list, optional
         Gets the lines that were passed over, so that nothing is lost silently.
+    scorer : str, optional
+        The scorer that is read of a log of Inspect with several, of which all are raters by default.
 
     Yields
     ------
@@ -807,7 +813,7 @@ def iter_records(
     >>> skipped[0].kind
     'truncated last line'
     """
-    (file,) = find_files([path])
+    (file,) = find_files([path], scorer=scorer)
     if file.format != "jsonl":
         raise ValueError(
             f"path must end in .jsonl or .ndjson (also with .gz) to be read record by record; got {str(path)!r}"

@@ -185,10 +185,24 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     if "debate" not in found.columns:
         found = found.renamed("question", "debate")
     found = found.without(*_excluded(found, sheet))
+    if _is_a_voter(found, sheet):
+        found = found.without("round")
     return replace(
         found,
         columns={name: found.columns[name] for name in known if name in found.columns},
         unread=tuple(name for name in sheet.names if name in found.unread),
+    )
+
+
+def _is_a_voter(found: Resolved, sheet: Sheet) -> bool:
+    """Whether the column that is taken for the round, such as ``t``, holds the same texts as other columns of votes."""
+    at = found.columns
+    if {"vote", "correct", "agent"} & set(at) or "round" not in at or "round" in found.chosen:
+        return False
+    (name,) = at["round"]
+    texts = set(sheet.get(name).occurring())
+    return not any(map(_is_number, texts)) and any(
+        texts & set(sheet.get(other).occurring()) for other in found.unread if other
     )
 
 

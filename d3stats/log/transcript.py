@@ -112,11 +112,12 @@ def read_transcript(
     *,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    scorer: str | None = None,
 ) -> Transcript:
     r"""Read one debate.
 
-    Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens. `columns` and `encoding` are
-    those of :func:`d3stats.read_log`.
+    Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens.
 
     Parameters
     ----------
@@ -124,8 +125,10 @@ def read_transcript(
         One file.
     debate : str
         Its name in the log.
-    columns, encoding
+    columns, encoding, sheet
         As for :func:`d3stats.read_log`.
+    scorer : str, optional
+        The scorer that is read of a log of Inspect with several, of which all are raters by default.
 
     Returns
     -------
@@ -134,7 +137,8 @@ def read_transcript(
     Raises
     ------
     ValueError
-        When no such debate is in the log; names near matches. Or when the log records only correctness.
+        When no such debate is in the log; names near matches. When the log records only correctness, or has no sheets
+        or scorers to choose from.
     FileNotFoundError
         When there is no such file.
 
@@ -155,7 +159,7 @@ def read_transcript(
     turns: list[Turn] = []
     names: dict[str, None] = {}
     passed: list[Problem] = []
-    records, totals = _records(path, passed, columns, encoding)
+    records, totals = _records(path, passed, columns, encoding, sheet, scorer)
     ends = journal_path(path).exists()
     for record in records:
         if record.type == "log":
@@ -275,18 +279,21 @@ def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, 
 
 
 def list_debates(
-    path: str | Path, *, columns: Mapping[str, str] | None = None, encoding: str | None = None
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    scorer: str | None = None,
 ) -> list[DebateLine]:
     r"""List the debates of a log in the order in which they were opened.
-
-    `columns` and `encoding` are those of :func:`d3stats.read_log`.
 
     Parameters
     ----------
     path : path
         One file.
-    columns, encoding
-        As for :func:`d3stats.read_log`.
+    columns, encoding, sheet, scorer
+        As for :func:`read_transcript`.
 
     Returns
     -------
@@ -306,7 +313,7 @@ def list_debates(
     [('d', 1, 1), ('e', 2, 2)]
     """
     found: dict[str, DebateLine] = {}
-    for record in _records(path, [], columns, encoding)[0]:
+    for record in _records(path, [], columns, encoding, sheet, scorer)[0]:
         if record.type == "log":
             continue
         line = found.get(record.debate) or DebateLine(record.debate)
@@ -323,19 +330,23 @@ def _records(
     passed: list[Problem],
     columns: Mapping[str, str] | None,
     encoding: str | None,
+    sheet: str | None,
+    scorer: str | None,
 ) -> tuple[Iterator[AnyRecord], dict[tuple[str, int, str], int]]:
     """Return the records of a log, and the token totals by debate, round and agent, which no record says."""
-    (file,) = find_files([path])
+    (file,) = find_files([path], sheet, scorer)
+    if sheet is not None and file.format != "xlsx":
+        raise ValueError(f"sheet must be left out for {path}, which is no workbook; got {sheet!r}")
     if file.format == "jsonl":
         from d3stats.log.reader import iter_records
 
-        return iter_records(path, strict=False, problems=passed), {}
+        return iter_records(path, strict=False, problems=passed, scorer=scorer), {}
     from d3stats.log.reader import read_log
     from d3stats.log.writer import records_of
 
-    log = read_log(path, columns=columns, encoding=encoding)
+    log = read_log(path, columns=columns, encoding=encoding, sheet=sheet)
     if log.coding != "answers":
-        step = f"{command_on('fit', path, columns=columns, encoding=encoding)} shows its counts"
+        step = f"{command_on('fit', path, columns=columns, encoding=encoding, sheet=sheet)} shows its counts"
         raise ValueError(
             Advised("log must hold votes to be shown", step, got=f"{path} with correctness only")
         )

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import choice, loss
-from d3stats._words import percent
+from d3stats._words import counted, percent, verb
+from d3stats.note import warning
 from d3stats.planning.cells import Write, amount, cells, rule_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, with_turns
 from d3stats.planning.risk import losses_of_rules, refuse_what_ended_early
@@ -23,6 +24,8 @@ from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.stopping import FullDepth, StoppingRule
 
 __all__ = ["ConformalRisk", "conformal_risk_control"]
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -186,6 +189,7 @@ def conformal_risk_control(
             "target": target,
         }
     )
+    order = _order_note(table)
     least = int(np.ceil(1 / max_loss_vs_full - 1e-9)) - 1
     few = (
         f"A limit of {100 * max_loss_vs_full:.3g} % needs at least {least} questions, also where none is lost; here "
@@ -198,6 +202,7 @@ def conformal_risk_control(
         target=target,
         n_questions=units.n,
         notes=(
+            *order,
             *trajectories.remarks(),
             *([few] if units.n < least else []),
             *units.notes,
@@ -206,3 +211,19 @@ def conformal_risk_control(
         ),
         _table=table,
     )
+
+
+def _order_note(table: pd.DataFrame) -> list[str]:
+    """Warn of a family that does not go from late to early stopping on the pilot."""
+    earlier = np.flatnonzero(np.diff(table["rounds"].to_numpy()) > _ROUNDING)
+    if not len(earlier):
+        return []
+    at = int(earlier[0])
+    early, late = table.iloc[at], table.iloc[at + 1]
+    text = (
+        f"{counted(len(earlier), 'rule')} of the family {verb(len(earlier), 'stops', 'stop')} later than the one before"
+        f", such as {late['rule']} ({late['rounds']:z.2f} rounds) after {early['rule']} ({early['rounds']:z.2f}); a "
+        "rule counts the losses of all before it, so that the limit holds, but the rule may be later than need be: "
+        "give rules from late to early"
+    )
+    return [warning(text, "order of rules", n=len(earlier), examples=[str(late["rule"])])]

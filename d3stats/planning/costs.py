@@ -440,7 +440,7 @@ class RatioColumns:
         self._ratios: list[tuple[int, int]] = []
         self._shares: list[bool] = []
         self._changes: list[bool] = []
-        self._upside_down: list[bool] = []
+        self._reciprocal: list[bool] = []
         self._bounds: list[tuple[float, float]] = []
         self._saved: list[bool] = []
 
@@ -468,14 +468,14 @@ class RatioColumns:
 
         The first column of a `change` has the differences of right and wrong by debate; it has the paired t.
         A denominator that `may_vanish` can be near 0 where the numerator is not, so that the measure has no bound. The
-        limits are then those of the ratio turned upside down, turned back. A part that is `saved` of the second column
-        has limits on the log scale of what is left. Limits are cut at `bounds`.
+        limits are then made on the reciprocal scale: one over those of the reciprocal. A part that is `saved` of the
+        second column has limits on the log scale of what is left. Limits are cut at `bounds`.
         """
         self._saved.append(saved)
         self._bounds.append(bounds)
         self._shares.append(share)
         self._changes.append(change)
-        self._upside_down.append(may_vanish)
+        self._reciprocal.append(may_vanish)
         self.measures.append((of, name))
         pair = (self._index[above], self._index[below])
         self._ratios.append(pair[::-1] if may_vanish else pair)
@@ -506,7 +506,7 @@ class RatioColumns:
                 if measured.high > measured.low:
                     least, most = self._bounds[i]
                     low[i], high[i] = max(measured.low, least), min(measured.high, most)
-        for i, turned in enumerate(self._upside_down):
+        for i, turned in enumerate(self._reciprocal):
             if not turned:
                 continue
             estimate[i], low[i], high[i] = (_turned(x) for x in (estimate[i], high[i], low[i]))

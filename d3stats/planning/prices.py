@@ -23,7 +23,15 @@ from d3stats.sources import LogSource, Reading, as_trajectories
 from d3stats.trajectories import Trajectories
 from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
-__all__ = ["Price", "RoundDollars", "check_models", "dollars_by_round", "price_turns", "spending"]
+__all__ = [
+    "Price",
+    "RoundDollars",
+    "check_models",
+    "dollars_by_round",
+    "price_logs",
+    "price_turns",
+    "spending",
+]
 
 Floats = NDArray[np.float64]
 
@@ -198,6 +206,61 @@ def price_turns(
     if log.poll_tokens is not None:
         polls[log.poll_tokens == 0] = 0.0  # asked under every rule
     return RoundDollars(dollars, note, polls, warned)
+
+
+def price_logs(
+    logs: Mapping[str, tuple[pd.DataFrame, Trajectories]],
+    prices: PriceTable,
+    *,
+    model: str | None = None,
+    role_models: Mapping[str, str] | None = None,
+    roles: Iterable[str] | None = None,
+    output_share: float | None = None,
+) -> dict[str, RoundDollars]:
+    """Price the turns of several logs at one table, log by log; see :func:`price_turns`.
+
+    A role of `role_models` may be absent from some logs, not from all.
+
+    Parameters
+    ----------
+    logs : mapping of str to (DataFrame, Trajectories)
+        Turns and arrays of each log, by its name.
+    prices, model, role_models, roles, output_share
+        As for :func:`price_turns`.
+
+    Returns
+    -------
+    dict of str to RoundDollars
+
+    Raises
+    ------
+    ValueError
+        When a model has no prices, or a role speaks in no log; of several logs, the message names one.
+
+    Examples
+    --------
+    >>> turns = pd.DataFrame({"debate": ["1"], "round": [1], "agent": ["a"], "vote": ["A"], "tokens": [1000]})
+    >>> log, prices = Trajectories.from_frame(turns), PriceTable("2025-01-01", {"m": (1.0, 2.0)})
+    >>> round(float(price_logs({"mine": (turns, log)}, prices)["mine"].dollars[0, 0]), 6)
+    0.00115
+    """
+    given = role_models or {}
+    check_models(prices, model, given)
+    heard = {
+        name: set(turns["role"].dropna()) if "role" in turns.columns else set()
+        for name, (turns, _) in logs.items()
+    }
+    everywhere: set[str] = set().union(*heard.values())
+    found = {}
+    for name, (turns, t) in logs.items():
+        own = {role: m for role, m in given.items() if role in heard[name] or role not in everywhere}
+        try:
+            found[name] = price_turns(
+                turns, t, prices, model=model, role_models=own, roles=roles, output_share=output_share
+            )
+        except ValueError as error:
+            raise ValueError(f"{error} (log {name})" if len(logs) > 1 else str(error)) from None
+    return found
 
 
 def spending(log: LogSource, dollars: Floats | None = None, **reading: Unpack[Reading]) -> pd.DataFrame:

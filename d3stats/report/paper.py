@@ -7,7 +7,8 @@ columns of the paper. ``docs/papers/*.toml`` has what d3stats does with each ite
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -25,6 +26,8 @@ from d3stats.trajectories import MISSING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from d3stats.worlds.tokens import PriceTable
 
 __all__ = ["ITEMS", "PAPERS", "Item", "PaperIndex", "PaperItem", "paper"]
 
@@ -105,13 +108,15 @@ _ALL = (
          make.by_kind, (2, 2), ("strata",)),
     Item("d3:table-1", "Table 1", "accuracy and kappa of frameworks; --strata for benchmarks", ("label",),
          _verdicts(LOG, ACCURACY, KAPPA), takes=("strata",)),
-    Item("d3:table-2", "Table 2", "accuracy, tokens, and tokens per accuracy point", ("label", "tokens"), make.costs),
-    Item("d3:figure-3", "Figure 3", "frontier of tokens and accuracy", ("label", "tokens"), make.costs),
+    Item("d3:table-2", "Table 2", "accuracy, tokens, and tokens per accuracy point", ("label", "tokens"), make.costs,
+         takes=("prices",)),
+    Item("d3:figure-3", "Figure 3", "frontier of tokens and accuracy", ("label", "tokens"), make.costs,
+         takes=("prices",)),
     Item("d3:table-3", "Table 3", "ablation: accuracy, swap consistency and kappa", ("label",),
          _verdicts(Column("log", "Configuration"), Column("accuracy", "Accuracy (%)", "percent"),
                    Column("consistency", "Pos. Swap Consist. (%)", "percent"), KAPPA)),
-    Item("d3:figure-4", "Figure 4", "rounds at which a rule stops, tokens saved, verdicts changed", ("rounds",),
-         make.stops, takes=("rules", "baseline")),
+    Item("d3:figure-4", "Figure 4", "rounds at which a rule stops, tokens saved, verdicts changed",
+         ("rounds", "scores or --rule"), make.stops, takes=("rules", "baseline")),
     Item("d3:table-4", "Table 4", "random fives of a pool of personas, and other juries", ("label",),
          make.random_fives),
     Item("d3:table-5", "Table 5", "accuracy and gain by evaluator", ("label",),
@@ -187,6 +192,10 @@ def _scored(log: Opened, task: Task) -> bool:
     return t.scores is not None and len(t.sides) == 2
 
 
+def _scored_or_ruled(log: Opened, task: Task) -> bool:
+    return bool(task.rules) or _scored(log, task)
+
+
 def _first_scored(log: Opened, task: Task) -> bool:
     return log is not task.logs[task.names[0]] or _scored(log, task)
 
@@ -217,6 +226,11 @@ _NEEDS = {
         _with_tokens, "tokens", "the fields tokens_in and tokens_out of its turns, or --columns tokens=OWN"
     ),
     "scores": _Need(_scored, "scores of two sides", "the field scores of its turns"),
+    "scores or --rule": _Need(
+        _scored_or_ruled,
+        "scores of two sides",
+        "a rule that needs none with --rule, or the field scores of its turns",
+    ),
     "first scores": _Need(_first_scored, "scores of two sides", "the field scores of its turns"),
     "category": _Need(
         _of_kinds, "kinds of questions", "the field category of its debates, or --strata COLUMN"
@@ -388,6 +402,10 @@ def paper(
     baseline: str | None = None,
     rules: Sequence[str] | None = None,
     human: pd.DataFrame | None = None,
+    prices: PriceTable | str | Path | None = None,
+    model: str | None = None,
+    role_models: Mapping[str, str] | None = None,
+    output_share: float | None = None,
     n_boot: int | None = None,
     level: float = 0.95,
     rng: RngLike = None,
@@ -411,6 +429,15 @@ def paper(
         The stopping rules that are replayed; by default the paper's own.
     human : DataFrame, optional
         People's scores of single responses, for correlations with them: a column ``question`` and one per aspect.
+    prices : PriceTable or path, optional
+        Dollars per million tokens, as ``PriceTable.read`` takes them, for the cost of D3's Table 2.
+    model : str, optional
+        The model whose prices all turns have; by default the only one of the table, or each turn's as logged.
+    role_models : mapping of str to str, optional
+        The models whose prices the turns of a role have, in place of `model`.
+    output_share : float, optional
+        Completion tokens as a share of all, the same in every turn; by default as logged, and .15 where a log holds
+        totals only.
     n_boot : int, optional
         Bootstrap replicates of KS distances; by default 200.
     level : float
@@ -445,13 +472,24 @@ def paper(
         return PaperIndex(name=item, items=mine)
     chosen = _item(item)
     level = probability("level", level, open_interval=True)
-    given = {"strata": strata, "baseline": baseline, "rules": rules, "human": human, "n_boot": n_boot}
+    given = {
+        "strata": strata,
+        "baseline": baseline,
+        "rules": rules,
+        "human": human,
+        "n_boot": n_boot,
+        "prices": prices,
+    }
     for name, value in given.items():
         if value is not None and name not in chosen.takes:
             takers = [each.name for each in ITEMS.values() if name in each.takes]
             raise ValueError(
                 f"{name} must be left out of {item}; got it (it is a setting of {', '.join(takers)})"
             )
+    alone: dict[str, Any] = {"model": model, "role_models": role_models or None, "output_share": output_share}
+    for name, said in alone.items():
+        if prices is None and said is not None:
+            raise ValueError(f"{name} must come with prices; got {name}={said!r} alone")
     if "human" in chosen.takes and human is None:
         raise ValueError(f"human must be people's scores for {item}; got none (--human TABLE)")
     logs = _opened(chosen, sources, names, reading)
@@ -477,6 +515,14 @@ def paper(
                     got=f"none in {', '.join(lacking)}",
                 )
             )
+    if prices is not None:
+        from d3stats.planning.prices import price_logs
+        from d3stats.worlds.tokens import PriceTable
+
+        table = prices if isinstance(prices, PriceTable) else PriceTable.read(prices)
+        turns = {name: (log.log(every_role=True).turns, log.trajectories()) for name, log in logs.items()}
+        roles = reading.get("roles")
+        task = replace(task, dollars=price_logs(turns, table, roles=roles, **alone))
     assert chosen.make is not None
     made = chosen.make(task)
     return PaperItem(

@@ -157,28 +157,17 @@ def with_dollars(
     ValueError
         When a model has no prices, or a role speaks in no log.
     """
-    from d3stats.planning.prices import check_models, price_turns
+    from d3stats.planning.prices import price_logs
 
-    check_models(prices, model, role_models)
-    heard = {s.name: set() if s.log is None else set(s.log.turns["role"].dropna()) for s in sources}
-    everywhere = set().union(*heard.values())
-    priced = []
-    for source in sources:
-        t = source.trajectories
-        if source.log is None or t.tokens is None or np.isnan(t.tokens).all():
-            priced.append(source)
-            continue
-        own = {
-            role: m for role, m in role_models.items() if role in heard[source.name] or role not in everywhere
-        }
-        try:
-            paid = price_turns(
-                source.log.turns, t, prices, model=model, role_models=own, output_share=output_share
-            )
-        except ValueError as error:
-            raise ValueError(f"{error} (log {source.name})" if len(sources) > 1 else str(error)) from None
-        priced.append(replace(source, paid=paid))
-    return tuple(priced)
+    logs = {
+        s.name: (s.log.turns, s.trajectories)
+        for s in sources
+        if s.log is not None
+        and s.trajectories.tokens is not None
+        and not np.isnan(s.trajectories.tokens).all()
+    }
+    paid = price_logs(logs, prices, model=model, role_models=role_models, output_share=output_share)
+    return tuple(replace(s, paid=paid[s.name]) if s.name in paid else s for s in sources)
 
 
 def _names(logs: Sequence[LogSource]) -> list[str]:

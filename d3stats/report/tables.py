@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from d3stats._words import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +32,7 @@ __all__ = [
     "strata_notes",
     "strata_of",
     "table_of",
+    "without_formulas",
 ]
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
@@ -378,3 +382,36 @@ def rationale_comparison_tables(found: RationaleComparison) -> list[Table]:
         rows.append((f"{name}, ratio" if ratio else name, *values, shown, tested, kind))
     heads = ("", *found.names, "difference", "p", "interval")
     return [(f"{found.names[1]} minus {found.names[0]}", heads, rows)]
+
+
+_FORMULA = re.compile(r"[=+@\t-]")
+_PLAIN_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?%)?( \[[-+\d., %]+\])?$")
+
+
+def without_formulas(table: pd.DataFrame) -> tuple[str, int]:
+    """Return a table as CSV, and how many texts got an apostrophe because a spreadsheet would compute them.
+
+    Numbers, and numbers with their interval, stay as they are; characters that act or hide become their escapes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(*without_formulas(pd.DataFrame({"judge": ["=1+1", "b"], "gain": ["-0.1 [-0.2, 0.1]", "+1 %"]})))
+    judge,gain
+    '=1+1,"-0.1 [-0.2, 0.1]"
+    b,+1 %
+     1
+    """
+    changed = 0
+
+    def plain(cell: object) -> object:
+        nonlocal changed
+        if not isinstance(cell, str):
+            return cell
+        cell = visible(cell)
+        if not _FORMULA.match(cell) or _PLAIN_NUMBER.match(cell):
+            return cell
+        changed += 1
+        return f"'{cell}"
+
+    return table.rename(columns=plain).map(plain).to_csv(index=False), changed

@@ -20,7 +20,14 @@ import pandas as pd
 
 from d3stats._words import Advised
 from d3stats.inputs.recorded import RecordedLog
-from d3stats.log.column_names import TABLE_COLUMNS, Columns, choice_of, other_names, plain
+from d3stats.log.column_names import (
+    TABLE_COLUMNS,
+    Columns,
+    MissingColumn,
+    choice_of,
+    other_names,
+    plain,
+)
 from d3stats.log.columns import Coded, Records
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
@@ -341,7 +348,13 @@ class Opened:
             columns = self.columns
             if self._category is not None:
                 columns = {**choice_of(columns), "category": self._category}
-            parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
+            try:
+                parts = [self._records(k, columns, texts) for k in range(len(self._sheets))]
+            except MissingColumn as error:
+                if error.field != "category" or self._category is None:
+                    raise
+                # It was named as the column of strata.
+                raise MissingColumn("category", f"strata{error.message.removeprefix('category')}") from None
             whole = parts[0] if self.frame is not None else together(self.files, parts)
             if self.reading.get("read") == "answer":
                 whole = with_stated_answers(whole)
@@ -472,6 +485,12 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
             raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")
     if isinstance(source, Opened):
         return source
+    if isinstance(source, Mapping) and "votes" not in source:
+        names = ", ".join(map(repr, list(source)[:6])) or "no names"
+        step = "make columns a table with pandas.DataFrame(...), and rows a list of mappings"
+        raise TypeError(
+            Advised("a mapping must have votes, as the arguments of from_arrays have", step, got=names)
+        )
     several = isinstance(source, (list, tuple)) and len(source) > 0
     if isinstance(source, (str, Path)):
         return _files([source], str(source), reading)

@@ -15,7 +15,7 @@ from d3stats.inputs.lines import place_of
 from d3stats.inputs.pairwise import FIRST, SECOND, TIED, Pairwise
 from d3stats.inputs.verdicts import ONE_JUDGE, TIE, Judgments
 from d3stats.log.column_names import choice_of, plain, to_choose, to_type
-from d3stats.note import MISSING_VALUES, Note, kind_of
+from d3stats.note import MISSING_VALUES, Note, kind_of, warning
 from d3stats.plausibility import NO_SIDE
 from d3stats.sources.item_tables import Fields, question_clusters, unread_note
 from d3stats.sources.opened import Opened, Reading, open
@@ -165,7 +165,7 @@ def _of_judgments(data: Judgments) -> Pairwise:
     judge, judges = pd.factorize(np.array(data.judges, dtype=object)[data.judge], sort=True)
     return Pairwise(
         swapped.astype(np.int64), 1 - swapped, outcome.astype(np.int64), judge, cluster, data.order != MISSING,
-        ("A", "B"), tuple(map(str, judges)), tuple(map(str, clusters)), len(np.unique(data.item)),
+        ("A", "B"), tuple(map(str, judges)), tuple(map(str, clusters)), data.item,
         (*data.notes, note),
     )  # fmt: skip
 
@@ -271,15 +271,18 @@ def _outcomes(
         plain(name): SECOND for name in ROLES["second"]
     }
     outcome = np.zeros(len(winner), dtype=np.int64)
+    doubt = _Positions({**_LETTERS, **sides})
     by_word: dict[str, int] = {}
     for row, (x, a, b) in enumerate(zip(winner, one, two, strict=True)):
         if x is None:
             continue
         if x in (a, b):
             outcome[row] = FIRST if x == a else SECOND
+            doubt.see(x, outcome[row], row)
             continue
         code = words.get(str(x).casefold())
         code = sides.get(plain(x)) if code is None and x not in contestants else code
+        doubt.certain |= code in (FIRST, SECOND)
         if code is None:
             step = "write first, second, tie, or the name of one of the two"
             got = f"{x!r} for {a!r} against {b!r} {place_of(table, row)}"
@@ -294,9 +297,51 @@ def _outcomes(
         for word, code in by_word.items()
         if word not in ("first", "second", "tie")
     ]
-    return outcome, [
-        Note(f"winners: {', '.join(said)}", kind="meaning of winners", examples=by_word)
-    ] if said else []
+    notes = [Note(f"winners: {', '.join(said)}", kind="meaning of winners", examples=by_word)] if said else []
+    return outcome, [*doubt.notes(table, one, two, winner), *notes]
+
+
+class _Positions:
+    """Names of winners that are also words for the first and the second place, such as the contestants A and B."""
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        self.places = places
+        self.certain = False
+        """Whether another winner shows that names are meant, or words are used for the places."""
+        self.names: list[str] = []
+        self.named = 0
+        self.differ: list[int] = []
+
+    def see(self, name: Any, outcome: int, row: int) -> None:
+        """Count a winner that was read as a name."""
+        code = self.places.get(plain(name))
+        if code is None:
+            self.certain = True
+            return
+        self.named += 1
+        if str(name) not in self.names:
+            self.names.append(str(name))
+        if code != outcome:
+            self.differ.append(row)
+
+    def notes(
+        self,
+        table: pd.DataFrame,
+        one: NDArray[np.object_],
+        two: NDArray[np.object_],
+        winner: NDArray[np.object_],
+    ) -> list[Note]:
+        """Say that names were read as names, where places would give other winners."""
+        if not self.differ or self.certain:
+            return []
+        row = self.differ[0]
+        text = (
+            f"winners {' and '.join(map(repr, sorted(self.names)))} are read as names of contestants, not as the "
+            f"places first and second; the two differ in {len(self.differ):,} of {counted(self.named, 'judgment')}, "
+            f"such as {winner[row]!r} for {one[row]!r} shown before {two[row]!r} {place_of(table, row)}; if places are "
+            "meant, write first and second"
+        )
+        return [warning(text, "names or places", n=len(self.differ), examples=self.names)]
 
 
 def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterable[str] | None) -> Pairwise:
@@ -403,7 +448,7 @@ def _coded(
     first, second = (np.array([code[name] for name in side[known]], dtype=np.int64) for side in (one, two))
     found = Pairwise(
         first, second, outcome[known], judge, cluster.astype(np.int64), ordered[known], names, judges,
-        tuple(map(str, clusters)), int(table["item"][known].nunique()), (),
+        tuple(map(str, clusters)), pd.factorize(table["item"][known].astype(str))[0].astype(np.int64), (),
     )  # fmt: skip
     return replace(found, notes=(*_copies(table, known), *notes, *alone))
 

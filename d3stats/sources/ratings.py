@@ -490,7 +490,11 @@ def _of_frame(
         return long.drop(columns="round", errors="ignore"), notes
     if {"rater", "vote"} & given:
         absent = [name for name in _LONG if name not in given]
-        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
+        needed = (
+            f"a table with a column {'rater' if 'rater' in given else 'vote'} must have item, rater and vote"
+        )
+        step = f"{to_choose(*absent)}, or choose no column for it where each rater has a column of votes"
+        raise ValueError(Advised(needed, step, got=f"none named {', '.join(absent)}"))
     if round_number is not None:
         raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
     wide, keys, with_items, taken = _named_keys(frame)
@@ -501,6 +505,8 @@ def _of_frame(
     others = [name for name in wide.columns if name not in (*keys, "question")]
     # What is said of an item is no rater's vote.
     raters = [name for name in others if plain(name) not in _NO_RATERS or (decided and name == DECISION)]
+    voted = {text for name in raters for text in _texts(wide[name])}
+    raters = [name for name in others if name in raters or _is_a_voter(name, wide[name], voted)]
     raters = _not_derived(wide, raters, asked)
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
@@ -666,6 +672,18 @@ def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
     """Whether no value of a column stands twice, in it or in another one: as names of items do."""
     said = set(wide[name].dropna())
     return len(said) == len(wide) > 1 and not any(wide[x].isin(said).any() for x in raters if x != name)
+
+
+def _texts(column: pd.Series) -> set[str]:
+    return {str(text) for text in column.dropna().unique()}
+
+
+def _is_a_voter(name: Any, column: pd.Series, said: Collection[str]) -> bool:
+    """Whether a column with a short name of the round, such as ``t``, holds what others voted and no number."""
+    if plain(name) not in other_names("round"):
+        return False
+    texts = _texts(column)
+    return bool(texts & set(said)) and bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
 def _named_keys(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], bool, list[str]]:

@@ -660,7 +660,7 @@ def _ranked(d: Data, rng: Generator) -> Outcomes:
         names,
         ("judge",),
         questions,
-        len(questions),
+        np.arange(len(d.first)),
     )
     found = rank(judgments)
     true = dict(zip(names, d.truth["ratings"], strict=True))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from study_tables import same
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +59,14 @@ def test_what_the_findings_say_is_in_the_cells(made: dict[str, pd.DataFrame]) ->
         "value"
     ]
     assert (saved < 0).all()
+
+
+def test_the_findings_show_every_picture_and_a_picture_is_drawn_again_alike(
+    module: dict[str, Any], tmp_path: Path
+) -> None:
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]+\]\((.+?)\)", text)
+    assert len(shown) == len(module["CONFIG"]["pictures"])
+    assert {(FOLDER / path).resolve() for path in shown} == set((FOLDER / "figures").resolve().glob("*.png"))
+    drawn = module["picture"](module["CONFIG"], "advocates:table-2", tmp_path)
+    np.testing.assert_allclose(plt.imread(drawn), plt.imread(FOLDER / "figures" / drawn.name), atol=1 / 255)

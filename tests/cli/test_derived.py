@@ -67,7 +67,11 @@ OWN_FORM = {
         "round_number": "a round or 'last', one or one per run",
     },
     "panel": {"prices": "JUDGE=PRICE for each"},
-    "paper": {"human": "a table is given by its path"},
+    "paper": {
+        "human": "a table is given by its path",
+        "prices": "a path",
+        "role_models": "ROLE=NAME for each",
+    },
     "agreement": {"categories": "all in one list, separated by commas, because their order matters"},
     "rationales": {
         "role": "it takes the place of the role of a reading",

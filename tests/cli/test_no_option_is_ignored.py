@@ -60,6 +60,7 @@ MODES: dict[str, list[str]] = {
     "calibrate": ["calibrate log.csv --world voter"],
     "paper": [
         "paper d3:table-1 log.csv other.csv",
+        "paper d3:table-2 log.csv other.csv --prices prices.toml --model mine",
         "paper d3:figure-4 log.csv --rule fixed:1",
         "paper advocates:table-2 log.csv other.csv",
         "paper stability:rounds log.csv --n-boot 40",
@@ -218,7 +219,7 @@ CHANGES: dict[str, list[str]] = {
     ],
     "paper": [
         *("--name x --name y", "--strata kind", "--baseline other", "--rule unanimity", "--n-boot 50"),
-        *("--level 0.5", "--seed 7"),
+        *("--level 0.5", "--seed 7", "--output-share 0.9", "--prices prices.toml --model mine"),
     ],
     "calibrate": [
         "--world conformity",

@@ -32,6 +32,8 @@ def test_every_command_that_reads_logs_has_the_options() -> None:
         options = {option for parameter in commands[name].params for option in parameter.opts}
         wanted = {"--columns", "--encoding"} | ({"--missing-values"} if name != "show" else set())
         assert wanted <= options, name
+        if "--encoding" in options:
+            assert {"--scorer", "--sheet"} <= options, name
     takes_logs = {
         name
         for name, command in commands.items()

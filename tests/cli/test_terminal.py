@@ -63,6 +63,7 @@ CASES: dict[str, list[str]] = {
         "paper chateval",
         "paper d3:table-1 turns.csv",
         "paper d3:table-2 more.jsonl samre.jsonl",
+        "paper d3:table-2 turns.csv --prices prices.toml --model mine",
         "paper d3:figure-4 turns.csv --rule fixed:1",
         "paper stability:table-1 turns.csv",
     ],

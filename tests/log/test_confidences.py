@@ -155,3 +155,21 @@ def test_confidences_stay_with_their_votes_when_logs_are_cut_and_joined() -> Non
         Trajectories.from_arrays([[["A", "B"]]], confidence=[[[0.1, 1.2]]])
     with pytest.raises(ValueError, match="confidence must have shape"):
         Trajectories.from_arrays([[["A", "B"]]], confidence=[[0.1, 0.2]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "warns"),
+    [([0.5, 0.75, 1.0, 0.25], True), ([0.5, 75, 100, 25], False), ([0, 0, 0, 0], False)],
+)
+def test_per_cents_that_are_all_at_most_1_may_be_shares_and_are_said_to_be(
+    cells: list[float], warns: bool
+) -> None:
+    table = long().rename(columns={"confidence": "confidence_percent"}).iloc[:4]
+    read = d3stats.as_trajectories(table.assign(confidence_percent=cells))
+    said = [note for note in read.notes if "if they are shares" in note]
+    assert len(said) == warns
+    if warns:
+        assert said[0].startswith("WARNING: 4 confidences in 'confidence_percent' are at most 1")
+        assert "such as '1' as 1 %" in said[0]
+    signed = d3stats.as_trajectories(table.assign(confidence_percent=["0.5%", "1%", "0.1%", "0.2%"]))
+    assert not any("if they are shares" in note for note in signed.notes)

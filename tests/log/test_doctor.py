@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import tempfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from log_worlds import item, panel, turn, write_lines
 from typer.testing import CliRunner
@@ -236,3 +238,26 @@ def test_votes_are_examined_as_the_answers_that_they_state(tmp_path: Path) -> No
     copied = next(line for line in read.to_text().splitlines() if line.startswith("A copy without"))
     assert "--read" not in copied
     assert "read must be" in doctor(path, read="sentence").headline  # type: ignore[arg-type]
+
+
+def test_the_exit_code_says_what_a_note_warns_of() -> None:
+    """Columns that contradict each other end with 2 in a log of debates as in a table of ratings."""
+    rows = [
+        (d, r, "xyz"[a], "AB"[(d + (d + r + a) % 4 // 3) % 2], "AB"[d % 2])
+        for d in range(12)
+        for r in (1, 2)
+        for a in range(3)
+    ]
+    sound = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    against = sound.assign(correct=(sound["vote"] != sound["label"]).astype(int))
+    with tempfile.TemporaryDirectory() as folder:
+        codes = []
+        for k, table in enumerate((sound, against)):
+            path = Path(folder) / f"{k}.csv"
+            table.to_csv(path, index=False)
+            codes.append(doctor(path).exit_code)
+            ratings = table.rename(columns={"debate": "item", "agent": "rater"})
+            ratings[ratings["round"] == 1].drop(columns="round").to_csv(path, index=False)
+            done = CliRunner().invoke(app, ["doctor", str(path)])
+            codes.append(done.exit_code)
+    assert codes == [0, 0, 2, 2]

@@ -100,3 +100,19 @@ def test_what_cannot_be_judged_is_refused() -> None:
     for limit in (0.0, 1.0, -0.1, np.nan):
         with pytest.raises(ValueError, match="max_loss_vs_full must"):
             conformal_risk_control(log, ["fixed:1"], max_loss_vs_full=limit)
+
+
+def test_a_family_that_goes_from_early_to_late_is_warned_of() -> None:
+    pilot = simulate_debates(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
+    family = ["supermajority:1.0", "supermajority:0.85", "supermajority:0.7"]
+    right, turned = (
+        conformal_risk_control(pilot, rules, max_loss_vs_full=0.15) for rules in (family, family[::-1])
+    )
+    assert not any("from late to early" in note for note in right.notes)
+    said = next(note for note in turned.notes if "from late to early" in note)
+    assert said.startswith("WARNING: 2 rules of the family stop later")
+    assert "supermajority:0.85" in said
+    table = turned.to_frame()
+    chosen = table[table["chosen"]]
+    # The limit holds all the same.
+    assert chosen.empty or (chosen["bound"] <= 0.15).all()

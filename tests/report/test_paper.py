@@ -514,3 +514,102 @@ def test_the_table_of_people_is_read_from_a_file(logs: dict[str, str], tmp_path:
     )
     assert done.exit_code == 0, done.stderr
     assert "coherence rho" in done.stdout
+
+
+GEMMA = {"label", "tokens", "category", "rounds"}
+"""What the bundled logs have; no scores and no texts."""
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in MADE if ITEMS[n].needs and set(ITEMS[n].needs) <= GEMMA and n != "chateval:figure-3a"]
+)
+def test_an_item_needs_no_more_than_its_list_says(name: str) -> None:
+    logs = ["gemma-votes", "gemma-reasons"]
+    more: dict[str, Any] = {"n_boot": 20} if "n_boot" in ITEMS[name].takes else {}
+    found = d3stats.paper(name, *logs[: ITEMS[name].logs[0]], rng=1, **more)
+    assert isinstance(found, PaperItem)
+    assert found.rows
+
+
+def test_the_stop_of_the_paper_needs_scores_and_other_rules_do_not() -> None:
+    with pytest.raises(ValueError, match=r"d3:figure-4 must have scores of two sides .* --rule"):
+        d3stats.paper("d3:figure-4", "gemma-votes")
+    index = d3stats.paper("d3").to_frame().set_index("item")
+    assert "scores" in index.loc["d3:figure-4", "needs"]
+    assert d3stats.paper("d3:figure-4", "gemma-votes", rules=["unanimity"]).rows  # type: ignore[union-attr]
+
+
+def test_no_loss_is_called_a_gain() -> None:
+    """The sentence follows the sign, whichever log is the baseline."""
+    words = {"gemma-reasons": "The largest gain is that of", "gemma-votes": "None is above its baseline"}
+    for base, says in words.items():
+        names = ["gemma-votes", "gemma-reasons"]
+        found = d3stats.paper("advocates:table-2", *names, baseline=base, rng=1)
+        assert found.headline.startswith(says), found.headline
+        assert ("+" in found.headline.partition(":")[2]) == (base == "gemma-reasons")
+
+
+def test_a_judge_against_its_own_family_is_not_said_to_prefer_it() -> None:
+    rows = [
+        {"item": i, "judge": "j", "judge_family": "x", "family_a": "x", "family_b": "y"}
+        | {
+            "label": label,
+            "vote": {"A": "B", "B": "A"}[label] if i % 10 < (6 if label == "A" else 1) else label,
+        }
+        for i in range(100)
+        for label in ["AB"[i // 10 % 2]]
+    ]
+    against = pd.DataFrame(rows)
+    turned = against.assign(family_a="y", family_b="x")
+    one, two = (d3stats.paper("d3:section-4.3", t, rng=1).headline for t in (against, turned))
+    assert "prefers the other family more often than its own: +50.0 points" in one
+    assert "prefers its own family more often than the other: +50.0 points" in two
+
+
+def test_the_cost_is_that_of_the_tokens_at_the_prices(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\n[models.small]\ninput = 0.2\noutput = 0.8\n[models.large]\ninput = 5\noutput = 20\n'
+    )
+    found = d3stats.paper("d3:table-2", "gemma-votes", "gemma-reasons", prices=prices, model="small")
+    assert isinstance(found, PaperItem)
+    for name, row in zip(("gemma-votes", "gemma-reasons"), found.rows, strict=True):
+        t = d3stats.as_trajectories(name)
+        assert t.tokens_in is not None
+        assert t.tokens_out is not None
+        each = np.nansum(0.2 * t.tokens_in + 0.8 * t.tokens_out, axis=1) / 1e6
+        e = row["dollars"]
+        assert e.value == pytest.approx(each.mean())  # type: ignore[union-attr]
+        assert e.low < e.value < e.high  # type: ignore[operator, union-attr]
+    assert any("small (0.2 and 0.8) per million" in note for note in found.notes)
+    dear = d3stats.paper("d3:table-2", "gemma-votes", prices=prices, model="large").rows[0]["dollars"]  # type: ignore[union-attr]
+    assert dear.value == pytest.approx(25 * found.rows[0]["dollars"].value)  # type: ignore[union-attr]
+    bare = d3stats.paper("d3:table-2", "gemma-votes")
+    assert "dollars" not in bare.to_frame()
+    assert any("--prices" in note for note in bare.notes)
+    words = ["paper", "d3:table-2", "gemma-votes", "--prices", str(prices), "--model", "small", "--csv"]
+    frame = pd.read_csv(StringIO(CliRunner().invoke(app, words).stdout))
+    assert frame["dollars"].iloc[0] == pytest.approx(found.rows[0]["dollars"].value)  # type: ignore[union-attr]
+    half = CliRunner().invoke(app, [*words, "--output-share", "0.5"])
+    assert pd.read_csv(StringIO(half.stdout))["dollars"].iloc[0] > frame["dollars"].iloc[0]
+    with pytest.raises(ValueError, match="model must come with prices"):
+        d3stats.paper("d3:table-2", "gemma-votes", model="small")
+    with pytest.raises(ValueError, match="prices must be left out of d3:table-1"):
+        d3stats.paper("d3:table-1", "gemma-votes", prices=prices)
+
+
+def test_a_role_has_the_prices_of_its_model_in_the_logs_where_it_speaks(
+    logs: dict[str, str], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\n[models.one]\ninput = 1\noutput = 1\n[models.two]\ninput = 2\noutput = 2\n'
+    )
+    how: dict[str, Any] = {"prices": prices, "model": "one"}
+    plain = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how)
+    dear = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how, role_models={"judge": "two"})
+    before, after = ([row["dollars"].value for row in found.rows] for found in (plain, dear))  # type: ignore[union-attr]
+    assert after[0] > before[0]
+    assert after[1] == before[1]
+    with pytest.raises(ValueError, match="nobody"):
+        d3stats.paper("d3:table-2", logs["more"], **how, role_models={"nobody": "two"})

@@ -64,6 +64,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "confidence": ("confidence:0.7", "confidence:1.0", "confidence:0.55,of=mean"),
     "token_budget": ("token_budget:150", "token_budget:150,growth=20"),
     "agreement_routing": ("agreement_routing", "agreement_routing:0.6,within=2"),
+    "commit_walls": ("commit_walls:2", "commit_walls:2,cost=0.3,max_rounds=3"),
     "judge_sprt": ("judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=200",),
     "wide_gap": ("wide_gap:3", "wide_gap:6,within=2"),
     "gap_posterior": ("gap_posterior:0.6,width=0.2",),

@@ -245,6 +245,7 @@ ONE_OF_EACH = {
     "gap_posterior": "gap_posterior:0.6,width=0.2",
     "budgeted": "budgeted:2.5,budget=120,max_rounds=4",
     "agreement_routing": "agreement_routing:1.0",
+    "commit_walls": "commit_walls:2,cost=0.4",
     "judge_sprt": "judge_sprt:6,useful_b=2,other_a=2,other_b=6,low=0,high=50",
 }
 

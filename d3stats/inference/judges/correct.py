@@ -31,14 +31,14 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from d3stats._check import choice, positive, probability
-from d3stats._words import Advised, counted, percent
+from d3stats._check import choice, meant, positive, probability
+from d3stats._words import Advised, counted, percent, setting
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.correction import correct_rate, correct_shares
 from d3stats.inference.judges.prediction_powered import prediction_powered_mean
 from d3stats.inputs.items import ItemIs
-from d3stats.inputs.labels import ItemStrata, StrataOf
-from d3stats.inputs.ratings import LABEL, Ratings
+from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
+from d3stats.inputs.ratings import LABEL, Ratings, UnknownRater
 from d3stats.note import kind_of, with_words
 from d3stats.resampling import cluster_totals, clustered_share, share
 from d3stats.result import EstimatesResult
@@ -305,22 +305,25 @@ def correct(
     choice("labelled", labelled, ("random", "chosen"))
     level = probability("level", level, open_interval=True)
     at_random = labelled == "random"
-    for setting, value in (("chance", chance), ("width", width)):
+    for given, value in (("chance", chance), ("width", width)):
         if value is not None and not at_random:
-            raise ValueError(f'{setting} must come with labelled="random"; got labelled="chosen"')
+            raise ValueError(f'{given} must come with labelled="random"; got labelled="chosen"')
     if width is not None:
         width = positive("width", width)
     opened = source if isinstance(source, Ratings) else open(source, **reading)
     name = _judge_of(opened, judge, chance)
-    ratings, kinds = ratings_with_strata(
-        opened,
-        chance,
-        round_number=round_number,
-        categories=categories,
-        raters=[LABEL, name],
-        repeats=repeats,
-        by=by,
-    )
+    how: dict[str, Any] = {
+        "round_number": round_number,
+        "categories": categories,
+        "repeats": repeats,
+        "by": by,
+    }
+    try:
+        ratings, kinds = ratings_with_strata(opened, chance, raters=[LABEL, name], **how)
+    except UnknownRater as error:
+        raise _unknown_judge(error, name) from None
+    except NoSuchStrata as error:
+        raise ValueError(f"chance{str(error).removeprefix('strata')}") from None
     label, code = ratings.codes.T
     judged = code != MISSING
     known = judged & (label != MISSING)
@@ -382,6 +385,19 @@ def correct(
         n_labelled=int(known.sum()), worth_labels=worth, width=width, budget=budget, strata=strata,
         notes=tuple(dict.fromkeys([*notes, *found.notes])), _first=first, _mean=values is not None,
     )  # fmt: skip
+
+
+def _unknown_judge(error: UnknownRater, name: str) -> ValueError:
+    """Say who may be the judge, in place of a name that nobody has."""
+    known = [other for other in error.known if other != LABEL]
+    if error.name == LABEL:
+        return ValueError(
+            Advised("items must have right answers for some", "add a column 'label'", got="none")
+        )
+    listed = ", ".join(map(repr, known[:12])) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
+    step = f"name one of them with {setting('judge', known[0])}" if known else "add a column of the judge"
+    got = f"{name!r}{meant(name, known)}"
+    return ValueError(Advised(f"judge must be one of {listed or 'the raters'}", step, got=got))
 
 
 def _judge_of(opened: Opened | Ratings, judge: str | None, chance: StrataOf) -> str:

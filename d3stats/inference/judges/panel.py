@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, integer, meant, number, probability
-from d3stats._words import counted, percent, points, said_p
+from d3stats._words import Advised, counted, percent, points, said_p
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.conditional_independence import (
     ALPHA,
@@ -54,11 +54,12 @@ MOST_ENUMERATED = 12
 FOLDS = 5
 BY_LABELS, BY_MODEL = "labels", "the model's verdicts"
 _ROUNDING = 1e-9
+_FRONTIER = ["price", "judges", "size", "accuracy", "held_out", "low", "high"]
 FEWEST_ALIKE = 10
 """Two judges with equal votes on so many items or more are named."""
 _DEPENDENT = (
-    "Without labels, judges who depend on each other do not show who adds something: a group that errs in common looks "
-    "right."
+    "Without labels, judges who depend on each other show neither who adds something nor which panel is best: a group "
+    "that errs in common looks right. Label some items."
 )
 
 
@@ -76,7 +77,7 @@ class Panel(EstimatesResult):
         Independent judges that the panel is worth (Kish), at most so many without labels; None where `notes` says why.
     best : Estimate or None
         Accuracy of the panel chosen under `judges` and `max_price`, on clusters that did not choose it; None where
-        neither was given.
+        neither was given, and where judges without labels are shown to depend on each other.
     chosen : tuple of str
         The judges of that panel, chosen on all items.
     effective : EffectiveJurors or None
@@ -88,7 +89,8 @@ class Panel(EstimatesResult):
         adds_high`` (accuracy of the plurality of all minus that of the others), ``price``.
     frontier : DataFrame
         One row per price at which a better panel can be had: ``price, judges, size, accuracy`` (on the items that chose
-        it), ``held_out, low, high`` (on other clusters).
+        it), ``held_out, low, high`` (on other clusters). Empty where judges without labels are shown to depend on each
+        other.
     bound : float or None
         Above 12 judges the search is greedy; no panel under `judges` and `max_price` is right more often than this.
     n_items, n_clusters : int
@@ -152,8 +154,8 @@ class Panel(EstimatesResult):
         lines = [self.headline, *([] if self.worth is None else [self._right("Their plurality")])]
         shown = self.judges[self.judges["adds_low"] > 0]
         names = ", ".join(f"{row['judge']} ({points(row['adds'])})" for row in shown.to_dict("records"))
-        if self.independence is not None and self.independence.p_value <= ALPHA:
-            return [*lines, *self._copies(), *self._best(), _DEPENDENT]
+        if self.frontier.empty:
+            return [*lines, *self._copies(), _DEPENDENT]
         worse = ", ".join(self.judges.loc[self.judges["adds_high"] < 0, "judge"])
         lines.append(
             (
@@ -270,7 +272,8 @@ def panel(
     how: dict[str, Any] = {"round_number": round_number, "repeats": repeats, "by": by, "raters": raters}
     table = as_ratings(ratings, **how, **reading)
     kept, truth, against, base, independence, notes = _truth(table, prior, level, n_boot, generator)
-    notes += _identical(kept)
+    copies = _identical(kept)
+    notes += copies
     price = _prices(prices, kept.raters)
     k = kept.n_raters if judges is None else integer("judges", judges, minimum=1)
     if k > kept.n_raters:
@@ -295,11 +298,15 @@ def panel(
         [f"no number of independent judges, because {worth}"] if isinstance(worth, str) else list(worth.notes)
     )
     search = _Search(kept, truth, price, cluster, generator)
-    frontier = search.frontier(k, cap, level)
-    best, chosen = search.best(k, cap, level)
     asked = judges is not None or max_price is not None
+    known = against == BY_LABELS or not (copies or _dependent(independence))
+    frontier = search.frontier(k, cap, level) if known else pd.DataFrame(columns=_FRONTIER)
+    best, chosen = search.best(k, cap, level) if asked and known else (None, ())
+    if not known:
+        text = "no best panels, because without labels a panel of judges who err in common would be called the best"
+        notes.append(warning(text, "dependent judges"))
     bound = None
-    if not search.every:
+    if not search.every and known:
         bound = _bound(right, cast, len(kept.categories))
         notes.append(
             f"{kept.n_raters} judges: panels are found by adding one judge at a time; none of at most "
@@ -308,8 +315,8 @@ def panel(
     what = f"plurality of {kept.n_raters} judges equals {against}"
     return Panel(
         truth=against, accuracy=clustered_share(whole, np.ones_like(whole), cluster, level=level, name=what),
-        worth=None if effective is None else _worth(effective.kish, against), best=best if asked else None,
-        chosen=chosen if asked else (), effective=effective, independence=independence, judges=rows,
+        worth=None if effective is None else _worth(effective.kish, against), best=best,
+        chosen=chosen, effective=effective, independence=independence, judges=rows,
         frontier=frontier, bound=bound, notes=tuple(notes), n_items=kept.n_items, n_clusters=int(cluster.max()) + 1,
         level=level,
     )  # fmt: skip
@@ -353,6 +360,11 @@ def _truth(
     return kept, fit.posterior.argmax(axis=1)[patterns.row], BY_MODEL, accuracies, independence, notes
 
 
+def _dependent(independence: ConditionalIndependence | None) -> bool:
+    """Whether the test without labels shows that judges depend on each other."""
+    return independence is not None and independence.p_value <= ALPHA
+
+
 def _identical(kept: Ratings) -> list[str]:
     """Name the pairs of judges whose votes are equal on every item where both voted."""
     found = []
@@ -381,12 +393,14 @@ def _prices(prices: Mapping[str, float] | None, judges: Sequence[str]) -> Floats
         return np.ones(len(judges))
     for name in prices:
         if name not in judges:
-            raise ValueError(
-                f"prices must be of judges of the panel; got {name!r}{meant(name, list(judges))}"
-            )
+            step = f"name one of {', '.join(map(repr, judges[:12]))}" + (" ..." if len(judges) > 12 else "")
+            got = f"{name!r}{meant(name, list(judges))}"
+            raise ValueError(Advised("prices must be of judges of the panel", step, got=got))
     absent = [name for name in judges if name not in prices]
     if absent:
-        raise ValueError(f"prices must have every judge; got none for {absent[0]!r}")
+        step = "give theirs too (--price JUDGE=PRICE), or leave all out, so that each vote costs 1"
+        got = f"none for {', '.join(map(repr, absent[:12]))}"
+        raise ValueError(Advised("prices must have every judge", step, got=got))
     return np.array([number(f"price of {name}", prices[name], minimum=0.0) for name in judges])
 
 
@@ -531,5 +545,4 @@ class _Search:
             rows.append(
                 (float(cost[at]), ", ".join(members), len(members), top, found.value, found.low, found.high)
             )
-        names = ["price", "judges", "size", "accuracy", "held_out", "low", "high"]
-        return pd.DataFrame(rows, columns=names).astype({"low": float, "high": float})
+        return pd.DataFrame(rows, columns=_FRONTIER).astype({"low": float, "high": float})

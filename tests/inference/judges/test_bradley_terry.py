@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from d3stats import rank
-from d3stats.inference import Pairwise, borda_count
+from d3stats.inference import Pairwise, as_pairwise, borda_count
 from d3stats.inference.judges.bradley_terry import AGAINST, ELO, FIRST_WINS, PAIRED, TIES
 from d3stats.models.pairs.davidson import Comparisons, fit_davidson, outcome_chances
 
@@ -46,7 +46,7 @@ def drawn(
     names = tuple("abcdefghijkl"[:n])
     return Pairwise(
         first, second, outcome, np.zeros(rows, dtype=np.int64), cluster, np.ones(rows, dtype=np.bool_), names, ("J",),
-        tuple(f"q{k}" for k in range(clusters)), clusters,
+        tuple(f"q{k}" for k in range(clusters)), cluster,
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def test_rows_of_a_question_written_twice_do_not_narrow_intervals() -> None:
         twice,
         **{
             k: np.tile(getattr(data, k), 2)
-            for k in ("first", "second", "outcome", "judge", "cluster", "ordered")
+            for k in ("first", "second", "outcome", "judge", "cluster", "ordered", "item")
         },
     )
     one, two = rank(data), rank(twice)
@@ -382,3 +382,49 @@ def test_intervals_cover_in_every_cell(cell: str) -> None:
     assert found["pairs"] >= 0.92
     assert found["effects"] >= 0.92
     assert found["false misfit"] <= 0.08
+
+
+def test_what_is_left_out_is_in_no_count_of_items_or_clusters() -> None:
+    """Every subset of judgments counts its own items: by rows, by contestants, and in what is printed."""
+    table = as_table(drawn(40, 1, seed=5))
+    data = as_pairwise(table)
+    out = data.contestants[-1]
+    left = table[(table["first"] != out) & (table["second"] != out)]
+    found = rank(table, without=[out])
+    alone = rank(left)
+    assert 0 < left["item"].nunique() < table["item"].nunique()
+    assert (found.n_items, found.n_clusters) == (alone.n_items, alone.n_clusters)
+    assert found.n_items == left["item"].nunique()
+    some = data.rows(np.arange(len(data)) < 7)
+    assert some.n_items == table["item"].iloc[:7].nunique()
+    assert f"{some.n_items} items in {some.n_items} clusters" in repr(some)
+
+
+@pytest.mark.parametrize(
+    ("names", "winners", "warns"),
+    [
+        ("AB", "names", True),
+        ("AB", "words", False),
+        ("ABC", "names", False),
+        ("xy", "letters", False),
+    ],
+)
+def test_letters_that_are_names_and_places_are_said_to_be_read_as_names(
+    names: str, winners: str, warns: bool
+) -> None:
+    rng = np.random.default_rng(6)
+    first, second = (
+        np.array(side) for side in zip(*(rng.permutation(list(names))[:2] for _ in range(60)), strict=True)
+    )
+    won = rng.random(60) < 0.5
+    place = {"words": ("first", "second"), "letters": ("A", "B")}.get(winners)
+    winner = np.where(won, first, second) if place is None else np.where(won, *place)
+    table = pd.DataFrame({"item": range(60), "first": first, "second": second, "winner": winner})
+    data = as_pairwise(table)
+    assert (data.outcome == np.where(won, 1, -1)).all()
+    said = [note for note in data.notes if "read as names of contestants" in note]
+    assert bool(said) == warns
+    if warns:
+        other = int((first == "B").sum())
+        assert f"differ in {other} of 60 judgments" in said[0]
+        assert said[0].startswith("WARNING")

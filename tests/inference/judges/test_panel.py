@@ -144,8 +144,15 @@ def test_a_copy_is_named_and_nobody_is_said_to_add_where_judges_depend_and_no_it
     found = panel(votes, rng=1)
     assert any("y and copy (200 items)" in note for note in found.notes)
     said = " ".join(found._answer())
-    assert "do not show who adds something" in said
+    assert "show neither who adds something nor which panel is best" in said
+    asked = panel(votes, judges=2, max_price=3, rng=1)
+    assert asked.frontier.empty
+    assert (asked.best, asked.chosen) == (None, ())
+    assert any("no best panels" in note for note in asked.notes)
+    assert "Best panel" not in " ".join(asked._answer())
     assert "Shown to" not in said
     labelled = panel(votes.assign(label=np.where(truth, "A", "B")), rng=1)
     assert any("y and copy (200 items)" in note for note in labelled.notes)
     assert "add something" in " ".join(labelled._answer())
+    assert len(labelled.frontier)
+    assert not any("no best panels" in note for note in labelled.notes)

@@ -178,7 +178,7 @@ def test_categories_may_be_given_and_numbers_are_sorted_by_size(long: pd.DataFra
     [
         (
             lambda t: t.drop(columns="item"),
-            r"a long table must have the columns .* got none named \['item'\]",
+            r"a table with a column rater must have item, .* got none named item; say which",
         ),
         (
             lambda t: t.assign(item=[None, *t["item"][1:]]),
