@@ -135,12 +135,12 @@ def text(frame: pd.DataFrame, why: pd.DataFrame) -> str:
     parts.append("\n## Lines of both sides\n")
     for path in sorted((HERE / "rows").glob("*.toml")):
         peer = tomllib.loads(path.read_text(encoding="utf-8"))
-        language = "r" if "r" in peer else "python"
+        language = "r" if "r" in peer else "text"
         parts.append(f"### {peer['peer']}\n")
         for row in peer["rows"]:
             here, there = row["here"].strip(), row["there"].strip()
             parts.append(f"{row['number'][0].upper()}{row['number'][1:]}:\n")
-            parts.append(f"```python\n{here}\n```\n\n```{language}\n{there}\n```\n")
+            parts.append(f"```text\n{here}\n```\n\n```{language}\n{there}\n```\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
