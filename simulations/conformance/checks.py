@@ -153,7 +153,7 @@ def penalty_of_beta_calibration(rows: pd.DataFrame) -> Answer:
             x = minimize(loss, np.array([2.0, 0.1, 0.5]), method="Nelder-Mead", options=how).x
             holds &= bool(min(x[:2]) >= 0) and _near(expit(terms @ x), found, 1e-5)
     return holds, (
-        "A stated confidence of 1 has no finite term in the model: it is moved inward by .000001 here and by 2e-16 "
+        "A stated confidence of 1 has no finite term in the model and is moved inward by .000001 here and by 2e-16 "
         "there. A general optimiser with either edge gives either curve within .00001; the model does not say which "
         "edge is right."
     )

@@ -23,14 +23,13 @@ HEAD = """\
 
 {summary}
 
-Both sides read the same table and run the lines that are shown below. `make conformance` runs them again: it gives each
-peer an environment of its own, names a peer that cannot be installed, and writes this page. *CPU s* is the median
-processor time of one run without imports and compilation. *Lines* counts the lines that a user types, imports included,
-once the table is read as `d`. A cell of several numbers shows its first and last, and the largest difference of all.
+Both sides read the same table and run the lines that are shown below. `make conformance` runs them again. Each peer has
+an environment of its own, and one that cannot be installed is named. *CPU s* is the median processor time of one run
+without imports and compilation. *Lines* counts the lines that a user types, imports included, once the table is read as
+`d`. A cell of several numbers shows its first and last, and the largest difference of all.
 
-The tables: *slm7* is the bundled log (first and last vote of 156 debates);
-*duck*, *face* and *dog* are public crowd data
-(`simulations/conformance/crowd/SOURCE.md`); other names are seeded tables of `simulations/conformance/data.py` and
+The table `slm7` is the bundled log (first and last vote of 156 debates); `duck`, `face` and `dog` are public crowd data
+(`simulations/conformance/crowd/SOURCE.md`). Other names are seeded tables of `simulations/conformance/data.py`, and
 panels of the study [Panels without right answers](../simulations/panel_without_gold/findings.md).
 """
 
