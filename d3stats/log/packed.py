@@ -1,4 +1,4 @@
-"""Limits on what a packed file may hold: a small file of gigabytes is refused before it fills the memory.
+"""Limits on what a packed file may hold: a small file of gigabytes is refused before it fills the memory."""
 
 from __future__ import annotations
 
