@@ -362,6 +362,8 @@ def _stated_truth(key: str) -> dict[str, float]:
     tenth = np.searchsorted(np.quantile(stated, np.linspace(0.1, 0.9, 9)), stated)
     apart = np.bincount(tenth, stated - chance) / np.bincount(tenth)
     truth = {
+        "slope": s["slope"],
+        "shift": s["shift"],
         "stated": 5 / 7,
         "accuracy": float(chance.mean()),
         "over": float(5 / 7 - chance.mean()),

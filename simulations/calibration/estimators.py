@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from cells import Cell, Data, draw
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 import d3stats
 from d3stats import planning
@@ -57,7 +58,8 @@ from d3stats.inference import (
 )
 from d3stats.inference.bias import subset_accuracy
 from d3stats.inference.judges.calibration_error import bins_of, calibration_error
-from d3stats.inference.judges.confidence import means_of, verdicts_of
+from d3stats.inference.judges.confidence import FEWEST, FOLDS, gains_of, means_of, verdicts_of
+from d3stats.inference.judges.recalibration import fit_beta, fit_isotonic
 from d3stats.inputs.confidences import Confidences
 from d3stats.resampling import bootstrap, cluster_t, cluster_totals, contrast_of_shares, ratios
 from d3stats.stopping import NoiseAwareKS, from_text
@@ -721,6 +723,33 @@ def _confidence(d: Data, rng: Generator) -> Outcomes:
     return out
 
 
+def _recalibration(d: Data, rng: Generator) -> Outcomes:
+    """The truth is what the maps of this data set save on new votes, so it is another number in each data set."""
+    n, clusters = len(d.stated), int(d.question.max()) + 1
+    one = np.zeros(n, dtype=np.int64)
+    y = d.right.astype(float)
+    data = Confidences(
+        d.stated, y, d.right.astype(np.int64), d.question, d.question, one, one + 1, one == 0, ("judges",)
+    )
+    if clusters < FEWEST:
+        return {}
+    fold = rng.permutation(np.arange(clusters) % FOLDS)[d.question]
+    c = betaincinv(5, 2, (np.arange(500) + 0.5) / 500)
+    p = np.clip(0.7 + d.truth["slope"] * (c - 0.7) - d.truth["shift"], 0.0, 1.0)
+    found = {}
+    for name, fit, gain in zip(
+        ("isotonic", "Beta"), (fit_isotonic, fit_beta), gains_of(data, fold, 0.95)[0], strict=True
+    ):
+        saved = 0.0
+        for k in range(FOLDS):
+            after = fit(d.stated[fold != k], y[fold != k])(c)
+            saved += (fold == k).mean() * float(
+                (p * ((1 - c) ** 2 - (1 - after) ** 2) + (1 - p) * (c**2 - after**2)).mean()
+            )
+        found[f"Brier score saved, {name}"] = of(gain, saved)
+    return found
+
+
 # Correlations
 
 
@@ -1248,6 +1277,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
         _independent_panel,
     ),
     Estimator("stated confidence", "stated", (INFERENCE + "confidence",), _confidence, 300),
+    Estimator("recalibration", "stated", (INFERENCE + "confidence",), _recalibration, 100),
     Estimator("ranking", "pairs", (INFERENCE + "rank",), _ranked, 200),
     Estimator("majority of personas", "jury", (INFERENCE + "bias.subset_accuracy",), _subset, 400),
     Estimator(
