@@ -47,7 +47,7 @@ def in_a_shell(command: str, folder: Path, home: Path) -> subprocess.CompletedPr
 
 
 LONG = {"plan_before_spending", "figures", "report", "fit_a_log"}
-"""Pages of 10 to 50 s of processor time; commands of each of their kinds run on the pages that stay, on README.md too."""
+"""Pages of 10 to 50 s of processor time; commands of their kinds run on other pages and on README.md."""
 
 
 @pytest.mark.parametrize(

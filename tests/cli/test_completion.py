@@ -22,13 +22,12 @@ from d3stats.protocols import protocols
 from d3stats.stopping.text import rule_names
 from d3stats.worlds.base import world_types
 
-
 GROUP: Any = get_command(app)
 
 
 @cache
 def made(command: str) -> tuple[Any, Any]:
-    """Return a command and the context in which a shell completes its words: made once, since that takes half a second."""
+    """Return a command and its context of completion: made once, as it takes half a second."""
     found = GROUP.commands[command]
     return found, found.make_context(command, [], resilient_parsing=True)
 
