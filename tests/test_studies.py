@@ -14,6 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+long = pytest.mark.slow
+"""A study played again for 4 to 6 s; those of the headline, of stability and of SAMRE are played in the fast layer."""
+
+
 def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.DataFrame]]:
     folder = ROOT / "simulations" / name
     made = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
@@ -92,6 +96,7 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
     assert code["estimate"].item() == 0
 
 
+@long
 def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     module, config, made = _study("chateval_sweeps")
     config["seed"] = 7
@@ -287,6 +292,7 @@ def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
             assert 0.2 < (log.verdicts() == log.label[:, None]).mean() < 1
 
 
+@long
 def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     config["protocols"] = [p for p in config["protocols"] if p["label"].startswith("single judge")]
@@ -382,6 +388,7 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
         assert (row.calls, row.input, row.output) == tuple(logged.loc[row.debate])
 
 
+@long
 def test_the_ablation_of_table_3_plays_more_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     cells = config["ablation"]["cells"]
@@ -434,6 +441,7 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
         )
 
 
+@long
 def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     module, config, made = _study("persona_study")
     config |= {"questions": 400, "questions_of_paper": 60, "seed": 5}
@@ -475,6 +483,7 @@ def test_in_the_persona_study_diversity_alone_moves_no_juror_and_helps_every_lar
     assert boost.max() - boost.min() < 0.001
 
 
+@long
 def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
     module, config, made = _study("advocates_hypotheses")
     chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")
