@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from layers import covering
 from scipy.special import bdtr
 from scipy.stats import betabinom, binom, multinomial
 from typer.testing import CliRunner
@@ -114,10 +115,9 @@ def broken(kind: str, order: Any, *, clustered: bool = True, n: int = 1000) -> f
     return count / n
 
 
-@pytest.mark.parametrize("order", ["given", "none"])
-@pytest.mark.parametrize("kind", [
+@covering(kind=[
     "ten debates a question, all alike", "one question has most of the debates", "rare errors", "five questions",
-])  # fmt: skip
+], order=["given", "none"])  # fmt: skip
 def test_the_guarantee_holds_in_hostile_cells(kind: str, order: Any) -> None:
     assert broken(kind, order) <= 0.1 + 3 * np.sqrt(0.09 / 1000)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import examples
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -69,7 +70,7 @@ def pilot(
     return logs[0], logs[1]
 
 
-LARGE = pytest.mark.parametrize("n", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])
+LARGE = examples(4_000, 30_000, "n")
 
 
 @LARGE

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 
 from d3stats.inference.bias import as_judgments, length_bias, position_bias, self_preference
 
@@ -99,8 +100,10 @@ def test_where_no_item_tells_what_was_taken_is_a_warning() -> None:
     assert numbers(table, votes="slot") == pytest.approx(numbers(verdicts(6, both=False)), nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["is_swapped", "swapped", "Flipped", "is_flipped"])
-@pytest.mark.parametrize("words", [(False, True), (0, 1), ("no", "yes"), ("False", "True")])
+@covering(
+    name=["is_swapped", "swapped", "Flipped", "is_flipped"],
+    words=[(False, True), (0, 1), ("no", "yes"), ("False", "True")],
+)
 def test_a_column_of_swaps_is_the_order(name: str, words: tuple[Any, Any]) -> None:
     table = verdicts(7)
     other = table.drop(columns="order").assign(
