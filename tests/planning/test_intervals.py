@@ -121,7 +121,7 @@ def test_limits_stay_in_the_range_of_their_measure() -> None:
     assert (found["saved_rounds_vs_full_high"].dropna() <= 1).all()
 
 
-@pytest.mark.parametrize(("debates", "lost"), [(10, 0.1), (60, 0.02), (60, 0.2)])
+@sampled("debates, lost", [(10, 0.1), (60, 0.02), (60, 0.2)], (0,))
 def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(debates: int, lost: float) -> None:
     """400 logs; quantiles of resampled questions held .81 of the changes of 10 debates."""
     rng, held = np.random.default_rng(debates), []
