@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-live test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration lint format figures screenshot docs links clean
+.PHONY: help setup demo test test-live test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration conformance lint format figures screenshot docs links clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ bench: $(DEV)  ## measure speed (tests/benchmarks)
 
 calibration: $(DEV)  ## measure coverage and size of every public interval and test; goes on where it was stopped
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python simulations/calibration/run.py -j $(WORKERS)
+
+conformance: $(DEV)  ## compare numbers with other software, one environment for each, and write docs/conformance.md
+	$(BIN)/python simulations/conformance/run.py
 
 lint: $(DEV)  ## check style, types and that no import runs up a floor
 	$(BIN)/ruff check .

@@ -32,6 +32,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "chateval_sweeps",
         "ledger",
         "pilot_bills",
+        "judge_sprt",
     ],
 )
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
@@ -166,6 +167,8 @@ def test_regret_is_recomputed_to_the_last_written_digit_and_one_vote_is_optimal_
         assert (both[name] - both[f"{name}_written"]).abs().max() < 1e-5
     assert again[rules].min().min() > -1e-9
     assert again.loc[again["world"] == "voter .65", "fixed:1"].abs().max() < 1e-9
+    # Two answers and all votes: there is a majority in every round.
+    assert (made["regret"]["commit_walls:2"] == made["regret"]["fixed:2"]).all()
 
 
 def test_the_findings_of_the_replay_of_real_logs_hold_its_tables() -> None:
@@ -616,3 +619,45 @@ def test_panels_without_right_answers_have_the_findings_and_one_panel_is_drawn_a
         written = panels.query("cell == 'three judges' and panel == 4 and method == @row['method']").iloc[0]
         for measure in ("right", "plurality", "said", "error"):
             assert row[measure] == pytest.approx(written[measure], abs=2e-4)
+
+
+def test_walds_test_on_scores_keeps_its_bounds_and_is_computed_again() -> None:
+    module, config, made = _study("judge_sprt")
+    curves, checked = made["curves"], made["checked"]
+    bound = config["alpha"] / (1 - config["beta"])
+    assert curves["left"].max() < 1e-3
+    assert curves[["false_converged", "false_rejected"]].min().min() > 0
+    assert curves[["false_converged", "false_rejected"]].max().max() < bound
+    assert (curves["rounds_useful"] > curves["wald_useful"]).all()
+    assert (curves["rounds_other"] > curves["wald_other"]).all()
+    assert made["ends"][["false_rejected_chances", "false_converged_chances"]].max().max() < bound
+    assert made["ends"]["false_rejected_densities"].max() > 2 * bound
+    # The exact numbers are those of the library's rule on drawn debates, and do not depend on the grid.
+    assert (checked["exact"] - checked["half_as_fine"]).abs().max() < 2e-4
+    assert ((checked["exact"] - checked["simulated"]).abs() <= 4 * checked["se"] + 3e-4).all()
+    for number, (family, other, rule) in enumerate(module["pairs"](config)):
+        row = curves.iloc[number]
+        assert (family, other) == (row["family"], row["other"])
+        if row["divergence"] < 0.5:
+            continue
+        for law, kind, wrong in zip(
+            module["laws"](rule), ("useful", "other"), ("rejected", "converged"), strict=True
+        ):
+            again = module["played"](rule, law, 200, config["cells"])
+            assert again.rounds == pytest.approx(row[f"rounds_{kind}"], rel=1e-5)
+            assert getattr(again, wrong).sum() == pytest.approx(row[f"false_{wrong}"], rel=1e-4)
+    fits = made["fitted"].set_index(["other_mean", "calibration"])
+    for true, number, fit in module["calibrations"](
+        {**config, "fitted": {**config["fitted"], "calibrations": 1}}
+    ):
+        mean = true.other_a / (true.other_a + true.other_b)
+        written = next(row for (at, n), row in fits.iterrows() if n == number and abs(at - mean) < 1e-6)
+        for name, value in module["one_fit"](true, fit, config).items():
+            assert value == pytest.approx(written[name], rel=1e-4, abs=1e-9), name
+
+
+def test_the_cap_ends_nearly_all_debates_where_the_laws_are_nearly_alike() -> None:
+    _, _, made = _study("judge_sprt")
+    published = made["published"].set_index(["figure", "error"])
+    assert published.loc[("capped", 0.05), "divergence"].between(0.05, 0.06).all()
+    assert published.loc[("rounds", 0.05), "divergence"].dropna().min() > 15

@@ -247,6 +247,9 @@ class DoctorReport:
         Turns whose tokens are no server's count.
     temperatures : dict of str to int
         Sampling temperature to number of turns, the most frequent first; empty when no turn records one.
+    confidences : dict of str to float
+        Stated confidences: ``stated`` and ``votes``, how many votes have one and how many there are; ``lowest`` and
+        ``highest``; ``per_cent``, how many were read from per cents. Empty when no vote has one.
     unlabelled : int
         Debates whose right answer is unknown (0 in a log of correctness).
     coding : {"answers", "correctness"}
@@ -292,6 +295,7 @@ class DoctorReport:
     errors: dict[str, int] = field(default_factory=dict)
     estimated: int = 0
     temperatures: dict[str, int] = field(default_factory=dict)
+    confidences: dict[str, float] = field(default_factory=dict)
     unlabelled: int = 0
     coding: Literal["answers", "correctness"] = "answers"
     problems: tuple[Problem, ...] = ()
@@ -374,6 +378,8 @@ class DoctorReport:
             lines.append(f"Tokens are estimates in {counted(self.estimated, 'turn')}.")
         if self.temperatures:
             lines.append(f"{self._temperatures()}.")
+        if self.confidences:
+            lines.append(f"{self._confidences()}.")
         if self.unlabelled:
             lines.append(
                 f"{counted(self.unlabelled, 'debate')} without a label, so none of their votes counts as "
@@ -394,6 +400,14 @@ class DoctorReport:
             lines.append(f"{counted(len(self.findings), 'finding')} of probable mistakes:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         return lines
+
+    def _confidences(self) -> str:
+        c = self.confidences
+        read = f", {c['per_cent']:,} of them read from per cents" if c["per_cent"] else ""
+        return (
+            f"Confidences: {c['stated']:,} of {counted(int(c['votes']), 'vote')}, from {c['lowest']:.2g} to "
+            f"{c['highest']:.2g}{read}"
+        )
 
     def _temperatures(self) -> str:
         named = list(self.temperatures.items())[:MOST_TEMPERATURES]
@@ -561,6 +575,7 @@ def _report(
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),
+        confidences=_confidences(turns.numbers("confidence"), voted, log.notes),
         temperatures={f"{value:g}": int(n) for value, n in log.turns["temperature"].value_counts().items()},
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
@@ -574,6 +589,19 @@ def _report(
         ),
         findings=tuple(each for each in found if each.severity == "warning"),
     )
+
+
+def _confidences(
+    stated: NDArray[np.float64], voted: NDArray[np.bool_], notes: Sequence[str]
+) -> dict[str, float]:
+    """Count the stated confidences of votes, with their range; nothing where a log has none."""
+    known = voted & ~np.isnan(stated)
+    if not known.any():
+        return {}
+    found = {"stated": int(known.sum()), "votes": int(voted.sum())}
+    percents = sum(getattr(note, "n", None) or 0 for note in notes if kind_of(note) == "per cent")
+    return {**found, "lowest": float(stated[known].min()), "highest": float(stated[known].max()),
+            "per_cent": percents}  # fmt: skip
 
 
 def _few_questions(log: DebateLog) -> list[str]:

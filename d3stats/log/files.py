@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from d3stats._progress import Watch, watching
 from d3stats._words import counted, verb
+from d3stats.log.packed import TooLarge, Unpacking
 from d3stats.log.problems import Advised, Problem, WrongChoice
 
 if TYPE_CHECKING:
@@ -220,19 +221,15 @@ def open_bytes(file: LogFile) -> IO[bytes]:
     Raises
     ------
     ValueError
-        When a log of Inspect is none.
+        When a log of Inspect is none; on the way, when a packed file holds far more than its size lets expect.
     """
     if file.inspect:
         return io.BytesIO(_inspect_lines(file.path, file.scorer, file.path.stat().st_mtime_ns))
     watch = watching()
-    if watch is None:
-        return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
-    raw = io.BufferedReader(_Watched(file, watch))
+    raw = file.path.open("rb") if watch is None else io.BufferedReader(_Watched(file, watch))
     if not file.compressed:
         return raw
-    unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
-    unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it
-    return cast(IO[bytes], unpacked)
+    return cast(IO[bytes], Unpacking(raw, file.name, file.path.stat().st_size))
 
 
 class _Watched(io.FileIO):
@@ -264,7 +261,7 @@ def unusable(file: LogFile) -> Problem | None:
         return _not_a_log(file, Advised("file must be gzipped text", got=f"{error}"))
     except OSError as error:
         return _not_a_log(file, Advised("file must be readable", got=f"{error.strerror or error}"))
-    except WrongChoice:
+    except (WrongChoice, TooLarge):
         raise
     except ValueError as error:
         return _not_a_log(file, str(error))

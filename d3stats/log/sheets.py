@@ -33,6 +33,7 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import Coded, Coder, Ints
 from d3stats.log.files import LogFile, open_bytes, unusable
+from d3stats.log.packed import TooLarge, refuse_larger
 from d3stats.log.problems import Advised, Problem
 from d3stats.note import FIRST_SHEET, Note
 
@@ -572,11 +573,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     import openpyxl
 
     try:
-        size = _unpacked(file.path)
-        if size > _MOST_UNPACKED:
-            most = f"a workbook must unpack to at most {_MOST_UNPACKED >> 20} MB"
-            message = Advised(most, "save it as CSV", got=f"{size >> 20:,} MB")
-            return Problem(file.name, None, None, message, "not a log", (), "nothing")
+        _refuse_large(file.path)
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         titles = [str(each.title) for each in book.worksheets]
         if file.sheet is not None and file.sheet not in titles:
@@ -603,6 +600,8 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             )
             return Problem(file.name, None, None, message, "not a log", (), "nothing")
         lines, merged = _fill_merged(file, lines, at)
+    except TooLarge:
+        raise
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = Advised("file must be a readable Excel workbook", got=str(reason))
@@ -631,21 +630,19 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
 
 
-_MOST_UNPACKED = 1 << 28
-"""Bytes to which a workbook may unpack; its cells take several times as much memory."""
+_MOST_CELLS = 64 << 20
+"""Bytes of cells to which any workbook may unpack; they take several times as much memory."""
 
 
-def _unpacked(path: Path) -> int:
-    """Return to how many bytes the parts of a workbook with cells unpack; zipfile reads no more than they say."""
-    total = 0
+def _refuse_large(path: Path) -> None:
+    """Refuse a workbook whose cells unpack to more than they may; zipfile reads no more than the parts say."""
     with zipfile.ZipFile(path) as parts:
-        for part in parts.infolist():
-            if not part.filename.startswith(("xl/worksheets/", "xl/sharedStrings")):
-                continue
-            total += part.file_size
-            if total > _MOST_UNPACKED:
-                return total
-    return total
+        cells = [
+            part.file_size
+            for part in parts.infolist()
+            if part.filename.startswith(("xl/worksheets/", "xl/sharedStrings"))
+        ]
+    refuse_larger("a workbook", path.stat().st_size, cells, least=_MOST_CELLS, step="save it as CSV")
 
 
 def _first_sheet(titles: list[str]) -> str:

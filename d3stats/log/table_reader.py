@@ -187,10 +187,11 @@ def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolve
     found = found.without(*_excluded(found, sheet))
     if _is_a_voter(found, sheet):
         found = found.without("round")
+    unread = set(found.unread)
     return replace(
         found,
         columns={name: found.columns[name] for name in known if name in found.columns},
-        unread=tuple(name for name in sheet.names if name in found.unread),
+        unread=tuple(name for name in sheet.names if name in unread),
     )
 
 

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from d3stats._words import counted
 from d3stats.log.column_names import command_on, other_names, plain
 from d3stats.log.doctor import wrapped
-from d3stats.note import severity_of
+from d3stats.note import UNREAD_CONFIDENCE, kind_of, severity_of
 from d3stats.resampling.degrees import unequal_clusters
 from d3stats.result import json_value
 from d3stats.sources import open
+from d3stats.trajectories import MISSING
 
 __all__ = ["OtherTable", "other_table"]
 
@@ -156,7 +159,31 @@ def _ratings(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, 
     size = f"{counted(read.n_items, 'item')} by {counted(read.n_raters, 'rater')}, "
     size += f"{counted(len(read.categories), 'category', 'categories')}"
     clusters = [read.cluster_names[code] for code in read.cluster.tolist()]
-    return size, [*read.notes, *unequal_clusters(clusters, "question", "item")]
+    return size, [*_stated(paths, how), *read.notes, *unequal_clusters(clusters, "question", "item")]
+
+
+def _stated(paths: Sequence[str | Path], how: Mapping[str, Any]) -> list[str]:
+    """Say how many votes of a table of ratings have a confidence, and what reading them remarks."""
+    from d3stats.log.confidences import FIELDS
+
+    opened = open(list(paths), **how)
+    names = {plain(str(name)) for sheet in opened.tables for name in sheet.names}
+    if not names & {plain(word) for field in FIELDS for word in (field, *other_names(field))}:
+        return []
+    t = opened.trajectories()
+    if t.confidence is None:
+        return [note for note in t.notes if kind_of(note) == UNREAD_CONFIDENCE]
+    known = ~np.isnan(t.confidence) & (t.votes != MISSING)
+    if not known.any():
+        return []
+    some = t.confidence[known]
+    about = [note for note in t.notes if kind_of(note).startswith("per cent")]
+    command = command_on("confidence", *paths, **_typed(how))
+    return [
+        f"{counted(int(known.sum()), 'vote')} have a confidence, from {some.min():.2g} to {some.max():.2g}; "
+        f"{command} compares them with the labels",
+        *about,
+    ]
 
 
 def _run(paths: Sequence[str | Path], how: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
@@ -189,6 +216,6 @@ _READERS: dict[
     "ratings": ("agreement", "", _ratings),
     "a run": ("compare", "OTHER_RUN", _run),
     "items to debate": ("debate PROTOCOL", "", _items),
-    "prices": ("replay LOG --prices", "", _price_table),
+    "prices": ("plan LOG --prices", "", _price_table),
 }
 """By kind the command before and after the files, and what reads such tables."""

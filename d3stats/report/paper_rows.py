@@ -170,16 +170,8 @@ def _estimate(
     value, low, high = (float(row[f"{key}{end}"]) for end in ("", "_low", "_high"))
     if value != value:
         return None
-    bare = low != low or high != high
-    return Estimate(
-        name=name,
-        value=value,
-        low=None if bare else low,
-        high=None if bare else high,
-        kind=kind,
-        n=n,
-        level=level,
-    )
+    ends = (None, None) if low != low or high != high else (low, high)
+    return Estimate(name=name, value=value, low=ends[0], high=ends[1], kind=kind, n=n, level=level)
 
 
 def _models(log: Opened) -> str | None:
@@ -209,6 +201,36 @@ def _without_empty(
     return [c for c in columns if c not in empty], notes
 
 
+def _notes(found: Mapping[str, Any]) -> list[str]:
+    """Return the notes of what was found in each log, under its name."""
+    return named_notes([(name, one.notes) for name, one in found.items()], "logs")
+
+
+def _right(task: Task, log: Opened, *measures: str, **settings: Any) -> Any:
+    """Return the agreement of a log's verdicts with its labels: the share of right ones, and other measures."""
+    from d3stats.inference import agreement
+
+    how: dict[str, Any] = {
+        "a": "label",
+        "b": "decision",
+        "measures": (*measures, "share"),
+        "level": task.level,
+    }
+    return agreement(log, rng=task.draws(), **how | settings)
+
+
+def _columns(*each: str) -> list[Column]:
+    """Return columns from texts "key=head" or "key=head:unit"."""
+    parts = [(key, *rest.split(":")) for key, _, rest in (text.partition("=") for text in each)]
+    return [Column(*part) for part in parts]
+
+
+def _intervals(rows: Iterable[tuple[str, Any]], value: str, label: str) -> pd.DataFrame:
+    """Return named estimates as the frame of a figure."""
+    frame = pd.DataFrame([e.to_dict() | {label: name} for name, e in rows]).rename(columns={"value": value})
+    return frame[[label, value, "low", "high", "level", "kind"]]
+
+
 NO_MODEL = "no turn names its model (field model)"
 NO_ORDERS = "no log has items in both orders of the answers (field first, or --orders both of a run)"
 
@@ -218,16 +240,7 @@ NO_ORDERS = "no log has items in both orders of the answers (field first, or --o
 
 def verdicts(task: Task, *columns: Column) -> Made:
     """Accuracy and Cohen's kappa of the verdicts, log by log, and what else the columns ask for."""
-    from d3stats.inference import agreement
-
-    how = {
-        "a": "label",
-        "b": "decision",
-        "measures": ("cohen", "share"),
-        "level": task.level,
-        "strata": task.strata,
-    }
-    found = task.each(lambda log: agreement(log, rng=task.draws(), **how))  # type: ignore[arg-type]
+    found = task.each(lambda log: _right(task, log, "cohen", strata=task.strata))
     asked = {c.key for c in columns}
     rows: list[dict[str, Cell]] = []
     notes = named_notes([(name, [*one.refused.values(), *one.notes]) for name, one in found.items()], "logs")
@@ -264,10 +277,8 @@ def verdicts(task: Task, *columns: Column) -> Made:
     def draw(ax: Axes | None) -> Axes:
         from d3stats.plotting.intervals import plot_agreement
 
-        frame = pd.DataFrame([row["accuracy"].to_dict() | {"name": row["log"]} for row in rows])  # type: ignore[union-attr]
-        return plot_agreement(
-            frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label="accuracy of the verdicts"
-        )
+        frame = _intervals([(str(row["log"]), row["accuracy"]) for row in rows], "value", "name")
+        return plot_agreement(frame, ax=ax, label="accuracy of the verdicts")
 
     return Made(answer, kept, rows, [*notes, *left], draw)
 
@@ -304,7 +315,7 @@ def costs(task: Task) -> Made:
 
     found = task.each(lambda log: log_cost(log, dollars=task.paid(log), level=task.level))
     rows = [{"log": n, **{c.key: getattr(one, c.key) for c in COSTS[1:]}} for n, one in found.items()]
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     if task.dollars:
         notes.append("the cost is that of 1,000 debates in dollars, at these prices")
     columns, left = _without_empty(COSTS, rows, {"dollars": "give prices (--prices TABLE)"})
@@ -319,15 +330,8 @@ def costs(task: Task) -> Made:
     def draw(ax: Axes | None) -> Axes:
         from d3stats.plotting import plot_frontier
 
-        frame = pd.DataFrame(
-            [
-                {"rule": name, "level": task.level, "kind": "cluster t and cluster Wilson"}
-                | _ends("cost", one.tokens)
-                | _ends("kept", one.accuracy)
-                for name, one in found.items()
-            ]
-        )
-        return plot_frontier(frame, ax=ax)
+        each = [(name, one.tokens, one.accuracy) for name, one in found.items()]
+        return plot_frontier(_costs_kept(each, task.level), ax=ax)
 
     return Made(answer, columns, rows, [*notes, *left], draw)
 
@@ -337,12 +341,15 @@ def _ends(name: str, e: Estimate | None) -> dict[str, Any]:
     nan = float("nan")
     if e is None:
         return {name: nan, f"{name}_low": nan, f"{name}_high": nan}
-    bare = e.low is None or e.high is None
-    return {
-        name: e.value,
-        f"{name}_low": nan if bare else float(e.low),  # type: ignore[arg-type]
-        f"{name}_high": nan if bare else float(e.high),  # type: ignore[arg-type]
-    }
+    low, high = (nan, nan) if e.low is None or e.high is None else (e.low, e.high)
+    return {name: e.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _costs_kept(each: Iterable[tuple[Any, Any, Any]], level: float) -> pd.DataFrame:
+    """Return names with their costs and accuracies as the frame of a frontier."""
+    kind = {"level": level, "kind": "cluster t and cluster Wilson"}
+    rows = [{"rule": name} | _ends("cost", x) | _ends("kept", y) | kind for name, x, y in each]
+    return pd.DataFrame(rows)
 
 
 # ------------------------------------------------------------------------------------------ gains
@@ -365,10 +372,7 @@ def _cells_of(task: Task) -> dict[str, dict[str, str]]:
 
 def architectures(task: Task) -> Made:
     """Accuracy, models as rows and architectures as columns."""
-    from d3stats.inference import agreement
-
-    how: dict[str, Any] = {"a": "label", "b": "decision", "measures": ("share",), "level": task.level}
-    found = task.each(lambda log: agreement(log, rng=task.draws(), **how))
+    found = task.each(lambda log: _right(task, log))
     cells = {name: one.panel[0].estimate for name, one in found.items()}
     table = _cells_of(task)
     kinds = list(dict.fromkeys(kind for row in table.values() for kind in row))
@@ -377,7 +381,7 @@ def architectures(task: Task) -> Made:
         {"model": model, **{kind: cells[row[kind]] if kind in row else None for kind in kinds}}
         for model, row in table.items()
     ]
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     return Made(_best("accuracy", cells), columns, rows, notes)
 
 
@@ -423,10 +427,8 @@ def _forest(found: Sequence[tuple[str, str, PairedDifference]]) -> Draw:
     def draw(ax: Axes | None) -> Axes:
         from d3stats.plotting.intervals import plot_forest
 
-        frame = pd.DataFrame(
-            [p.difference.to_dict() | {"label": f"{kind}, {model}"} for model, kind, p in found]
-        ).rename(columns={"value": "difference"})
-        return plot_forest(frame[["label", "difference", "low", "high", "level", "kind"]], ax=ax)
+        named = [(f"{kind}, {model}", p.difference) for model, kind, p in found]
+        return plot_forest(_intervals(named, "difference", "label"), ax=ax)
 
     return draw
 
@@ -434,10 +436,10 @@ def _forest(found: Sequence[tuple[str, str, PairedDifference]]) -> Draw:
 def t_tests(task: Task) -> Made:
     """Paired t tests over items as the paper makes them, and the test by cluster beside each."""
     found = _pairs(task)
-    columns = [
-        *(Column("model", "Model"), Column("architecture", "Architecture"), Column("t", "t-statistic")),
-        *(Column("p", "p-value", "p"), Column("p_cluster", "p by cluster", "p")),
-    ]
+    columns = _columns(
+        "model=Model", "architecture=Architecture", "t=t-statistic", "p=p-value:p",
+        "p_cluster=p by cluster:p",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
     for model, kind, pair in found:
         theirs = next(test for test in pair.tests if test.name == "paired t")
@@ -485,22 +487,19 @@ def by_kind(task: Task) -> Made:
 
 def random_fives(task: Task) -> Made:
     """Accuracy of random fives of a pool of personas, and of juries as they are."""
-    from d3stats.inference import agreement
     from d3stats.inference.bias import subset_accuracy
     from d3stats.sources.ratings import as_ratings
     from d3stats.trajectories import MISSING
 
-    columns = [
-        *(Column("configuration", "Configuration"), Column("accuracy", "Accuracy (%)", "percent")),
-        Column("sd", "SD of subsets", "percent"),
-    ]
+    columns = _columns(
+        "configuration=Configuration", "accuracy=Accuracy (%):percent", "sd=SD of subsets:percent",
+    )  # fmt: skip
     notes: list[str] = []
     rows: list[dict[str, Cell]] = []
     votes = task.each(as_ratings)
     for name, ratings in votes.items():
         if ratings.n_raters <= SIZE:
-            how: dict[str, Any] = {"a": "label", "b": "decision", "measures": ("share",), "level": task.level}
-            whole = agreement(task.logs[name], rng=task.draws(), **how)
+            whole = _right(task, task.logs[name])
             notes += named_notes([(name, whole.notes)], "logs")
             rows.append({"configuration": name, "accuracy": whole.panel[0].estimate, "sd": None})
             continue
@@ -535,14 +534,13 @@ def stops(task: Task) -> Made:
 
     rules = list(task.rules) or ["d3_paper"]
     found = task.each(lambda log: replay(log, rules, level=task.level))
-    columns = [
-        *(LOG, Column("rule", "Rule"), Column("by_two", "By round 2 (%)", "percent")),
-        *(Column("accuracy", "Accuracy (%)", "percent"), Column("full", "Full depth (%)", "percent")),
-        *(Column("saved", "Tokens saved (%)", "percent"), Column("rounds", "Rounds", "rounds")),
-        Column("flips", "Changed (%)", "percent"),
-    ]
+    columns = _columns(
+        "log=Framework", "rule=Rule", "by_two=By round 2 (%):percent", "accuracy=Accuracy (%):percent",
+        "full=Full depth (%):percent", "saved=Tokens saved (%):percent", "rounds=Rounds:rounds",
+        "flips=Changed (%):percent",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     shares: dict[str, pd.DataFrame] = {}
     for name, one in found.items():
         frame = one.to_frame().set_index("rule")
@@ -559,17 +557,13 @@ def stops(task: Task) -> Made:
             mine = stopped[stopped["rule"] == rule]
             shares.setdefault(name, mine.groupby("round", as_index=False)["share"].sum())
             n = int(row["n_debates"])
-            cells = {
-                key: _estimate(key, at, column, kind, n, task.level)
-                for key, at, column, kind in (
-                    ("accuracy", row, "accuracy", "cluster Wilson"),
-                    ("full", full, "accuracy", "cluster Wilson"),
-                    ("saved", row, "saved_tokens_vs_full", "cluster t"),
-                    ("rounds", row, "rounds", "cluster t"),
-                    ("flips", row, "flips", "cluster Wilson"),
-                )
-                if column in frame.columns
+            keys = {
+                "accuracy": "accuracy",
+                "saved": "saved_tokens_vs_full",
+                "rounds": "rounds",
+                "flips": "flips",
             }
+            cells = _replayed(row, keys, n, task.level) | _replayed(full, {"full": "accuracy"}, n, task.level)
             early = float(mine.loc[mine["round"] <= 2, "share"].sum()) if not row["undecided"] else None
             rows.append({"log": name, "rule": _short(rule), "by_two": early, **cells})
     shallow = (
@@ -593,6 +587,19 @@ def stops(task: Task) -> Made:
         return plot_stop_histogram(shares[task.first], ax=ax)
 
     return Made(answer, kept, rows, [*notes, *left], draw)
+
+
+def _replayed(
+    row: Mapping[Any, Any], keys: Mapping[str, str], n: int, level: float
+) -> dict[str, Estimate | None]:
+    """Return measures of a row of a replay as estimates, those that it has."""
+    kinds = {"saved_rounds_vs_unanimity": "cluster t, log scale"}
+    kinds |= dict.fromkeys(("accuracy", "flips"), "cluster Wilson")
+    return {
+        key: _estimate(key, row, column, kinds.get(column, "cluster t"), n, level)
+        for key, column in keys.items()
+        if column in row
+    }
 
 
 def _short(rule: str) -> str:
@@ -651,11 +658,10 @@ def own_family(task: Task) -> Made:
     from d3stats.inference.bias.self_preference import GAP, OF_ALL, OTHER, OWN, self_preference
 
     found = task.each(lambda log: self_preference(log, level=task.level))
-    columns = [
-        *(Column("judge", "Evaluator"), Column("rate", "Self-enhancement (%)", "percent")),
-        *(Column("own", "Own, wrongly (%)", "percent"), Column("other", "Other, wrongly (%)", "percent")),
-        Column("gap", "Gap (points)", "points"),
-    ]
+    columns = _columns(
+        "judge=Evaluator", "rate=Self-enhancement (%):percent", "own=Own, wrongly (%):percent",
+        "other=Other, wrongly (%):percent", "gap=Gap (points):points",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
     noted = []
     for name, one in found.items():
@@ -761,7 +767,7 @@ def reasons(task: Task) -> Made:
     names = list(dict.fromkeys(e.name for one in found.values() for e in one.estimates))
     columns = [Column("measure", "Measure"), *(Column(name, name, "share") for name in found)]
     rows = [{"measure": n, **{name: one.find(n) for name, one in found.items()}} for n in names]
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     return Made(found[task.first].headline, columns, rows, notes, lambda ax: found[task.first].plot(ax))
 
 
@@ -770,16 +776,16 @@ def personas(task: Task) -> Made:
     from d3stats.inference.bias.persona import AGREEMENT, HIGHEST, LOWEST, persona_effect
 
     found = task.each(lambda log: persona_effect(log, level=task.level))
-    columns = [
-        *(LOG, Column("mean", "Agreement (%)", "percent"), Column("low", "Lowest pair (%)", "percent")),
-        Column("high", "Highest pair (%)", "percent"),
-    ]
+    columns = _columns(
+        "log=Framework", "mean=Agreement (%):percent", "low=Lowest pair (%):percent",
+        "high=Highest pair (%):percent",
+    )  # fmt: skip
     keys = {"mean": AGREEMENT, "low": LOWEST, "high": HIGHEST}
     rows = [
         {"log": name, **{key: one.find(what) for key, what in keys.items()}} for name, one in found.items()
     ]
     kept, left = _without_empty(columns, rows, {})
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     return Made(
         _best("agreement of its personas", {str(r["log"]): r["mean"] for r in rows}),
         kept,
@@ -835,13 +841,10 @@ def aspects(task: Task) -> Made:
 
 def _series(task: Task, head: str, at: Sequence[tuple[int, str, int | None]]) -> Made:
     """Accuracy and kappa of the verdicts by a number of roles or turns: ``(number, log, round)`` each."""
-    from d3stats.inference import agreement
-
-    how: dict[str, Any] = {"a": "label", "b": "decision", "measures": ("cohen", "share"), "level": task.level}
     rows: list[dict[str, Cell]] = []
     noted: list[tuple[str, Sequence[str]]] = []
     for number, name, turn in sorted(at):
-        one = agreement(task.logs[name], round_number=turn, rng=task.draws(), **how)
+        one = _right(task, task.logs[name], "cohen", round_number=turn)
         kappa = one.pairs[0].estimate if one.pairs else None
         rows.append({"number": number, "log": name, "accuracy": one.panel[0].estimate, "kappa": kappa})
         said = [*one.refused.values(), *one.notes]
@@ -892,13 +895,19 @@ def _panels(draws: Iterable[Callable[[Axes], Axes]], width: float) -> Figure:
     return figure
 
 
+def _refuse_equal(numbers: Mapping[str, int], what: str) -> None:
+    """Refuse logs with the same number of agents or rounds."""
+    same = [name for name, n in numbers.items() if list(numbers.values()).count(n) > 1]
+    if same:
+        raise ValueError(
+            f"logs must have different numbers of {what}; got {', '.join(same)} with the same number"
+        )
+
+
 def by_roles(task: Task) -> Made:
     """Accuracy and kappa by the number of voting agents, one log each."""
     numbers = {name: int(log.trajectories().panel.max()) for name, log in task.logs.items()}
-    twice = [n for n in set(numbers.values()) if list(numbers.values()).count(n) > 1]
-    if twice:
-        same = ", ".join(name for name, n in numbers.items() if n in twice)
-        raise ValueError(f"logs must have different numbers of agents; got {same} with the same number")
+    _refuse_equal(numbers, "agents")
     return _series(task, "Role numbers", [(n, name, None) for name, n in numbers.items()])
 
 
@@ -911,10 +920,7 @@ def by_turns(task: Task) -> Made:
         why = "each number of turns is the same debate cut after that turn: votes of that turn, by plurality"
         return replace(made, notes=[*made.notes, why])
     numbers = {name: log.trajectories().n_rounds for name, log in task.logs.items()}
-    twice = [n for n in set(numbers.values()) if list(numbers.values()).count(n) > 1]
-    if twice:
-        same = ", ".join(name for name, n in numbers.items() if n in twice)
-        raise ValueError(f"logs must have different numbers of rounds; got {same} with the same number")
+    _refuse_equal(numbers, "rounds")
     return _series(task, "Discussion turns", [(n, name, None) for name, n in numbers.items()])
 
 
@@ -935,10 +941,10 @@ def against_vote(task: Task) -> Made:
         "strata": task.strata,
     }
     found = task.each(lambda log: compare(log, log, rng=task.draws(), **how))
-    columns = [
-        *(Column("benchmark", "Benchmark"), Column("vote", "Majority Vote (%)", "percent")),
-        *(Column("debate", "Debate (%)", "percent"), Column("gain", "Gain (points)", "points")),
-    ]
+    columns = _columns(
+        "benchmark=Benchmark", "vote=Majority Vote (%):percent", "debate=Debate (%):percent",
+        "gain=Gain (points):points",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
     for name, one in found.items():
         if task.strata is None:
@@ -962,13 +968,8 @@ def against_vote(task: Task) -> Made:
     def draw(ax: Axes | None) -> Axes:
         from d3stats.plotting.intervals import plot_forest
 
-        frame = pd.DataFrame([row["gain"].to_dict() | {"label": row["benchmark"]} for row in rows])  # type: ignore[union-attr]
-        frame = frame.rename(columns={"value": "difference"})
-        return plot_forest(
-            frame[["label", "difference", "low", "high", "level", "kind"]],
-            xlabel="debate - majority vote",
-            ax=ax,
-        )
+        frame = _intervals([(str(row["benchmark"]), row["gain"]) for row in rows], "difference", "label")
+        return plot_forest(frame, xlabel="debate - majority vote", ax=ax)
 
     return Made(f"{answer}.", columns, rows, notes, draw)
 
@@ -1021,30 +1022,19 @@ def _rules(task: Task, rules: Sequence[str], *, full: bool) -> Made:
     from d3stats.planning.replay import replay
 
     found = task.each(lambda log: replay(log, list(rules), level=task.level))
-    columns = [
-        *(Column("log", "Benchmark"), Column("rule", "Rule"), Column("rounds", "Rounds", "rounds")),
-        *(
-            Column("accuracy", "Accuracy (%)", "percent"),
-            Column("saved", "Saved vs unanimity (%)", "percent"),
-        ),
-    ]
+    columns = _columns(
+        "log=Benchmark", "rule=Rule", "rounds=Rounds:rounds", "accuracy=Accuracy (%):percent",
+        "saved=Saved vs unanimity (%):percent",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     for name, one in found.items():
         shown = [*one.names] if full else [r for r in one.names if r in rules]
         table = one.to_frame().set_index("rule")
         for rule in shown:
             at = table.loc[rule]
-            n = int(at["n_debates"])
-            cells = {
-                key: _estimate(key, at, column, kind, n, task.level)
-                for key, column, kind in (
-                    ("rounds", "rounds", "cluster t"),
-                    ("accuracy", "accuracy", "cluster Wilson"),
-                    ("saved", "saved_rounds_vs_unanimity", "cluster t, log scale"),
-                )
-                if column in table.columns
-            }
+            keys = {"rounds": "rounds", "accuracy": "accuracy", "saved": "saved_rounds_vs_unanimity"}
+            cells = _replayed(at, keys, int(at["n_debates"]), task.level)
             rows.append({"log": name, "rule": _short(rule), **cells})
     kept, left = _without_empty(
         columns, rows, {"accuracy": "no right answers", "saved": "unanimity cannot be replayed"}
@@ -1058,17 +1048,16 @@ def _rules(task: Task, rules: Sequence[str], *, full: bool) -> Made:
     def draw(ax: Axes | None) -> Axes:
         from d3stats.plotting import plot_frontier
 
-        frame = pd.DataFrame(
-            [
-                {"rule": row["rule"] if len(found) == 1 else f"{row['log']}, {row['rule']}"}
-                | _ends("cost", _of(row["rounds"]))
-                | _ends("kept", _of(row["accuracy"]))
-                | {"level": task.level, "kind": "cluster t and cluster Wilson"}
-                for row in rows
-                if _of(row.get("accuracy")) is not None
-            ]
-        )
-        return plot_frontier(frame, cost_label="rounds of a debate", ax=ax)
+        each = [
+            (
+                row["rule"] if len(found) == 1 else f"{row['log']}, {row['rule']}",
+                row["rounds"],
+                row["accuracy"],
+            )
+            for row in rows
+            if _of(row.get("accuracy")) is not None
+        ]
+        return plot_frontier(_costs_kept(each, task.level), cost_label="rounds of a debate", ax=ax)
 
     return Made(answer, kept, rows, [*notes, *left], draw)
 
@@ -1092,7 +1081,7 @@ def by_agents(task: Task) -> Made:
                     "accuracy", at, "accuracy", "cluster Wilson", found[name].n_items, task.level
                 )
         rows.append(row)
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     notes.append("smaller panels are parts of the panel that debated, not debates of fewer agents")
     return Made(found[task.first].headline, columns, rows, notes, lambda ax: found[task.first].plot(ax))
 
@@ -1102,10 +1091,10 @@ def by_rounds(task: Task) -> Made:
     from d3stats.planning.describe import fit
 
     found = task.each(lambda log: fit(log, level=task.level, n_boot=task.n_boot, rng=task.draws()))
-    columns = [
-        *(LOG, Column("round", "Round", "count"), Column("accuracy", "Accuracy (%)", "percent")),
-        *(Column("ks", "KS distance", "p"), Column("noise", "KS noise", "p")),
-    ]
+    columns = _columns(
+        "log=Framework", "round=Round:count", "accuracy=Accuracy (%):percent", "ks=KS distance:p",
+        "noise=KS noise:p",
+    )  # fmt: skip
     rows: list[dict[str, Cell]] = []
     for name, one in found.items():
         for at in one.to_frame().to_dict("records"):
@@ -1124,7 +1113,7 @@ def by_rounds(task: Task) -> Made:
             noise = float(at["ks_pmf_noise"])
             rows.append(row | {"ks": ks, "noise": None if noise != noise else noise})
     kept, left = _without_empty(columns, rows, {"noise": "too few questions or replicates (n_boot)"})
-    notes = named_notes([(name, one.notes) for name, one in found.items()], "logs")
+    notes = _notes(found)
     answer = " ".join(
         [
             found[task.first].headline,

@@ -669,7 +669,7 @@ class ScoreDeclaration(MemorylessRule):
 
 
 _EDGE = 1e-3
-"""A score is kept so far from 0 and 1, because a Beta law has no or infinite density there."""
+"""A score nearer to 0 or 1 counts as such, by the chance of one; a Beta law has no or infinite density there."""
 
 
 @dataclass(frozen=True)
@@ -700,7 +700,8 @@ class JudgeSPRT(ReasonedRule):
     Failure check: Wald's expected number of rounds is about the bound over the Kullback-Leibler divergence of the two
     laws (:attr:`expected_rounds`). Where it exceeds `max_rounds` the scores hardly separate the two cases, and the rule
     plays to its cap; `remarks` says so. With a missing score the sum stays. Scores nearer than .001 to an end of
-    the scale count as .001 from it, which is a choice of ours, as are the defaults of alpha and beta.
+    the scale are not told from each other: their ratio is that of the two chances of such a score, not of densities.
+    That is a choice of ours, as are the defaults of alpha and beta; Wald's bounds hold with it.
 
     Raises
     ------
@@ -841,10 +842,15 @@ class JudgeSPRT(ReasonedRule):
                 f"scores of side {self.side} must lie in [{self.low:g}, {self.high:g}] for {self.name}; got "
                 f"{scores[outside].flat[0]:g}; give the ends of the judge's scale as low and high"
             )
-        x = np.clip((scores - self.low) / (self.high - self.low), _EDGE, 1 - _EDGE)
+        share = (scores - self.low) / (self.high - self.low)
+        x = np.clip(share, _EDGE, 1 - _EDGE)
         known = betaln(self.other_a, self.other_b) - betaln(self.useful_a, self.useful_b)
         more, less = self.useful_a - self.other_a, self.useful_b - self.other_b
-        return np.asarray(known + more * np.log(x) + less * np.log1p(-x))
+        ratio = np.asarray(known + more * np.log(x) + less * np.log1p(-x))
+        a, b, other_a, other_b = self.useful_a, self.useful_b, self.other_a, self.other_b
+        at_low = _log_chance_near_0(a, b) - _log_chance_near_0(other_a, other_b)
+        at_high = _log_chance_near_0(b, a) - _log_chance_near_0(other_b, other_a)
+        return np.where(share < _EDGE, at_low, np.where(share > 1 - _EDGE, at_high, ratio))
 
     def _refusal(self, sides: int | None) -> ValueError:
         return ValueError(
@@ -868,6 +874,19 @@ class _JudgeState:
         lower, upper = rule.bounds
         holds = (self.ratio >= upper, self.ratio <= lower, latest.number >= rule.max_rounds)
         return rule.decision(holds, {"ratio": self.ratio})
+
+
+@lru_cache(maxsize=256)
+def _log_chance_near_0(a: float, b: float) -> float:
+    """Return log P(x < _EDGE) under Beta(a, b)."""
+    from scipy.special import betainc, betaln, hyp2f1
+
+    chance = float(betainc(a, b, _EDGE))
+    if chance > 1e-290:
+        return math.log(chance)
+    # Abramowitz and Stegun 26.5.23, in logarithms: the chance itself is no floating number.
+    series = math.log(float(hyp2f1(a + b, 1.0, a + 1.0, _EDGE)))
+    return a * math.log(_EDGE) + b * math.log1p(-_EDGE) - math.log(a) - float(betaln(a, b)) + series
 
 
 def _divergence(a: float, b: float, other_a: float, other_b: float) -> float:

@@ -1,12 +1,10 @@
 """What do votes alone tell of judges and of right answers, where judges are independent and where they are not?
 
-Run: python simulations/panel_without_gold/run.py [--votes FOLDER]
-With --votes the votes of the first panel of each cell are written as tables, for ``peers.py``.
+Run: python simulations/panel_without_gold/run.py
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -131,16 +129,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def main() -> None:
-    """Run the study and write its tables, or the votes of the first panels."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--votes", type=Path, help="folder for the votes of the first panel of each cell")
-    given = parser.parse_args()
-    if given.votes:
-        given.votes.mkdir(parents=True, exist_ok=True)
-        for place, cell in enumerate(CONFIG["cells"]):
-            table, _ = drawn(cell, CONFIG["items"], np.random.default_rng([CONFIG["seed"], place, 0]))
-            table.to_csv(given.votes / f"{cell['name']}.csv", index_label="item")
-        return
+    """Run the study and write its tables."""
     for name, table in write(HERE, HERE, study(CONFIG), shown).items():
         print(f"\n== {name}\n{table.to_string(index=False)}")
 

@@ -34,7 +34,8 @@ from findings_tables import data_folder  # noqa: E402  # the studies' shared hel
 MEASURES = ("rounds", "accuracy", "flips", "gained", "lost", "saved_rounds_vs_unanimity")
 SHOWN = (
     "fixed:1", "supermajority:0.6", "supermajority:0.7", "supermajority:0.85", "sprt:0.7", "esc:5", "eot:0.85",
-    "adaptive_consistency:0.95", "ks:0.05,patience=1", "full",
+    "adaptive_consistency:0.95", "ks:0.05,patience=1", "agreement_routing:0.67", "agreement_routing:0.67 | unanimity",
+    "commit_walls:2", "full",
 )  # fmt: skip
 """Rules of the findings' tables; `replay.csv` has all."""
 

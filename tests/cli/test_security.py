@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,6 +185,19 @@ def test_no_text_becomes_a_formula_of_a_spreadsheet(capsys: pytest.CaptureFixtur
     assert "6 cells of the table begin with an apostrophe" in capsys.readouterr().err
 
 
+@cache
+def nodes() -> list[tuple[Path, ast.AST]]:
+    """Return every import and call of the package with its file."""
+    wanted = (ast.Import, ast.ImportFrom, ast.Call)
+    files = sorted((ROOT / "d3stats").rglob("*.py"))
+    return [
+        (path, node)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, wanted)
+    ]
+
+
 def test_no_code_is_made_of_text() -> None:
     never = {
         "exec",
@@ -209,22 +223,19 @@ def test_no_code_is_made_of_text() -> None:
         "pty",
     }
     found = []
-    for path in sorted((ROOT / "d3stats").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found += [(path.name, name) for name in names if name.partition(".")[0] in modules]
-            if isinstance(node, ast.Call):
-                name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
-                safe = name == "compile" and isinstance(node.func, ast.Attribute)  # of regular expressions
-                found += [(path.name, name)] if (name in never and not safe) or name == "eval" else []
-                if name == "load" and any(key.arg == "allow_pickle" for key in node.keywords):
-                    (given,) = [key.value for key in node.keywords if key.arg == "allow_pickle"]
-                    found += (
-                        []
-                        if isinstance(given, ast.Constant) and given.value is False
-                        else [(path.name, name)]
-                    )
+    for path, node in nodes():
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [(path.name, name) for name in names if name.partition(".")[0] in modules]
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+            safe = name == "compile" and isinstance(node.func, ast.Attribute)  # of regular expressions
+            found += [(path.name, name)] if (name in never and not safe) or name == "eval" else []
+            if name == "load" and any(key.arg == "allow_pickle" for key in node.keywords):
+                (given,) = [key.value for key in node.keywords if key.arg == "allow_pickle"]
+                found += (
+                    [] if isinstance(given, ast.Constant) and given.value is False else [(path.name, name)]
+                )
     assert found == [("derive.py", "eval")]  # the annotations of our own functions
 
 
@@ -252,13 +263,10 @@ ALLOWED = {
 
 def test_only_live_debates_and_clusters_import_what_connects() -> None:
     found = set()
-    for path in (ROOT / "d3stats").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {
-                (path.name, name.partition(".")[0]) for name in names if name.partition(".")[0] in NETWORK
-            }
+    for path, node in nodes():
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+        found |= {(path.name, name.partition(".")[0]) for name in names if name.partition(".")[0] in NETWORK}
     assert found <= ALLOWED, found - ALLOWED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -30,6 +31,25 @@ def test_the_ratio_is_that_of_two_beta_densities() -> None:
     np.testing.assert_allclose(rule._ratio(x), expected, rtol=1e-10)
     on_a_scale = JudgeSPRT(*USEFUL, *OTHER, low=1, high=11)
     np.testing.assert_allclose(on_a_scale._ratio(1 + 10 * x), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("laws", [(4.25, 0.75, 4.2, 0.8), (0.4, 0.7, 2.0, 0.5), (90.0, 40.0, 300.0, 20.0)])
+def test_a_score_near_an_end_counts_by_the_chance_of_one(laws: tuple[float, float, float, float]) -> None:
+    rule = JudgeSPRT(*laws)
+    useful, other = beta(*laws[:2]), beta(*laws[2:])
+    low, high = rule._ratio(np.array([0.0, 1.0]))
+    with mpmath.workdps(60):
+        chances = [mpmath.betainc(a, b, 0, 0.001, regularized=True) for a, b in (laws[:2], laws[2:])]
+        near_0 = [float(mpmath.log(chance)) for chance in chances]
+    assert low == pytest.approx(near_0[0] - near_0[1], rel=1e-9)
+    assert high == pytest.approx(useful.logsf(0.999) - other.logsf(0.999), rel=1e-6)
+    np.testing.assert_array_equal(rule._ratio(np.array([0.0005, 0.9999])), [low, high])
+    # Likelihood ratios have the mean 1 under the other law: so Wald's bounds hold, whatever the laws have at the ends.
+    inner, _ = quad(
+        lambda x: np.exp(rule._ratio(np.array([x]))[0] + other.logpdf(x)), 0.001, 0.999, limit=200
+    )
+    mean = inner + np.exp(low + near_0[1]) + np.exp(high) * other.sf(0.999)
+    assert mean == pytest.approx(1, abs=1e-6)
 
 
 def test_the_divergence_is_the_integral() -> None:

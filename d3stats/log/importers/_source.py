@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import io
 import json
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from d3stats.log.files import no_file
+from d3stats.log.packed import gunzipped, refuse_larger
 
 
 def files(source: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
@@ -40,6 +40,12 @@ def files(source: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     elif source.name.endswith((".tar.gz", ".tgz", ".tar")):
         try:
             with tarfile.open(source) as archive:
+                refuse_larger(
+                    source.name,
+                    source.stat().st_size,
+                    (one.size for one in archive),
+                    step="unpack it yourself",
+                )
                 members = sorted(archive.getmembers(), key=lambda member: member.name)
                 for member in members:
                     handle = archive.extractfile(member)
@@ -126,7 +132,7 @@ def documents(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
 def csv_rows(source: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row of a CSV file, and its cells by column; the file may be gzipped."""
     ((name, content),) = files(source, "*")
-    raw = gzip.decompress(content) if name.endswith(".gz") else content
+    raw = gunzipped(content, name) if name.endswith(".gz") else content
     rows = csv.DictReader(io.StringIO(text_of(name, raw), newline=""))
     absent = [column for column in columns if column not in (rows.fieldnames or ())]
     if absent:

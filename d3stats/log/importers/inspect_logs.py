@@ -22,6 +22,7 @@ from d3stats._words import Advised, counted, missing_extra, setting, verb
 from d3stats.log.column_names import plain
 from d3stats.log.files import no_file
 from d3stats.log.importers import ImportSummary, write_records
+from d3stats.log.packed import TooLarge, refuse_larger
 from d3stats.log.problems import WrongChoice
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.note import INSPECT, Note, warning
@@ -402,6 +403,8 @@ def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
             samples = head.samples or []
         else:
             head, samples = _unzipped(file)
+    except TooLarge:
+        raise
     except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         reason = "no zip archive" if isinstance(error, zipfile.BadZipFile) else type(error).__name__
         raise ValueError(f"path must be an Inspect log; got path={str(path)!r}, {reason}") from error
@@ -446,6 +449,8 @@ def _unzipped(path: Path) -> tuple[_Head, list[_Sample]]:
     with path.open("rb") as handle, zipfile.ZipFile(handle) as archive:
         # A member that was written twice counts as it was written last.
         members = {info.filename: info for info in archive.infolist()}
+        sizes = (info.file_size for info in members.values())
+        refuse_larger(path.name, path.stat().st_size, sizes, step="write it as JSON with inspect log convert")
         head = members.get("header.json") or members["_journal/start.json"]
         samples = [
             _decoded(_SAMPLE, _content(handle, info))
@@ -467,7 +472,7 @@ def _content(handle: IO[bytes], info: zipfile.ZipInfo) -> bytes:
     if info.compress_type == _ZSTANDARD:
         return _from_zstandard(packed, info.file_size)
     if info.compress_type == zipfile.ZIP_DEFLATED:
-        return zlib.decompress(packed, -zlib.MAX_WBITS)
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, info.file_size)
     if info.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"compression must be Zstandard or Deflate; got number {info.compress_type}")
     return packed
