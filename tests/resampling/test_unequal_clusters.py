@@ -244,6 +244,7 @@ def test_limits_of_a_paired_difference_cover_in_hostile_designs(name: str, gaine
         assert difference_coverage(HOSTILE[name], changed, gained, icc, 1000, rng) >= 0.93 - 0.02
 
 
+@pytest.mark.slow  # means of items in such clusters are the fast layer
 def test_limits_of_a_paired_difference_cover_where_two_clusters_have_most_items() -> None:
     """Counting clusters covered .80 here."""
     rng = np.random.default_rng(21)

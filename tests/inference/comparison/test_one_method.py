@@ -79,9 +79,10 @@ def test_a_margin_is_never_met_where_the_interval_of_the_same_level_reaches_it(n
     assert refused > n_examples / 7
 
 
-def test_a_comparison_of_tables_uses_the_same_pair_of_interval_and_test() -> None:
+@examples(20, 60)
+def test_a_comparison_of_tables_uses_the_same_pair_of_interval_and_test(n_examples: int) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(n_examples):
         first, second, cluster = small_table(rng)
         base = pd.DataFrame({"item": np.arange(len(first)), "cluster": cluster})
         found = compare(base.assign(score=first), base.assign(score=second), n_boot=2, rng=1)

@@ -199,6 +199,7 @@ def covered(
     return given / replicates, hits / max(given, 1)
 
 
+@pytest.mark.slow  # the related pair of yes and no is the fast layer
 def test_related_scores_with_two_rare_levels_are_covered() -> None:
     given, hit = covered("kendall", ([0.94, 0.04, 0.02],) * 2, 0.3, 200, 300, seed=3)
     assert given > 0.9

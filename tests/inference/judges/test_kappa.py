@@ -475,6 +475,7 @@ def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does
     assert clustered < 0.09
 
 
+@pytest.mark.slow  # the coverage of rare disagreement is the fast layer
 def test_of_a_high_kappa_cluster_t_misses_too_often_and_bca_does_not() -> None:
     rng, statistic, replicates = np.random.default_rng(4), pair_statistic(np.eye(2)), 500
     first = lambda sums: statistic(sums)[:, :1]  # noqa: E731
