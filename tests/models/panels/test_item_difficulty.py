@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -61,7 +62,7 @@ def test_the_derivative_is_that_of_differences(answers: int) -> None:
     assert density.negative(at)[1] == pytest.approx(by_differences, abs=1e-4)
 
 
-@pytest.mark.parametrize("answers", [2, 4])
+@examples(2, 4, "answers")
 def test_abilities_spread_and_prevalences_are_recovered(answers: int) -> None:
     ability = [2.5, 2.0, 1.5, 1.0, 0.5, 0.0]
     codes, truth = votes_of(np.random.default_rng(3), 4000, ability, 0.8, answers)
