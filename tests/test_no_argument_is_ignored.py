@@ -281,7 +281,12 @@ def ignored(function: str, kind: str) -> tuple[str, list[str]]:
     ]  # fmt: skip
 
 
-TRIED = [(function, kind) for function, (_, kinds, _, _) in CASES.items() for kind in kinds]
+TRIED = [
+    pytest.param(function, kind, marks=[pytest.mark.slow] if 0 < k != 1 + i % (len(kinds) - 1) else [])
+    for i, (function, (_, kinds, _, _)) in enumerate(CASES.items())
+    for k, kind in enumerate(kinds)
+]
+"""Every kind of source of every function; the fast layer has the first kind and one more, dealt in turn."""
 
 
 @pytest.mark.parametrize(("function", "kind"), TRIED)

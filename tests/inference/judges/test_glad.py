@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats.inference import dawid_skene, glad
 
@@ -67,11 +68,12 @@ def test_hard_items_have_a_higher_difficulty() -> None:
         pytest.param([2, 2, 1.5, 1, 1], 300, 0.8, 0.0, 4, marks=pytest.mark.slow),
     ],
 )
+@examples(12, 40)
 def test_intervals_hold_the_accuracies(
-    ability: list[float], n: int, spread: float, missing: float, per_question: int
+    ability: list[float], n: int, spread: float, missing: float, per_question: int, n_examples: int
 ) -> None:
     held = []
-    for seed in range(40):
+    for seed in range(n_examples):
         found = glad(panel_of(ability, n, seed, spread=spread, missing=missing, per_question=per_question))
         low, high = (found.judges[end].to_numpy() for end in ("low", "high"))
         true = accuracies(ability, spread)

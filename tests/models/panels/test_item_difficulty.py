@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -80,7 +81,7 @@ def test_a_given_prevalence_is_the_same_density_without_its_parameters(answers: 
     np.testing.assert_array_equal(fit.prevalence, share / share.sum())
 
 
-@pytest.mark.parametrize("answers", [2, 4])
+@examples(2, 4, "answers")
 def test_abilities_spread_and_prevalences_are_recovered(answers: int) -> None:
     ability = [2.5, 2.0, 1.5, 1.0, 0.5, 0.0]
     codes, truth = votes_of(np.random.default_rng(3), 4000, ability, 0.8, answers)
