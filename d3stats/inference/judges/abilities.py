@@ -4,7 +4,7 @@ The model of abilities and difficulties of Whitehill and others (2009), with the
 what Dawid and Skene's model does not: judges who err together because an item is hard for all.
 
 Assumptions: given the right answer and the item's difficulty, judges err independently; wrong answers are equally
-likely; judges are better than chance on average; each answer is right equally often, or as often as is said. Hard items
+likely; judges are better than chance on average; each answer is right equally often, or as often as given. Hard items
 bring a judge down to chance and never below it, so a panel that is misled in common still looks right.
 
 References
@@ -311,7 +311,7 @@ def _of_prevalence(found: pd.DataFrame, prevalence: str | Mapping[str, float]) -
     compared = "votes" if prevalence == ESTIMATED else "verdicts"
     apart = found["share"] - found[compared]
     far = float(apart.abs().sum()) / 2 > _FAR
-    row = found.loc[apart.abs().idxmax()]
+    row = found.iloc[int(apart.abs().to_numpy().argmax())]
     share, other = percent(row["share"]), percent(row[compared])
     if prevalence == ESTIMATED:
         if not far:

@@ -202,8 +202,8 @@ def dawid_skene(
     Notes
     -----
     Parameters have the largest posterior density under symmetric Dirichlet priors. The search starts from the shares
-    of the votes (plurality) and from every judge's votes, climbs by EM and ends by Newton's method. Of more than 20
-    judges, the 20 with the most votes for the plurality are starts. It draws nothing at random.
+    of the votes (plurality) and from every judge's votes, climbs by EM and ends by Newton's method. In a panel of
+    more than 20 judges, the 20 with the most votes for the plurality are starts. It draws nothing at random.
     The density is the same for every order of the hidden answers; they are named in the order in which the judges are
     right most often.
 

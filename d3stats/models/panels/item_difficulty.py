@@ -5,8 +5,8 @@ then votes for the right answer with probability 1 / (1 + (K - 1) exp(-a_j exp(s
 This is GLAD (Whitehill and others, 2009), with an ability of 0 as chance also for more than two answers. The ease of
 items is integrated out by Gauss-Hermite quadrature in place of one parameter per item. With s = 0 the judges are
 independent, each with one accuracy. Parameters have the largest posterior density under weak priors. The p_k are given
-or are parameters too. Estimated ones can run away where judges are little better than chance: an answer that nearly all
-items are said to have makes every judge's bias towards it look like ability.
+or are parameters too. Estimated ones can run away where judges are little better than chance: if one answer is right on
+nearly all items, every judge's bias towards it looks like ability.
 
 References
 ----------
