@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
@@ -19,7 +20,9 @@ settings.register_profile(
 settings.register_profile("slow", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
-# A call of a command in this process takes the program as it is, not one made anew: a tenth of a second each.
+# A call of a command in this process takes the program as it is, not one made anew: a tenth of a second each, and
+# half a second where a test asks for all commands.
+typer.main.get_command = functools.cache(typer.main.get_command)
 typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 

@@ -46,7 +46,17 @@ def in_a_shell(command: str, folder: Path, home: Path) -> subprocess.CompletedPr
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+LONG = {"plan_before_spending", "figures", "report", "fit_a_log"}
+"""Pages of 10 to 50 s of processor time; commands of their kinds run on other pages and on README.md."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=pytest.mark.slow if page.stem in LONG else ())
+        for page in WITH_COMMANDS
+    ],
+)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, loaded: Loaded) -> None:
     folder = tmp_path / "reader"
     folder.mkdir()

@@ -9,6 +9,7 @@ import json
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -47,6 +48,7 @@ def results() -> dict[str, type[Result]]:
 RESULTS = results()
 
 
+@cache
 def made(kind: type[Result]) -> list[Result]:
     """Return what the examples of a class make of it."""
     examples = doctest.DocTestParser().get_examples(inspect.getdoc(kind) or "")

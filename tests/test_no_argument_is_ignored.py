@@ -172,7 +172,10 @@ CASES: dict[str, tuple[Call, tuple[str, ...], dict[str, Any], dict[str, Any]]] =
     "jury_curve": (d3stats.jury_curve, SLOW_FROM, {"rng": 1}, {
         "sizes": [1], "tokens": 100.0, "ties": "wrong", "level": 0.5, "round_number": 1, "n_permutations": 99,
     }),
-    "glad": (inference.glad, SLOW_FROM, {}, {"prior": 20.0, "level": 0.5, "round_number": 1}),
+    "glad": (inference.glad, SLOW_FROM, {"prevalence": "estimated"}, {
+        "prior": 20.0, "level": 0.5, "round_number": 1,
+    }),
+    "glad of equal prevalences": (inference.glad, SLOW_FROM, {}, {"prevalence": "estimated"}),
     "dawid_skene": (inference.dawid_skene, SLOW_FROM, {}, {"prior": 2.0, "level": 0.5, "round_number": 1}),
     "rank": (d3stats.rank, ("pairs", "read pairs"), {}, {
         "reference": "c", "without": ["c"], "order": False, "effects": "judge", "penalty": 1.0, "scale": "elo",
@@ -278,7 +281,12 @@ def ignored(function: str, kind: str) -> tuple[str, list[str]]:
     ]  # fmt: skip
 
 
-TRIED = [(function, kind) for function, (_, kinds, _, _) in CASES.items() for kind in kinds]
+TRIED = [
+    pytest.param(function, kind, marks=[pytest.mark.slow] if 0 < k != 1 + i % (len(kinds) - 1) else [])
+    for i, (function, (_, kinds, _, _)) in enumerate(CASES.items())
+    for k, kind in enumerate(kinds)
+]
+"""Every kind of source of every function; the fast layer has the first kind and one more, dealt in turn."""
 
 
 @pytest.mark.parametrize(("function", "kind"), TRIED)

@@ -8,6 +8,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -95,11 +96,20 @@ def test_every_printed_warning_is_a_note_with_that_severity() -> None:
     assert warned >= 4
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the code of each file of the package, parsed once for all tests."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
 def test_only_the_class_of_notes_writes_the_word() -> None:
     wrote = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("WARNING")
     ]
     assert wrote == ["note.py"]
@@ -178,20 +188,16 @@ def test_the_search_finds_each_way_of_reading_a_note() -> None:
 
 
 def test_no_code_reads_the_text_of_a_note_or_the_name_of_an_estimate() -> None:
-    found = {
-        (path.relative_to(PACKAGE).as_posix(), ast.unparse(node))
-        for path in PACKAGE.rglob("*.py")
-        for node in _cuts(ast.parse(path.read_text()))
-    }
+    found = {(path, ast.unparse(node)) for path, tree in trees().items() for node in _cuts(tree)}
     assert found == set(ALLOWED)
 
 
 def test_no_code_takes_a_refusal_apart() -> None:
     """Refusals have one form, "requirement; got what"; one that others need in parts is ``Advised``."""
     found = {
-        (path.relative_to(PACKAGE).as_posix(), ast.unparse(node))
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        (path, ast.unparse(node))
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {*_CUTS, "search", "match", "fullmatch"}

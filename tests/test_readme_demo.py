@@ -27,6 +27,8 @@ def test_the_readme_shows_the_demo_as_it_prints(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     screen = readme.split("$ make demo\n")[1].split("```")[0].split("$ make test")[0]
     done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo-output")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "demo-output" / "slm7.pdf").read_bytes().startswith(b"%PDF")
     printed = [line for line in done.stdout.replace(str(tmp_path) + "/", "").splitlines() if shape(line)]
     blocks = [block for block in re.split(r"^\.\.\.$", screen, flags=re.MULTILINE) if shape(block)]
     assert len(blocks) >= 3

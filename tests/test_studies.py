@@ -95,7 +95,7 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
 def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     module, config, made = _study("chateval_sweeps")
     config["seed"] = 7
-    config["sweep"] |= {"items": 4000, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
+    config["sweep"] |= {"items": 1500, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
     keys = ["world", "sweep", "roles", "referees", "turns", "extraction"]
     both = module["sweeps"](config).merge(made["sweeps"], on=keys, suffixes=("", "_full"))
     assert len(both) == 2 * (1 + 4 + 2) * 3
@@ -104,7 +104,7 @@ def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     np.testing.assert_allclose(both["tokens"], both["tokens_full"], rtol=0.01)
     lost = both.query("extraction == 'majority' and referees == 2")["no_decision"]
     assert (lost > 0.05).all()
-    config["rankings"] |= {"items": 150, "spreads": [1.0]}
+    config["rankings"] |= {"items": 80, "spreads": [1.0]}
     ranked = module["rankings"](config).merge(
         made["rankings"], on=["spread", "method"], suffixes=("", "_full")
     )
@@ -287,6 +287,7 @@ def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
             assert 0.2 < (log.verdicts() == log.label[:, None]).mean() < 1
 
 
+@pytest.mark.slow  # plays all items of the study; the fast layer plays 150 others of them
 def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     config["protocols"] = [p for p in config["protocols"] if p["label"].startswith("single judge")]
@@ -382,6 +383,7 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
         assert (row.calls, row.input, row.output) == tuple(logged.loc[row.debate])
 
 
+@pytest.mark.slow  # plays all items of the study
 def test_the_ablation_of_table_3_plays_more_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     cells = config["ablation"]["cells"]
@@ -436,7 +438,7 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
 
 def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     module, config, made = _study("persona_study")
-    config |= {"questions": 400, "questions_of_paper": 60, "seed": 5}
+    config |= {"questions": 150, "questions_of_paper": 60, "seed": 5}
     for name, keys in (
         ("sizes", ["protocol", "arm", "k"]),
         ("ablation", ["protocol", "arm", "k", "measure"]),
@@ -479,7 +481,7 @@ def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
     module, config, made = _study("advocates_hypotheses")
     chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")
     config["worlds"] = [world for world in config["worlds"] if world["label"] in chosen]
-    config |= {"questions": 500, "seed": 9}
+    config |= {"questions": 200, "seed": 9}
     both = module["hypotheses"](config).merge(
         made["hypotheses"], on=["world", "measure"], suffixes=("", "_full")
     )
@@ -522,6 +524,7 @@ def test_in_the_advocates_study_the_first_two_hypotheses_hold_with_an_upside_and
     assert paper[order].is_monotonic_increasing
 
 
+@pytest.mark.slow  # plays all items; the fast layer recomputes the hypotheses of a smaller run
 def test_samre_without_a_jury_is_played_to_the_written_numbers() -> None:
     module, config, made = _study("advocates_hypotheses")
     asked = config["played"]

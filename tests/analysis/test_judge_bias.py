@@ -98,6 +98,7 @@ def test_without_real_verdicts_the_study_says_so_and_stops(
         runpy.run_path(str(FOLDER / "run.py"), run_name="__main__")
 
 
+@pytest.mark.slow  # every archive is read and audited anew
 @pytest.mark.real_data
 def test_the_study_gives_the_written_numbers(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path

@@ -65,6 +65,7 @@ def test_a_jury_and_two_humans_are_compared_with_one_human_each(made: dict[str, 
     assert not table.loc["jury and human", "low"] > table.loc["human and the others", "high"]
 
 
+@pytest.mark.slow  # reads every archive anew
 @pytest.mark.real_data
 def test_the_files_give_the_known_numbers(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path
@@ -81,6 +82,7 @@ def test_the_files_give_the_known_numbers(
         )
 
 
+@pytest.mark.slow  # reads every archive anew
 @pytest.mark.real_data
 def test_the_files_give_the_written_kappas_panels_and_pairs(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path

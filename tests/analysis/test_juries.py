@@ -97,6 +97,7 @@ def test_without_real_votes_the_study_says_so_and_stops(
         runpy.run_path(str(FOLDER / "run.py"), run_name="__main__")
 
 
+@pytest.mark.slow  # reads the archives anew
 @pytest.mark.real_data
 def test_the_reviews_give_the_published_numbers(
     module: dict[str, Any], rows: pd.DataFrame, data_dir: Path

@@ -93,6 +93,7 @@ def test_a_change_from_one_advocate_to_one_has_no_interval(made: dict[str, pd.Da
     np.testing.assert_array_equal(from_itself, changes["high"].isna())
 
 
+@pytest.mark.slow  # reads the archive anew
 @pytest.mark.real_data
 def test_the_study_gives_the_written_numbers(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path

@@ -28,16 +28,6 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_demo_prints_both_tables_and_writes_one_figure_twice(tmp_path: Path) -> None:
-    done = run("demo", "--out", str(tmp_path / "out"))
-    assert done.exit_code == 0, done.output
-    assert "Votes are right 73 % [" in done.output
-    assert "verdicts right" in done.output
-    assert "fixed:1 saves most: 42 % [" in done.output
-    assert (tmp_path / "out" / "slm7.pdf").read_bytes().startswith(b"%PDF")
-    assert (tmp_path / "out" / "slm7.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_fit_json_holds_every_round_with_its_intervals() -> None:
     done = run("fit", "slm7", "--n-boot", "40", "--json")
     assert done.exit_code == 0, done.output
@@ -218,14 +208,18 @@ def test_what_goes_into_a_pipe_is_utf8_whatever_the_code_page(tmp_path: Path) ->
         assert done.returncode == (stream == "stderr"), words
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "code", "unbuffered"),
     [
-        (["agreement", "slm7", "--at-least", "0.99"], 4),
-        (["agreement", "slm7", "--at-least", "0.01"], 0),
-        (["rules"], 0),
-        (["show", "no such file"], 1),
+        # The fast layer has every code and both kinds of output; each case starts a process.
+        pytest.param(words, code, unbuffered, marks=() if unbuffered == soon else pytest.mark.slow)
+        for words, code, soon in (
+            (["agreement", "slm7", "--at-least", "0.99"], 4, "1"),
+            (["agreement", "slm7", "--at-least", "0.01"], 0, None),
+            (["rules"], 0, ""),
+            (["show", "no such file"], 1, ""),
+        )
+        for unbuffered in ("", "1")
     ],
 )
 def test_the_exit_code_is_the_commands_when_the_reader_of_a_pipe_has_gone(

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,19 @@ from d3stats.protocols import protocols
 from d3stats.stopping.text import rule_names
 from d3stats.worlds.base import world_types
 
+GROUP: Any = get_command(app)
+
+
+@cache
+def made(command: str) -> tuple[Any, Any]:
+    """Return a command and its context of completion: made once, as it takes half a second."""
+    found = GROUP.commands[command]
+    return found, found.make_context(command, [], resilient_parsing=True)
+
 
 def offered(command: str, word: str, incomplete: str = "") -> list[str]:
     """Return what is offered for an option, or for an argument by the name of its parameter."""
-    found: Any = get_command(app).commands[command]  # type: ignore[attr-defined]
-    context = found.make_context(command, [], resilient_parsing=True)
+    found, context = made(command)
     (parameter,) = [each for each in found.params if word in (each.name, *each.opts)]
     return [item.value for item in parameter.shell_complete(context, incomplete)]
 
@@ -61,8 +70,8 @@ def test_every_name_is_offered_where_it_is_taken(command: str, word: str, known:
 def options_with_choices() -> list[tuple[str, str, set[str]]]:
     """Return each option whose help lists its words, ``[one|other]``, with those that can be typed as they stand."""
     found = []
-    for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]
-        for option in made.params:
+    for command, parsed in GROUP.commands.items():
+        for option in parsed.params:
             metavar = choices(option.metavar) or ""
             if metavar.startswith("["):
                 words = {
@@ -112,8 +121,8 @@ def test_the_options_with_choices_are_those_that_refuse_other_words() -> None:
         *("--filter", "--metric", "--reference", "--without", "--name", "--human"),
     }
     with_choices = {(command, word) for command, word, _ in options_with_choices()}
-    for command, made in get_command(app).commands.items():  # type: ignore[attr-defined]
-        for option in made.params:
+    for command, parsed in GROUP.commands.items():
+        for option in parsed.params:
             if option.param_type_name == "option" and "str" in str(option.type_descriptor.annotation):
                 name = max(option.opts, key=len)
                 assert (

@@ -37,6 +37,9 @@ COMMANDS = {
 }
 
 
+DRAWN_ELSEWHERE = {"fit", "fit of a round", "simulate"}
+
+
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, [FILES.get(word, word) for word in words])
 
@@ -83,7 +86,11 @@ def test_every_command_that_draws_is_tried_here() -> None:
 @pytest.mark.parametrize(
     ("name", "suffix"),
     [
-        *((name, "") for name in COMMANDS),
+        # Of these another test draws the same figure, or another form of the command does.
+        *(
+            pytest.param(name, "", marks=pytest.mark.slow if name in DRAWN_ELSEWHERE else ())
+            for name in COMMANDS
+        ),
         ("agreement", ".pdf"),
         *(pytest.param(name, ".pdf", marks=pytest.mark.slow) for name in COMMANDS if name != "agreement"),
     ],
@@ -99,7 +106,9 @@ def test_a_figure_is_written_twice_and_its_place_is_said(name: str, suffix: str,
 
 def test_one_round_is_drawn_alone(tmp_path: Path) -> None:
     for name in ("fit", "fit of a round"):
-        run(*COMMANDS[name], "--figure", str(tmp_path / name))
+        done = run(*COMMANDS[name], "--figure", str(tmp_path / name))
+        assert f"figure: {tmp_path / name}.pdf and {tmp_path / name}.png" in done.stderr
+        assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     alone, whole = ((tmp_path / f"{name}.png").stat().st_size for name in ("fit of a round", "fit"))
     assert alone < 0.6 * whole
 

@@ -343,22 +343,28 @@ ANSWERED = (0, 4, 5)
 """Exit codes of an answer: without a gate, of a gate that failed, and of one that could not be decided."""
 
 CASES = [
-    pytest.param(command, mode, id=mode, marks=pytest.mark.slow if command == "report" else ())
+    pytest.param(
+        command, mode, whole, id=f"{mode} {'all' if whole else 'dealt'}",
+        marks=pytest.mark.slow if whole or command == "report" else (),
+    )
     for command, modes in MODES.items()
     for mode in modes
-]
+    for whole in (False, True)
+]  # fmt: skip
+"""Each mode with all changes is slow; in the fast layer the changes of a command are dealt out among its modes."""
 
 
-@pytest.mark.parametrize(("command", "mode"), CASES)
+@pytest.mark.parametrize(("command", "mode", "whole"), CASES)
 def test_every_option_has_an_effect_or_is_refused(
-    command: str, mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, mode: str, whole: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr("d3stats.cli.report.command_of", lambda context: "d3stats report")
     code, usual = said(mode)
     assert code in ANSWERED, usual
     ignored = []
-    for change in CHANGES[command]:
+    modes = MODES[command]
+    for change in CHANGES[command] if whole else CHANGES[command][modes.index(mode) :: len(modes)]:
         if change in mode:
             continue
         _, text = said(with_change(mode, change))

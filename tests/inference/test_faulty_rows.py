@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from layers import covering
 
 from d3stats.inference import agreement, length_bias
 from d3stats.inference.bias import as_judgments
@@ -44,8 +45,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("read", "columns", "name", "bad"), CASES)
-@pytest.mark.parametrize("row", [1, 3])
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "frame"])
+@covering(row=[1, 3], kind=["csv", "tsv", "parquet", "frame"])
 def test_a_faulty_row_is_named_by_file_and_line_or_counted_from_one(
     tmp_path: Path,
     read: Callable[[Any], Any],

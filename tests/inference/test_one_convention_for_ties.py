@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layers import sampled
 
 from d3stats.inference.judges import agreement
 from d3stats.log import LogWriter
@@ -52,9 +53,14 @@ def log_of(
     return path, right
 
 
-@pytest.mark.parametrize("verdicts", [True, False])
-@pytest.mark.parametrize(
-    ("answers", "cast"), [(("A", "B"), ("A", "B")), (WITH_TIE, ("A", "B")), (WITH_TIE, WITH_TIE)]
+@sampled(
+    "answers, cast, verdicts",
+    [
+        (answers, cast, verdicts)
+        for answers, cast in ((("A", "B"), ("A", "B")), (WITH_TIE, ("A", "B")), (WITH_TIE, WITH_TIE))
+        for verdicts in (True, False)
+    ],
+    (0, 3, 4),
 )
 def test_one_log_with_ties_has_one_accuracy(
     tmp_path: Path, answers: tuple[str, ...], cast: tuple[str, ...], verdicts: bool

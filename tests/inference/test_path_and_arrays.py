@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 
 from d3stats import Trajectories, agreement, compare, jury_curve
 from d3stats.inference import as_ratings
@@ -34,7 +35,7 @@ def court(path: Path, seed: int, votes: str = "AB") -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(6))
+@sampled("seed", range(6), (0, 1))
 def test_a_path_and_its_arrays_have_the_same_ratings(seed: int, tmp_path: Path) -> None:
     path = court(tmp_path / "log.csv", seed)
     arrays = Trajectories.from_log(path)

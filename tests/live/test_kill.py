@@ -158,8 +158,8 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
     return report | {"paid_again": paid_again, "turns": len(said)}
 
 
-def test_killed_eight_times_and_resumed(remote: Remote, tmp_path: Path) -> None:
-    kill_and_resume(remote, tmp_path, kills=8, n=12, seed=1)
+def test_killed_three_times_and_resumed(remote: Remote, tmp_path: Path) -> None:
+    kill_and_resume(remote, tmp_path, kills=3, n=6, seed=1)
 
 
 @pytest.mark.slow

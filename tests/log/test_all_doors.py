@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from layers import examples
 
 from d3stats import Trajectories, as_trajectories, replay
 from d3stats.log import DebateLog, LogWriter, read_log, write_csv, write_jsonl, write_parquet
@@ -341,10 +342,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
-@given(table=tables())
-def test_one_table_is_one_array_view_through_every_door(table: Table, folder: Path) -> None:
-    agrees(table, folder)
+@examples(8, 40)
+def test_one_table_is_one_array_view_through_every_door(n_examples: int, folder: Path) -> None:
+    @settings(max_examples=n_examples, deadline=None, suppress_health_check=QUIET)
+    @given(table=tables())
+    def holds(table: Table) -> None:
+        agrees(table, folder)
+
+    holds()
 
 
 @pytest.mark.slow

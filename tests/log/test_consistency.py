@@ -10,6 +10,7 @@ import plain_rules
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from plain_rules import ITEM, VERDICT, Gathered, Row
 
 from d3stats.log.columns import TURN, Coded, Part, Records, joined
@@ -165,10 +166,14 @@ def assert_alike(checked: Checked, rows: list[Row], words: Any = None) -> None:
     assert verdicts == sorted(expected.verdicts.values(), key=str)
 
 
-@settings(max_examples=100, deadline=None)
-@given(rows=logs(), words=st.sampled_from([None, (), ("x",)]))
-def test_the_rules_on_columns_find_what_the_rules_on_records_find(rows: list[Row], words: Any) -> None:
-    assert_alike(check(records_of(rows), words), rows, words)
+@examples(30, 100)
+def test_the_rules_on_columns_find_what_the_rules_on_records_find(n_examples: int) -> None:
+    @settings(max_examples=n_examples, deadline=None)
+    @given(rows=logs(), words=st.sampled_from([None, (), ("x",)]))
+    def holds(rows: list[Row], words: Any) -> None:
+        assert_alike(check(records_of(rows), words), rows, words)
+
+    holds()
 
 
 @pytest.mark.slow
@@ -180,8 +185,12 @@ def test_the_rules_on_columns_find_what_the_rules_on_records_find_in_many_logs(
     assert_alike(check(records_of(rows), words), rows, words)
 
 
-@settings(max_examples=60, deadline=None)
-@given(rows=logs(), cut=st.integers(0, 20))
-def test_records_read_in_pieces_say_the_same_as_records_read_together(rows: list[Row], cut: int) -> None:
-    cut = min(cut, len(rows))
-    assert_alike(check(joined([records_of(rows[:cut]), records_of(rows[cut:])])), rows)
+@examples(20, 60)
+def test_records_read_in_pieces_say_the_same_as_records_read_together(n_examples: int) -> None:
+    @settings(max_examples=n_examples, deadline=None)
+    @given(rows=logs(), cut=st.integers(0, 20))
+    def holds(rows: list[Row], cut: int) -> None:
+        cut = min(cut, len(rows))
+        assert_alike(check(joined([records_of(rows[:cut]), records_of(rows[cut:])])), rows)
+
+    holds()

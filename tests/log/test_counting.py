@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
 from d3stats.log import LogError, count_log, counting, reduce_logs, write_parquet
@@ -90,11 +91,19 @@ def _pieces_add_up(tmp_path_factory: pytest.TempPathFactory, examples: int) -> N
     assert any(sure)
 
 
-@settings(max_examples=25, deadline=None)
-@given(clean_logs(max_debates=8), st.integers(50, 2000))
+@examples(6, 60)
 def test_a_sound_log_counts_alike_in_pieces_and_as_arrays(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any], size: int
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:
+    @settings(max_examples=n_examples, deadline=None)
+    @given(clean_logs(max_debates=8), st.integers(50, 2000))
+    def holds(records: list[Any], size: int) -> None:
+        pieces_are_arrays(tmp_path_factory, records, size)
+
+    holds()
+
+
+def pieces_are_arrays(tmp_path_factory: pytest.TempPathFactory, records: list[Any], size: int) -> None:
     path = write_log(tmp_path_factory.mktemp("sound") / "log.jsonl", records)
     array = Trajectories.from_log(path)
     for missing in ("exclude", "wrong"):
@@ -228,6 +237,7 @@ def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
     assert peak[1] < 1.5 * peak[0]
 
 
+@pytest.mark.slow  # the fast layer measures lines
 def test_memory_does_not_hold_a_parquet_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import tracemalloc
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from log_worlds import clean_logs, item, panel, spoiled_lines, turn, write_lines, write_log
 
 from d3stats.log import KINDS, LogError, count_log, read_log, write_csv, write_parquet
@@ -474,9 +475,19 @@ def test_what_is_counted_in_pieces_is_clean(
         assert pieces == count_log(path)
 
 
-@settings(max_examples=40)
-@given(clean_logs(plain=True), st.data())
+@examples(8, 40)
 def test_what_is_counted_in_pieces_is_a_clean_table(
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
+) -> None:
+    @settings(max_examples=n_examples)
+    @given(clean_logs(plain=True), st.data())
+    def holds(records: list[Any], data: st.DataObject) -> None:
+        a_spoilt_table_counts_as_clean_or_not_in_pieces(tmp_path_factory, records, data)
+
+    holds()
+
+
+def a_spoilt_table_counts_as_clean_or_not_in_pieces(
     tmp_path_factory: pytest.TempPathFactory, records: list[Any], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")

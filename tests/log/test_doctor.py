@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from layers import covering
 from log_worlds import item, panel, turn, write_lines
 from typer.testing import CliRunner
 
@@ -182,10 +183,9 @@ def test_the_reasons_that_a_rule_gives_are_known_to_the_reader() -> None:
     assert reasons - of_protocols <= BY_A_RULE
 
 
-@pytest.mark.parametrize(
-    "names", [["a.csv"], ["a.csv", "b.csv"], ["a.csv", "my votes.csv", "c.csv"], ["*.csv"]]
+@covering(
+    names=[["a.csv"], ["a.csv", "b.csv"], ["a.csv", "my votes.csv", "c.csv"], ["*.csv"]], own=[False, True]
 )
-@pytest.mark.parametrize("own", [False, True])
 def test_the_advised_command_fixes_every_file_as_it_was_read(
     names: list[str], own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
+from layers import covering
 
 import d3stats
 from d3stats.inference import as_ratings
@@ -69,8 +69,7 @@ SHAPES: dict[str, Callable[[pd.DataFrame], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", ["list", "results", "by name", "lines"])
+@covering(shape=SHAPES, kind=["list", "results", "by name", "lines"])
 def test_every_shape_of_a_debate_is_the_long_table(shape: str, kind: str, tmp_path: Path) -> None:
     table = debates(len(shape))
     made = {

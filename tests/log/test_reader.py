@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
 from d3stats.log import reader
@@ -301,9 +302,15 @@ def test_a_log_whose_first_line_has_a_wrong_type_is_still_a_log(tmp_path: Path) 
     assert len(records.turns) == 6
 
 
-@given(log=clean_logs())
-@settings(max_examples=20)
-def test_tables_and_columns_that_are_read_together_say_the_same(log: Any, tmp_path_factory: Any) -> None:
+@examples(5, 40)
+def test_tables_and_columns_that_are_read_together_say_the_same(
+    n_examples: int, tmp_path_factory: Any
+) -> None:
+    tested = given(log=clean_logs())(lambda log: read_together_and_alone(log, tmp_path_factory))
+    settings(max_examples=n_examples)(tested)()
+
+
+def read_together_and_alone(log: Any, tmp_path_factory: Any) -> None:
     path = write_log(tmp_path_factory.mktemp("both") / "log.jsonl", log)
     tables, checked = read_both([path])
     alone = read_log(path, strict=False)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from layers import examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 from plain_rules import assert_reads_plainly
 
@@ -40,10 +41,16 @@ def count_both(*paths: Path, missing: str = "exclude") -> LogCounts:
     return whole
 
 
-@given(clean_logs())
+@examples(4, 40)
 def test_jsonl_parquet_and_csv_read_into_equal_logs(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:
+    settings(max_examples=n_examples)(
+        given(clean_logs())(lambda records: formats_agree(tmp_path_factory, records))
+    )()
+
+
+def formats_agree(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("formats")
     path = write_log(folder / "log.jsonl", records)
     log = read_log(path)
@@ -63,11 +70,16 @@ def test_jsonl_parquet_and_csv_read_into_equal_logs(
         assert again == log
 
 
-@settings(max_examples=20)
-@given(clean_logs())
+@examples(5, 20)
 def test_the_fast_reader_and_the_exact_reader_agree_on_clean_logs(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:
+    settings(max_examples=n_examples)(
+        given(clean_logs())(lambda records: readers_agree(tmp_path_factory, records))
+    )()
+
+
+def readers_agree(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("readers")
     log = read_both(write_log(folder / "log.jsonl", records))
     assert log.n_records == len(records) + 1
@@ -75,11 +87,16 @@ def test_the_fast_reader_and_the_exact_reader_agree_on_clean_logs(
     assert read_both(write_csv(log, folder / "log.csv")) == log
 
 
-@settings(max_examples=20)
-@given(clean_logs())
+@examples(5, 20)
 def test_counting_in_sql_equals_counting_the_array_view(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:
+    settings(max_examples=n_examples)(
+        given(clean_logs())(lambda records: counts_agree(tmp_path_factory, records))
+    )()
+
+
+def counts_agree(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     path = write_log(tmp_path_factory.mktemp("counts") / "log.jsonl", records)
     array = Trajectories.from_log(path)
     parquet = write_parquet(path, path.with_suffix(".parquet"))

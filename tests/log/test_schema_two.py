@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from log_worlds import NAMES, clean_logs, item, panel, turn, write_lines, write_log
 from plain_rules import assert_reads_plainly
 
@@ -57,11 +58,19 @@ def full_logs(draw: st.DrawFn) -> list[Any]:
     return records
 
 
-@settings(max_examples=25)
-@given(full_logs())
+@examples(6, 25)
 def test_the_fields_of_version_two_are_read_alike_by_both_readers_and_survive_every_format(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, n_examples: int
 ) -> None:
+    @settings(max_examples=n_examples)
+    @given(full_logs())
+    def holds(records: list[Any]) -> None:
+        fields_survive(tmp_path_factory, records)
+
+    holds()
+
+
+def fields_survive(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("two")
     path = write_log(folder / "log.jsonl", records)
     log = read_both(path)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from layers import covering
 
 import d3stats
 from d3stats.log import doctor
@@ -45,8 +46,7 @@ def stops(source: object, **how: object) -> tuple[object, ...]:
     return t.scores[:, :, order].tolist(), from_text("sign_agreement:2").stop_rounds(t).rounds.tolist()
 
 
-@pytest.mark.parametrize("names", NAMES, ids=str)
-@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet", "frame", "jsonl"])
+@covering(names=NAMES, ending=["csv", "xlsx", "parquet", "frame", "jsonl"])
 def test_columns_of_sides_are_the_json_column(names: tuple[str, str], ending: str, tmp_path: Path) -> None:
     wanted = stops(as_json(TABLE))
     table = TABLE.rename(columns=dict(zip(("score_pro", "score_con"), names, strict=True)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layers import sampled
 
 from d3stats.log import reader, sheets
 from d3stats.log.files import LogFile
@@ -192,7 +193,7 @@ def some_lines(rng: random.Random) -> bytes:
     return (text if rng.random() < 0.7 else text.rstrip()).encode()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@sampled("seed", range(12), (0, 1, 2))
 def test_blocks_of_objects_are_read_as_line_by_line(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

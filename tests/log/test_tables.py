@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from layers import covering
 
 from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
@@ -512,8 +513,7 @@ def test_correctness_is_read_whole_or_refused_whole(
     assert "correct must be 0, 1 or empty; got correct='" in problem.message
 
 
-@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines"])
-@pytest.mark.parametrize("key", ["round", "agent", "debate"])
+@covering(door=["comma", "excel", "parquet", "lines"], key=["round", "agent", "debate"])
 def test_a_table_split_into_files_says_what_the_whole_says_wherever_its_rounds_begin(
     tmp_path: Path, door: str, key: str
 ) -> None:
@@ -543,9 +543,11 @@ def test_the_round_of_a_verdict_is_shifted_with_the_rounds_of_its_file(tmp_path:
     assert log.verdicts[["debate", "round", "decision"]].values.tolist() == [["d", 3, "A"]]
 
 
-@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
-@pytest.mark.parametrize("given", [0, 1, 3])
-@pytest.mark.parametrize("name", ["label", "question", "cluster"])
+@covering(
+    door=["comma", "excel", "parquet", "lines", "pandas"],
+    given=[0, 1, 3],
+    name=["label", "question", "cluster"],
+)
 def test_what_one_row_says_of_a_debate_holds_for_its_rows_that_leave_it_empty(
     tmp_path: Path, door: str, given: int, name: str
 ) -> None:
@@ -592,8 +594,10 @@ def test_merged_cells_of_a_workbook_hold_for_each_of_their_rows(tmp_path: Path, 
     assert any(note.startswith("merged cells: ") for note in read.notes)
 
 
-@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
-@pytest.mark.parametrize("error", ["#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"])
+@covering(
+    door=["comma", "excel", "parquet", "lines", "pandas"],
+    error=["#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"],
+)
 def test_an_error_of_a_spreadsheet_is_a_missing_vote(tmp_path: Path, door: str, error: str) -> None:
     table = pd.DataFrame({"debate": "d", "round": 1, "agent": list("abc"), "vote": ["A", error, "B"]})
     read = DOORS[door](table, tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from layers import covering
 
 from d3stats.log import iter_records, read_log, write_jsonl
 from d3stats.log.transcript import read_transcripts
@@ -47,8 +48,10 @@ def test_a_log_that_was_read_with_its_texts_is_written_with_them(log: Path, tmp_
     assert said == {"a": None, "b": RECORDS[1]["text"]}
 
 
-@pytest.mark.parametrize("name", ["text", "Rationale", "explanation"])
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".xlsx", ".parquet", ".jsonl"])
+@covering(
+    name=["text", "Rationale", "explanation"],
+    ending=[".csv", ".tsv", ".csv.gz", ".xlsx", ".parquet", ".jsonl"],
+)
 def test_tables_of_every_format_have_texts(name: str, ending: str, tmp_path: Path) -> None:
     rows = {"debate": ["d", "d"], "round": [1, 1], "agent": ["a", "b"], "vote": ["A", "B"]}
     table = pd.DataFrame(rows | {name: ["because, he says", None]})

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from layers import covering, examples, sampled
 from scipy.special import bdtr
 from scipy.stats import betabinom, binom, multinomial
 from typer.testing import CliRunner
@@ -38,7 +39,7 @@ def exact(panel: int, accuracy: float, precision: float) -> dict[int, tuple[floa
     return {k: (kept[k], law[(lead >= k) & (right < panel - right)].sum() / kept[k]) for k in kept}
 
 
-@pytest.mark.parametrize(("panel", "accuracy", "precision"), [(7, 0.8, 4.0), (5, 0.65, 2.0), (3, 0.95, 8.0)])
+@sampled("panel, accuracy, precision", [(7, 0.8, 4.0), (5, 0.65, 2.0), (3, 0.95, 8.0)], (1,))
 def test_coverage_and_error_of_50000_debates_are_those_of_the_exact_law(
     panel: int, accuracy: float, precision: float
 ) -> None:
@@ -114,10 +115,9 @@ def broken(kind: str, order: Any, *, clustered: bool = True, n: int = 1000) -> f
     return count / n
 
 
-@pytest.mark.parametrize("order", ["given", "none"])
-@pytest.mark.parametrize("kind", [
+@covering(kind=[
     "ten debates a question, all alike", "one question has most of the debates", "rare errors", "five questions",
-])  # fmt: skip
+], order=["given", "none"])  # fmt: skip
 def test_the_guarantee_holds_in_hostile_cells(kind: str, order: Any) -> None:
     assert broken(kind, order) <= 0.1 + 3 * np.sqrt(0.09 / 1000)
 
@@ -138,10 +138,11 @@ def test_ties_are_verdicts_of_half_of_the_panel() -> None:
     assert found.to_frame()[["votes", "kept"]].values.tolist() == [["4 of 4", 0.5], ["2 of 4", 1.0]]
 
 
-def test_the_guarantee_holds_where_many_debates_are_tied() -> None:
+@examples(40, 150, "reps")
+def test_the_guarantee_holds_where_many_debates_are_tied(reps: int) -> None:
     """Panels of four whose votes are right with .6: ties are three in ten debates, and half of them are wrong."""
     strictest = 0.4**4 / (0.4**4 + 0.6**4)
-    broken, reps = 0, 150
+    broken = 0
     for seed in range(reps):
         rng = np.random.default_rng([3, seed])
         votes = (rng.random((100, 1, 4)) < 0.4).astype(int)

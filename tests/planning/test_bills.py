@@ -243,6 +243,8 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
         assert verdicts.tolist() == run.decision, rule
 
 
+PLAYED = 40
+"""Debates of the fast layer: one game with each rule serves the replay and the simulated costs."""
 IN_TURN = {setting: k % 2 for k, setting in enumerate(SETTINGS)}
 """The world of each setting that is the fast layer."""
 
@@ -258,7 +260,7 @@ def in_turn(settings: Iterable[str]) -> list[Any]:
 
 @pytest.mark.parametrize(("setting", "world"), in_turn(SETTINGS))
 def test_a_replay_is_the_run_with_the_rule(setting: str, world: int) -> None:
-    equal_to_the_runs(setting, world, 40)
+    equal_to_the_runs(setting, world, PLAYED)
 
 
 @pytest.mark.slow
@@ -298,7 +300,9 @@ QUICK = ("d3_paper", "unanimity", "full", "fixed:2", "fixed:3", SHARES[0], "unan
 @pytest.mark.parametrize(("setting", "world"), in_turn(SIMULATED))
 def test_a_simulated_rule_costs_what_its_run_costs(setting: str, world: int) -> None:
     rules = tuple(rule for rule in SETTINGS[setting].rules if rule in QUICK or "ladder:" in rule)
-    assert {rule: z for rule, z in apart(setting, world, rules, 200, drawn=5000).items() if abs(z) > 4} == {}
+    assert {
+        rule: z for rule, z in apart(setting, world, rules, PLAYED, drawn=2000).items() if abs(z) > 4
+    } == {}
 
 
 @pytest.mark.slow

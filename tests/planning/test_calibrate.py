@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats.planning import Calibration, calibrate
 from d3stats.planning.calibration.moments import fit_moments, two_sided
@@ -479,7 +480,7 @@ def test_a_pilot_without_a_single_vote_is_refused_in_one_line() -> None:
 DIRICHLET = DirichletCompound(panel=5)
 
 
-@pytest.mark.parametrize("runs", [12, pytest.param(40, marks=pytest.mark.slow)])
+@examples(5, 40, "runs")
 def test_standard_errors_of_moments_are_the_spread_of_the_estimates(runs: int) -> None:
     """Few simulated debates on purpose: then the noise of slopes and weights would show most."""
     space = Space(DIRICHLET, ["accuracy"])

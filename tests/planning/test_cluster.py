@@ -17,6 +17,7 @@ from d3stats.planning import Study, read_study, simulate
 STUDY = Path(__file__).with_name("study.toml")
 
 
+# Its processes import all of the package: seconds, so that what needs them is slow.
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     distributed = pytest.importorskip("distributed")
@@ -33,6 +34,7 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
+@pytest.mark.slow
 def test_a_cluster_of_two_workers_gives_the_bits_of_one_process(scheduler: str, tmp_path: Path) -> None:
     assert scheduler.startswith("tcp://127.0.0.1:")
     given = read_study(STUDY)
@@ -52,6 +54,7 @@ def test_a_cluster_of_two_workers_gives_the_bits_of_one_process(scheduler: str, 
         assert_frame_equal(alone, simulate(given, out=journal).to_frame("seed"), check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_rule_for_a_batch_gives_the_same_on_a_cluster(scheduler: str) -> None:
     given = read_study(STUDY)
     asked = Study(worlds=given.worlds, rules=["ks:0.1"], n_rounds=5, debates=2000, batch=250, chunk=500)
@@ -60,6 +63,7 @@ def test_a_rule_for_a_batch_gives_the_same_on_a_cluster(scheduler: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_logs_reduce_to_the_same_counts_on_a_cluster(scheduler: str, tmp_path: Path) -> None:
     for i in range(6):
         (tmp_path / f"{i}.csv").write_text(
@@ -72,6 +76,7 @@ def test_logs_reduce_to_the_same_counts_on_a_cluster(scheduler: str, tmp_path: P
     assert_frame_equal(counts.transitions.to_frame(), at_once.transitions.to_frame(), check_exact=True)
 
 
+@pytest.mark.slow
 def test_the_error_of_a_worker_of_the_cluster_is_its_own_line(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("debate,round,agent,vote,label\nd,one,a,A,A\n")
     with pytest.raises(ValueError, match=r"bad\.csv"):

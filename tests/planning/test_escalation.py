@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples, sampled
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -69,21 +70,22 @@ def pilot(
     return logs[0], logs[1]
 
 
-LARGE = pytest.mark.parametrize("n", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])
+LARGE = examples(12_000, 30_000, "n")
 
 
 @LARGE
 def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> None:
+    logs = pilot(n, np.random.default_rng(3))
     for max_loss_vs_second in (0.01, 0.03):
         optimum = min(t for t in THRESHOLDS if exact_loss(t) <= max_loss_vs_second)
-        plan = escalate(*pilot(n, np.random.default_rng(3)), max_loss_vs_second=max_loss_vs_second)
+        plan = escalate(*logs, max_loss_vs_second=max_loss_vs_second)
         assert plan.threshold == optimum
     assert exact_loss(optimum) > 0.01  # the two promises have different optima
 
 
 @LARGE
-@pytest.mark.parametrize(
-    ("cheap", "second_right", "max_loss_vs_second", "best"),
+@sampled(
+    "cheap, second_right, max_loss_vs_second, best",
     [
         (1700.0, 0.9, 0.01, "second"),  # the gap sends so many on that both protocols cost more than one
         (1000.0, 0.9, 0.03, "threshold"),
@@ -92,6 +94,7 @@ def test_the_planned_threshold_of_a_large_pilot_is_the_exact_optimum(n: int) -> 
         (1000.0, 0.6, 0.01, "first"),  # the expensive protocol is worse: nothing is lost without it
         (3000.0, 0.6, 0.3, "second"),  # the "cheap" one is dearer
     ],
+    (1, 2, 5),  # each kind of answer once
 )
 def test_the_recommended_policy_of_a_large_pilot_is_the_exact_optimum(
     cheap: float, second_right: float, max_loss_vs_second: float, best: str, n: int
@@ -148,10 +151,14 @@ def small_pilots(draw: st.DrawFn) -> tuple[Trajectories, Trajectories, bool]:
     return logs[0], logs[1], known != "none"
 
 
-@given(drawn=small_pilots(), max_loss_vs_second=st.sampled_from((0.02, 0.2, 0.6)), seed=st.integers(0, 9))
-def test_no_listed_policy_is_better_than_the_recommended_one(
-    drawn, max_loss_vs_second: float, seed: int
-) -> None:
+@examples(5, 60)
+def test_no_listed_policy_is_better_than_the_recommended_one(n_examples: int) -> None:
+    limits = st.sampled_from((0.02, 0.2, 0.6))
+    drawn = given(drawn=small_pilots(), max_loss_vs_second=limits, seed=st.integers(0, 9))
+    settings(max_examples=n_examples)(drawn(none_is_better_than_the_recommended))()
+
+
+def none_is_better_than_the_recommended(drawn, max_loss_vs_second: float, seed: int) -> None:
     """Costs and accuracies are counted here anew, debate by debate, from the two logs."""
     first, second, priced = drawn
     asked: dict = {
@@ -225,7 +232,7 @@ def test_a_dominated_choice_is_never_the_headline(tmp_path) -> None:
 
 
 def test_every_measure_is_the_exact_one_within_its_interval() -> None:
-    plan = escalate(*pilot(20_000, np.random.default_rng(4)), level=0.999)
+    plan = escalate(*pilot(6_000, np.random.default_rng(4)), level=0.999)
     for row in plan.to_frame().to_dict("records"):
         t = row["threshold"]
         gone_on = float((np.arange(1, WIDEST + 1) < t).mean())
@@ -321,9 +328,10 @@ def test_the_second_part_reads_nothing_of_the_first() -> None:
     assert all(message.round > 1 for request, _ in heard if request.round > 1 for message in request.seen)
 
 
-def test_played_and_simulated_choices_have_one_law() -> None:
+@examples(150, 500, "n")
+def test_played_and_simulated_choices_have_one_law(n: int) -> None:
     """Full debates of both protocols by synthetic agents, against the two simulators joined."""
-    n, world = 500, Courtroom(advocates=3)
+    world = Courtroom(advocates=3)
     protocol = protocol_from_text("d3:threshold=1000,epsilon=0.001,max_rounds=3")
     agent = synthetic_agent(world, 5)
     gaps, right = np.empty((n, 2)), np.empty((n, 2))

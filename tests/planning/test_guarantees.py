@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import sampled
 
 from d3stats.planning import abstain, escalate, plan, replay, risk_controlled
 from d3stats.planning.risk import ONE_RUN, RUNS_DIFFER, p_values
@@ -212,7 +213,7 @@ def test_a_guarantee_from_one_run_says_that_the_run_may_share_an_effect() -> Non
     assert not {ONE_RUN, RUNS_DIFFER} & set(kinds(found))
 
 
-@pytest.mark.parametrize("questions", ["own", "shared"])
+@sampled("questions", ["own", "shared"], (1,))
 def test_runs_that_differ_are_found_and_runs_that_do_not_are_rarely_accused(questions: str) -> None:
     asked: dict[str, Any] = {"max_loss_vs_full": 0.4}
     differ = [risk_controlled(runs([0.0, 0.3], 60, s, questions), ["fixed:1"], **asked) for s in range(20)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import sampled
 from scipy import stats
 
 from d3stats.inference import paired_difference
@@ -97,13 +98,9 @@ def coverage(reps: int, n_questions: int, each: int) -> np.ndarray:
     return np.nanmean(covered, axis=0)
 
 
-@pytest.mark.parametrize(
-    ("questions", "each"),
-    [(10, 1), *(pytest.param(*at, marks=pytest.mark.slow) for at in ((20, 1), (30, 4)))],
-)
-def test_intervals_cover_with_few_questions(questions: int, each: int) -> None:
+@sampled("questions, each, reps", [(10, 1, 40), (10, 1, 150), (20, 1, 150), (30, 4, 150)], (0,))
+def test_intervals_cover_with_few_questions(questions: int, each: int, reps: int) -> None:
     """Quantiles of resampled questions held .87 of the mean rounds of 10 debates."""
-    reps = 150
     assert (coverage(reps, questions, each) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / reps)).all()
 
 
@@ -124,7 +121,7 @@ def test_limits_stay_in_the_range_of_their_measure() -> None:
     assert (found["saved_rounds_vs_full_high"].dropna() <= 1).all()
 
 
-@pytest.mark.parametrize(("debates", "lost"), [(10, 0.1), (60, 0.02), (60, 0.2)])
+@sampled("debates, lost", [(10, 0.1), (60, 0.02), (60, 0.2)], (0,))
 def test_a_change_of_right_and_wrong_is_held_where_few_debates_changed(debates: int, lost: float) -> None:
     """400 logs; quantiles of resampled questions held .81 of the changes of 10 debates."""
     rng, held = np.random.default_rng(debates), []

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from layers import examples
 from scipy.special import ndtri
 from typer.testing import CliRunner
 
@@ -34,7 +35,7 @@ def changes(log) -> np.ndarray:  # type: ignore[no-untyped-def]
     return np.where(first == usual, np.nan, change)
 
 
-@pytest.mark.parametrize("number", [50, 200])
+@examples(50, 200, "number")
 def test_half_widths_are_those_of_estimates_from_50000_debates_at_four_standard_errors(
     many, number: int
 ) -> None:  # type: ignore[no-untyped-def]

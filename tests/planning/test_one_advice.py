@@ -40,13 +40,13 @@ def agree(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("without_pictures")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0])
 def test_page_and_plan_recommend_the_same_rule(seed: int) -> None:
     agree(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3, 210))
+@pytest.mark.parametrize("seed", range(1, 210))
 def test_page_and_plan_recommend_the_same_rule_on_200_logs(seed: int) -> None:
     agree(seed)
 

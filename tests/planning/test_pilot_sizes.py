@@ -60,9 +60,14 @@ def test_a_larger_pilot_finds_more_where_the_chain_is_unsure_and_the_loss_stays_
     assert made(**misses, sizes=[20_000], campaign=100_000)["found"] > wide["found"]
 
 
-def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of_such_pilots() -> None:
+@pytest.mark.parametrize(
+    ("sizes", "pilots"), [((50,), 4), pytest.param((50, 200), 6, marks=pytest.mark.slow)]
+)
+def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of_such_pilots(
+    sizes: tuple[int, ...], pilots: int
+) -> None:
     first = simulate_debates(WORLD, 100, 5, rng=3)
-    computed = pilot_sizes(first, campaign=1000, sizes=(50, 200), n_draws=300).to_frame().set_index("size")
+    computed = pilot_sizes(first, campaign=1000, sizes=sizes, n_draws=300).to_frame().set_index("size")
     fresh = simulate_debates(WORLD, 5_000, 5, rng=9)
     spent = np.cumsum(fresh.tokens, axis=1)
     row = np.arange(len(fresh))
@@ -70,10 +75,10 @@ def test_the_saving_that_is_computed_for_a_size_is_no_more_than_that_of_plans_of
     def cost(rule) -> float:  # type: ignore[no-untyped-def]
         return float(spent[row, rule.stop_rounds(fresh).rounds - 1].mean())
 
-    for size in (50, 200):
+    for size in sizes:
         rules = [
             plan(simulate_debates(WORLD, size, 5, rng=100 + i), limit=False, n_draws=200, rng=1).rule
-            for i in range(6)
+            for i in range(pilots)
         ]
         saved = np.array([1 - cost(rule) / cost(Unanimity()) for rule in rules])
         error = saved.std(ddof=1) / np.sqrt(len(saved)) + 0.05

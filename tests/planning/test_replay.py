@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from layers import examples
 
 from d3stats.planning import replay
 from d3stats.resampling import cluster_t, ratios
@@ -160,8 +161,12 @@ def test_unknown_is_missing_in_the_debates_not_false() -> None:
     assert first["label"].isna().tolist() == [False, True]
 
 
-@given(logs(min_debates=2, min_rounds=1))
-def test_the_means_are_those_of_a_plain_loop(t: Trajectories) -> None:
+@examples(4, 60)
+def test_the_means_are_those_of_a_plain_loop(n_examples: int) -> None:
+    settings(max_examples=n_examples)(given(logs(min_debates=2, min_rounds=1))(means_are_those_of_a_loop))()
+
+
+def means_are_those_of_a_loop(t: Trajectories) -> None:
     t = t.select(t.depth > 0)
     if len(set(t.cluster.tolist())) < 2:
         return

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from layers import covering, sampled
 from scipy import special, stats
 
 from d3stats.planning.risk import (
@@ -182,9 +183,10 @@ def test_fixed_sequence_ends_at_the_first_failure_and_holm_does_not() -> None:
 # ---------------------------------------------------------------- the promise
 
 
-@pytest.mark.parametrize(
-    ("world", "target"),
+@sampled(
+    "world, target",
     [("voter", "agreement"), ("conformity", "agreement"), ("crowd", "accuracy"), ("courtroom", "accuracy")],
+    (1, 3),
 )
 def test_the_promise_is_kept_in_hard_cases(world: str, target: Target) -> None:
     losses = losses_of((WORLDS if target == "agreement" else LATE)[world], target, 20_000)
@@ -372,8 +374,7 @@ def test_debates_that_are_promised_are_the_debates_that_are_limited(method: Meth
     assert once.guarantee.endswith("(questions with equal weight).")
 
 
-@pytest.mark.parametrize("method", ["betting", "hoeffding_bentkus"])
-@pytest.mark.parametrize("shared", [False, True], ids=["debate by debate", "question by question"])
+@covering(method=["betting", "hoeffding_bentkus"], shared=[False, True])
 def test_the_promise_about_debates_holds_for_questions_of_unequal_sizes(method: Method, shared: bool) -> None:
     """Large questions lose, small ones do not, and the loss over debates is the limit."""
     rng = np.random.default_rng(5)

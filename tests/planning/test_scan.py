@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 
 from d3stats.planning import replay
 from d3stats.planning.scan import StopFinder, scan
@@ -40,12 +41,18 @@ def compared(table: pd.DataFrame, against: pd.DataFrame) -> None:
         )
 
 
+@examples(3, 30)
 @pytest.mark.parametrize("missing", ["exclude", "wrong"])
-@settings(max_examples=8)
-@given(t=logs(min_debates=2), extra=st.lists(any_rules, max_size=3), threads=st.integers(1, 2))
-def test_a_scan_equals_a_replay_to_the_bit(
-    t: Trajectories, extra: list[StoppingRule], threads: int, missing: str
-) -> None:
+def test_a_scan_equals_a_replay_to_the_bit(missing: str, n_examples: int) -> None:
+    @settings(max_examples=n_examples)
+    @given(t=logs(min_debates=2), extra=st.lists(any_rules, max_size=3), threads=st.integers(1, 2))
+    def holds(t: Trajectories, extra: list[StoppingRule], threads: int) -> None:
+        scan_is_replay(t, extra, threads, missing)
+
+    holds()
+
+
+def scan_is_replay(t: Trajectories, extra: list[StoppingRule], threads: int, missing: str) -> None:
     if len(set(t.cluster[t.depth > 0].tolist())) < 2:
         return
     if (t.label == -1).all():

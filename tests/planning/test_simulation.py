@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 from pandas.testing import assert_frame_equal
 
 from d3stats.log import LogWriter, count_log
@@ -46,8 +47,7 @@ def whole() -> pd.DataFrame:
     return simulate(study(chunk=6000)).to_frame("seed")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("chunk", [100, 1024, 5000])
+@covering(workers=[1, 2], chunk=[100, 1024, 5000])
 def test_the_table_is_bit_identical_for_any_chunk_and_any_number_of_processes(
     whole: pd.DataFrame, chunk: int, workers: int
 ) -> None:
@@ -201,7 +201,7 @@ class NeedsScores(Rule):
         raise ValueError("scores must be in the log; got none")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_rule_that_a_world_cannot_serve_is_named_with_the_world(workers: int) -> None:
     asked = study(rules=["fixed:1", NeedsScores()], debates=400, chunk=100)
     with pytest.raises(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from typer.testing import CliRunner
 
 from d3stats.cli import app
@@ -95,11 +96,14 @@ def leader(votes: np.ndarray) -> int | None:
     return max(cast, key=lambda v: (cast.count(v), -cast.index(v))) if cast else None
 
 
-@settings(max_examples=25, deadline=None)
-@given(both=pairs())
-def test_every_number_of_a_replay_and_a_scan_is_that_of_the_whole_log_or_absent(
-    both: tuple[Trajectories, Trajectories],
-) -> None:
+@examples(6, 60)
+def test_every_number_of_a_replay_and_a_scan_is_that_of_the_whole_log_or_absent(n_examples: int) -> None:
+    settings(max_examples=n_examples, deadline=None)(
+        given(both=pairs())(numbers_are_those_of_the_whole_log)
+    )()
+
+
+def numbers_are_those_of_the_whole_log(both: tuple[Trajectories, Trajectories]) -> None:
     full, log = both
     played = [i for i in range(len(full)) if log.depth[i] > 0]
     if len({int(full.cluster[i]) for i in played}) < 2:
@@ -520,12 +524,12 @@ def test_replay_leaves_out_what_longer_rules_would_have_cost(run_log: Path) -> N
 
 
 def test_plan_marks_rules_that_the_log_cannot_price(run_log: Path) -> None:
-    found = asked("plan", str(run_log), "--no-limit")
+    found = asked("plan", str(run_log), "--no-limit", "--n-draws", "50")
     rows = {row["rule"]: row for row in found["rules"]}
     assert rows["unanimity"]["undecided"] == 0
     assert rows["full"]["undecided"] > 0
     assert rows["full"]["rounds"] is rows["full"]["total"] is None
-    text = CliRunner().invoke(app, ["plan", str(run_log), "--no-limit"]).output
+    text = CliRunner().invoke(app, ["plan", str(run_log), "--no-limit", "--n-draws", "50"]).output
     assert not re.search(r"\bnan\b", text.lower())
 
 

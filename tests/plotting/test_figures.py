@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
@@ -374,7 +375,7 @@ def test_a_figure_at_one_column_keeps_its_text_inside_and_apart(
         assert min(sizes) >= 7
 
 
-@every_figure
+@sampled("draw, frame_of", FIGURES, (0,), ids=lambda f: f.__name__)
 def test_saving_twice_writes_the_same_bytes_as_pdf_and_png(
     draw: Callable[..., Any], frame_of: Callable[[], pd.DataFrame], tmp_path: Path
 ) -> None:

@@ -60,7 +60,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
     @cache
     def page(name: str) -> Path:
-        made = {"slm7": lambda _: d3stats.report("slm7"), "two logs": of_two_logs, "wide": wide(9, 16),
+        made = {"slm7": lambda _: d3stats.report("slm7", n_boot=20), "two logs": of_two_logs, "wide": wide(9, 16),
                 "widest": wide(20, 25), "samre": of_samre}[name](folder)  # fmt: skip
         made.to_html(folder / f"{name}.html")
         return folder / f"{name}.html"
@@ -92,7 +92,7 @@ def of_samre(folder: Path) -> Analysis:
         DebateItem(i.question, i.text, i.candidates, label=i.label) for i in synthetic_items(world, 60, 0)
     ]
     debate(protocol_from_text("samre"), items, synthetic_agent(world, 0), log)
-    return d3stats.report(log)
+    return d3stats.report(log, n_boot=20)
 
 
 def wide(seats: int, rounds: int) -> Callable[[Path], Analysis]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import sampled
 from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -168,7 +169,7 @@ def clustered_coverage(
     return float(np.mean([not e.excludes(p) for e in found]))
 
 
-@pytest.mark.parametrize("icc", [0.0, 0.1, 0.3])
+@sampled("icc", [0.0, 0.1, 0.3], (2,))
 def test_the_cluster_t_covers(icc: float) -> None:
     """400 data sets, with a Monte Carlo error of 0.011."""
     assert 0.95 - 3 * 0.011 <= clustered_coverage(icc, 400, "cluster t") <= 0.95 + 3 * 0.011

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -243,6 +244,7 @@ def test_limits_of_a_paired_difference_cover_in_hostile_designs(name: str, gaine
         assert difference_coverage(HOSTILE[name], changed, gained, icc, 1000, rng) >= 0.93 - 0.02
 
 
+@pytest.mark.slow  # means of items in such clusters are the fast layer
 def test_limits_of_a_paired_difference_cover_where_two_clusters_have_most_items() -> None:
     """Counting clusters covered .80 here."""
     rng = np.random.default_rng(21)
@@ -274,12 +276,13 @@ def test_counts_in_cells_tell_the_sizes_of_clusters() -> None:
     assert effective_clusters(sizes) - 1 == pytest.approx(of_all.df[0])
 
 
-def test_large_clusters_that_happen_to_agree_do_not_make_a_mean_of_items_exact() -> None:
+@examples(100, 400)
+def test_large_clusters_that_happen_to_agree_do_not_make_a_mean_of_items_exact(n_examples: int) -> None:
     """Two clusters of 50 beside 18 of 2, one or four rounds: leaving out a cluster at a time alone held .85."""
     rng = np.random.default_rng(8)
     cluster = np.repeat(np.arange(20), [50, 50, *[2] * 18])
     once, held = np.ones(len(cluster)), []
-    for _ in range(400):
+    for _ in range(n_examples):
         usual = 1.0 + 3 * (rng.random(20) < 0.3)
         own = 1.0 + 3 * (rng.random(len(cluster)) < 0.3)
         rounds = np.where(rng.random(len(cluster)) < 0.6, usual[cluster], own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import covering
 from panel_cases import PANEL_WORLDS, right_votes, worst_z
 
 from d3stats.worlds import (
@@ -22,16 +23,14 @@ from d3stats.worlds import (
 N_DEBATES = 30_000
 
 
-@pytest.mark.parametrize("persistence", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize(
-    "given",
-    [
+@covering(
+    persistence=[0.0, 0.5, 1.0],
+    given=[
         {},
         {"weight_drift": (0.2, 0.0), "mean_drift": (0.3, -0.3), "precision_drift": (-0.4, 0.1)},
         {"weights": [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]], "means": [0.9, 0.5, 0.1], "precisions": [20, 0.5, 3]},
         {"weights": [0.0, 1.0]},
     ],
-    ids=["constant", "drifting", "three components by rows", "an empty component"],
 )
 def test_every_round_of_a_mixture_panel_has_exactly_the_stated_mixture(
     given: dict[str, object], persistence: float

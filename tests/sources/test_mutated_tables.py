@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 
 import d3stats
 from d3stats import inference
@@ -23,8 +24,85 @@ from d3stats.planning.prices import price_turns
 from d3stats.worlds import PriceTable
 
 ALL = 1100
-QUICK = ((0, 60), (200, 230), (300, 360), (480, 540), (660, 720), (860, 950))
-"""The seeds of the fast suite."""
+QUICK = (
+    *(
+        0,
+        1,
+        3,
+        4,
+        5,
+        11,
+        13,
+        14,
+        15,
+        19,
+        21,
+        200,
+        205,
+        207,
+        214,
+        221,
+        225,
+        228,
+        300,
+        301,
+        302,
+        309,
+        311,
+        314,
+        320,
+    ),
+    *(
+        322,
+        326,
+        332,
+        338,
+        480,
+        487,
+        494,
+        501,
+        508,
+        515,
+        516,
+        522,
+        528,
+        534,
+        536,
+        539,
+        542,
+        545,
+        548,
+        552,
+        554,
+        560,
+    ),
+    *(
+        566,
+        572,
+        660,
+        669,
+        678,
+        685,
+        687,
+        696,
+        698,
+        703,
+        705,
+        707,
+        708,
+        711,
+        718,
+        726,
+        738,
+        742,
+        746,
+        750,
+        758,
+        766,
+    ),
+    *(774, 798, 806, 814, 860, 861, 862, 863, 864, 865, 866, 868, 875),
+)
+"""The seeds of the fast layer: in every block of seeds, each kind of table and each change of it at least once."""
 FAILED = ("ERROR", "-1", "[invalid]", "timeout", "refused", "<error>", "Exception: 429", "N/A", "null")
 AROUND = (
     "The answer is {}.",
@@ -1117,16 +1195,7 @@ def written(table: pd.DataFrame, folder: Path, seed: int) -> Any:
     return path
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(
-            k,
-            marks=() if any(start <= k < stop for start, stop in QUICK) else pytest.mark.slow,
-        )
-        for k in range(ALL)
-    ],
-)
+@sampled("seed", range(ALL), QUICK)
 def test_a_number_is_true_or_warned_of_or_refused(seed: int, tmp_path: Path) -> None:
     case = drawn(seed)
     try:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 
 import d3stats
 from d3stats import inference
@@ -59,8 +60,7 @@ def written(table: pd.DataFrame, path: Path) -> list[int]:
     return [2 + k + int(more[:k].sum()) for k in range(len(table))]
 
 
-@pytest.mark.parametrize("ending", ["csv", "xlsx", "jsonl"])
-@pytest.mark.parametrize("what", WRONG)
+@covering(ending=["csv", "xlsx", "jsonl"], what=WRONG)
 def test_an_error_names_the_line_of_the_wrong_cell(what: str, ending: str, tmp_path: Path) -> None:
     column, cell, function = WRONG[what]
     for seed in range(3):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering
 
 import d3stats
 from d3stats.inference import as_ratings, as_run
@@ -109,8 +110,7 @@ def test_a_negative_code_among_words_is_named_whatever_its_share() -> None:
     assert not warned(as_ratings(signed).notes)
 
 
-@pytest.mark.parametrize("code", [-1, 99, 999, -999])
-@pytest.mark.parametrize("top", [5, 10, 20])
+@covering(code=[-1, 99, 999, -999], top=[5, 10, 20])
 def test_a_code_out_of_the_scale_is_named_wherever_numbers_are_read(
     code: int, top: int, tmp_path: Path
 ) -> None:
@@ -211,9 +211,9 @@ def test_a_file_that_is_given_twice_is_read_once_and_said(tmp_path: Path) -> Non
     assert f"{path} was given 2 times and is read once" in d3stats.as_trajectories([path, path]).notes
 
 
-@pytest.mark.parametrize("form", ["frame", "csv", "xlsx", "rows"])
-@pytest.mark.parametrize(
-    "names", [("1", "2", "3"), ("01", "02", "03"), ("1.10", "1.20", "1.30"), ("1e3", "2e3", "3e3")]
+@covering(
+    form=["frame", "csv", "xlsx", "rows"],
+    names=[("1", "2", "3"), ("01", "02", "03"), ("1.10", "1.20", "1.30"), ("1e3", "2e3", "3e3")],
 )
 def test_names_that_are_numbers_are_names_in_every_function(
     names: tuple[str, ...], form: str, tmp_path: Path

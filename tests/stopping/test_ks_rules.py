@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import examples
 from stopping_strategies import logs
 
 from d3stats.models.mixtures.ks import empirical_ks
@@ -134,6 +135,7 @@ def test_carrying_finished_debates_makes_the_distance_fall() -> None:
     assert carried[4] < free[4]
 
 
+@pytest.mark.slow  # 750 batches; what the rule computes is compared with scipy elsewhere
 def test_the_threshold_has_no_level_false_stops_come_with_more_debates() -> None:
     rng = np.random.default_rng(11)
     reps = 250
@@ -239,8 +241,9 @@ def steady_drift(rng: np.random.Generator, n: int, drift: float, n_rounds: int) 
     return np.where(np.arange(n_rounds) > leaves[:, None], 3, 0)
 
 
-def test_the_rule_seldom_stops_in_ten_rounds_of_steady_drift() -> None:
-    rng, reps, rule = np.random.default_rng(3), 40, NoiseAwareKS(0.08, level=0.8, window=1)
+@examples(15, 40, "reps")
+def test_the_rule_seldom_stops_in_ten_rounds_of_steady_drift(reps: int) -> None:
+    rng, rule = np.random.default_rng(3), NoiseAwareKS(0.08, level=0.8, window=1)
     fired = sum(
         rule.stop_rounds(right_or_wrong(steady_drift(rng, 61, 0.08, 10), 3)).reasons[0] == "ks_equivalent"
         for _ in range(reps)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import examples
 
 from d3stats.models.chains.optimum import solve
 from d3stats.models.chains.process import CountProcess
@@ -46,11 +47,13 @@ def logs(draw: st.DrawFn, missing: bool = True) -> Trajectories:
     return Trajectories.from_arrays(votes, answers=["A", "B"], depth=depth)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(RULES), logs(), st.integers(1, 4))
-def test_the_optimal_rule_stops_online_where_it_stops_vectorised(
-    rule: Optimal, t: Trajectories, n: int
-) -> None:
+@examples(15, 60)
+def test_the_optimal_rule_stops_online_where_it_stops_vectorised(n_examples: int) -> None:
+    drawn = given(st.sampled_from(RULES), logs(), st.integers(1, 4))
+    settings(max_examples=n_examples, deadline=None)(drawn(both_faces_stop_alike))()
+
+
+def both_faces_stop_alike(rule: Optimal, t: Trajectories, n: int) -> None:
     for each in (rule, rule.after(n), rule | Unanimity(), rule & Unanimity()):
         stops = each.stop_rounds(t)
         online = [each.run(rounds_of(t, i)) for i in range(t.n_debates)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 from copy import deepcopy
 from fractions import Fraction
@@ -267,10 +268,16 @@ def test_ties_cost_rounds_and_leave_a_fair_coin_fair(patience: int) -> None:
     assert mean == 2**patience - 1 < mean_tied
 
 
+@functools.cache
+def sign_paths() -> tuple[list[tuple[int, ...]], list[tuple[int, str]]]:
+    """Return every path of twelve signs, and where and why the rule stops on it."""
+    paths = list(itertools.product([1, -1], repeat=12))
+    return paths, list(stops(SignAgreement(), scored([list(map(float, path)) for path in paths])))
+
+
 @pytest.mark.parametrize("p", [p for p, _, _ in PRINTED])
 def test_all_sign_paths_of_twelve_rounds_hold_all_but_the_alternating_ones(p: Fraction) -> None:
-    paths = list(itertools.product([1, -1], repeat=12))
-    stopped = stops(SignAgreement(), scored([list(map(float, path)) for path in paths]))
+    paths, stopped = sign_paths()
     weight = [p ** path.count(1) * (1 - p) ** path.count(-1) for path in paths]
     undecided = sum(w for w, (_, why) in zip(weight, stopped, strict=True) if why == "exhausted")
     assert undecided == 2 * (p * (1 - p)) ** 6

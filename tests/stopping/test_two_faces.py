@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from layers import examples
 from stopping_strategies import BATCH_RULES, RULES, any_rules, debate_rules, drawn_rules, logs
 
 from d3stats.stopping import (
@@ -81,7 +82,11 @@ def test_a_rule_with_a_batch_in_it_stops_online_where_it_stops_vectorised(
 
 
 @pytest.mark.parametrize("rule", RULES + BATCH_RULES, ids=str)
-def test_every_single_rule_stops_online_where_it_stops_vectorised(rule: StoppingRule) -> None:
+@examples(4, 60)
+def test_every_single_rule_stops_online_where_it_stops_vectorised(
+    rule: StoppingRule, n_examples: int
+) -> None:
+    @settings(max_examples=n_examples)
     @given(logs())
     def holds(t: Trajectories) -> None:
         stops = rule.stop_rounds(t)

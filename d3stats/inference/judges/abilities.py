@@ -4,8 +4,8 @@ The model of abilities and difficulties of Whitehill and others (2009), with the
 what Dawid and Skene's model does not: judges who err together because an item is hard for all.
 
 Assumptions: given the right answer and the item's difficulty, judges err independently; wrong answers are equally
-likely; judges are better than chance on average. Hard items bring a judge down to chance and never below it, so a panel
-that is misled in common still looks right.
+likely; judges are better than chance on average; each answer is right equally often, or as often as given. Hard items
+bring a judge down to chance and never below it, so a panel that is misled in common still looks right.
 
 References
 ----------
@@ -14,7 +14,7 @@ Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Advances in Neural Informati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,12 @@ from d3stats.trajectories import MISSING
 __all__ = ["Glad", "glad"]
 
 Floats = NDArray[np.float64]
+UNIFORM, ESTIMATED = "uniform", "estimated"
+PRIOR = 0.2
+"""Items that the prior of an estimated prevalence counts for."""
 _SINGULAR, _EQUAL = 1e-9, 0.01
+_FAR, _ROUNDING = 0.1, 1e-6
+"""Half the sum of the differences of shares above which two sets of shares are far apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,6 +75,9 @@ class Glad(EstimatesResult):
     items : DataFrame
         One row per item: ``item, verdict, probability, plurality, difficulty`` (minus the log of the factor on all
         abilities, its mean given the votes), and with labels ``label``.
+    prevalences : DataFrame
+        One row per answer: ``answer``, ``share`` (of the items where it is right, as taken or estimated), and
+        ``verdicts``, ``votes`` (its shares of these).
     spread : float
         Standard deviation of the difficulties; 0 where items are equally hard.
     n_items, n_clusters : int
@@ -101,6 +109,7 @@ class Glad(EstimatesResult):
     gain: Estimate | None
     judges: pd.DataFrame
     items: pd.DataFrame
+    prevalences: pd.DataFrame
     spread: float
     notes: tuple[str, ...]
     n_items: int
@@ -109,7 +118,17 @@ class Glad(EstimatesResult):
     llf: float
     level: float
     _json = (
-        *("expected", "estimates", "judges", "items", "spread", "notes", "n_items", "n_clusters"),
+        *(
+            "expected",
+            "estimates",
+            "judges",
+            "items",
+            "prevalences",
+            "spread",
+            "notes",
+            "n_items",
+            "n_clusters",
+        ),
         *("converged", "llf", "level"),
     )
 
@@ -136,10 +155,22 @@ class Glad(EstimatesResult):
         return tuple(e for e in (self.accuracy, self.plurality, self.gain) if e is not None)
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
-        return {"judges": self.judges, **super()._tables(), "items": self.items}
+        return {
+            "judges": self.judges,
+            **super()._tables(),
+            "prevalences": self.prevalences,
+            "items": self.items,
+        }
 
 
-def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: Any) -> Glad:
+def glad(
+    ratings: Any,
+    *,
+    prevalence: str | Mapping[str, float] = UNIFORM,
+    prior: float | None = None,
+    level: float = 0.95,
+    **reading: Any,
+) -> Glad:
     """Estimate judges' abilities, items' difficulties and right answers without labels, by the GLAD model.
 
     Parameters
@@ -147,8 +178,12 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
     ratings : Ratings, or any source that :func:`~d3stats.inference.as_ratings` reads
         Votes of three or more judges on items that have the same set of answers. Missing votes are left out. Labels
         are not used in the fit; where there are some, the verdicts are compared with them.
-    prior : float
-        Items that the prior counts for in the prevalences of the answers, shared evenly. Above 0.
+    prevalence : {"uniform", "estimated"} or mapping
+        How often each answer is right: equally often, estimated from the votes, or the share given for each answer.
+        An estimated prevalence can run away to one answer where judges are little better than chance.
+    prior : float, optional
+        With an estimated prevalence: items that its prior counts for, shared evenly over the answers. Above 0, and 0.2
+        where none is given.
     level : float
         Level of intervals over clusters.
     **reading
@@ -161,14 +196,16 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
     Raises
     ------
     ValueError
-        When there are fewer than three judges or two answers, or answers that differ from item to item.
+        When there are fewer than three judges or two answers, or answers that differ from item to item; when a
+        prevalence is not of the answers; when a prior is given and no prevalence is estimated.
 
     Notes
     -----
     On an item of ease e, a judge of ability a votes for the right one of K answers with probability
     1 / (1 + (K - 1) exp(-a e)), and for each wrong one alike. The log of e is normal around 0. With K = 2 this is
     equation 1 of Whitehill et al. (2009), where each e is a parameter of its own. Here e is integrated out at 31
-    points, so that few judges per item do not bias the abilities. Priors: normal(1, 2) for abilities, half-normal(1)
+    points, so that few judges per item do not bias the abilities. The prevalence is held fixed, as there, unless it is
+    to be estimated. Priors: normal(1, 2) for abilities, half-normal(1)
     for the spread of log e. Nothing is drawn at random.
 
     Intervals are Student's t over clusters on the log odds, with the sandwich error (Liang and Zeger, 1986), as in
@@ -181,14 +218,15 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
     'AABABBAB'
     """
     level = probability("level", level, open_interval=True)
-    prior = number("prior", prior, minimum=0.0)
-    if prior <= 0:
-        raise ValueError(f"prior must be above 0; got {prior:g}")
+    counts = _prior(prior, prevalence)
     table = as_ratings(ratings, **reading)
     kept = shared_answers(table)
     patterns = patterns_of(kept)
-    fit, at = fit_item_difficulty(patterns, patterns.weights(), prior)
-    low, high, why, n_clusters = _limits(kept, patterns, at, prior, level)
+    names = kept.categories[: patterns.votes.shape[2]]
+    given = _given(prevalence, names)
+    fit, at = fit_item_difficulty(patterns, patterns.weights(), counts, given)
+    density = Density(patterns, patterns.weights(), counts, given)
+    low, high, why, n_clusters = _limits(kept, patterns, at, density, level)
     verdict = fit.posterior.argmax(axis=1)[patterns.row]
     chance = fit.posterior.max(axis=1)[patterns.row]
     accuracy, plurality, gain, labelled = against_labels(kept, verdict, level)
@@ -206,25 +244,94 @@ def glad(ratings: Any, *, prior: float = 0.2, level: float = 0.95, **reading: An
     if labelled is not None:
         judges["labelled"] = labelled
     items = verdicts_of(kept, verdict, chance)
+    cast = patterns.weights() @ patterns.votes.sum(axis=1)
+    prevalences = pd.DataFrame(
+        {
+            "answer": names,
+            "share": fit.prevalence,
+            "verdicts": np.bincount(verdict, minlength=len(names)) / len(verdict),
+            "votes": cast / cast.sum(),
+        }
+    )
     items.insert(4, "difficulty", -fit.ease[patterns.row])
     notes = [*table.notes, *left_out(table, kept)]
     if not fit.converged:
         notes.append(warning("the search did not end at an optimum; give a larger prior", "not converged"))
     if fit.spread < _EQUAL:
         notes.append("no difference in difficulty is seen, so the judges are as if independent")
+    notes += _of_prevalence(prevalences, prevalence)
+    if gain is not None and gain.high is not None and gain.high < 0:
+        text = "by the labels the verdicts are right less often than the plurality, which is the better verdict here"
+        notes.append(warning(text, "worse than the plurality"))
     notes += [f"no intervals: {why}"] if why else []
     return Glad(
         expected=float(chance.mean()), accuracy=accuracy, plurality=plurality, gain=gain, judges=judges, items=items,
-        spread=fit.spread, notes=(*notes, UNSEEN), n_items=kept.n_items, n_clusters=n_clusters,
+        prevalences=prevalences, spread=fit.spread, notes=(*notes, UNSEEN), n_items=kept.n_items, n_clusters=n_clusters,
         converged=fit.converged, llf=fit.llf, level=level,
     )  # fmt: skip
 
 
+def _prior(prior: float | None, prevalence: str | Mapping[str, float]) -> float:
+    """Return the items that the prior of an estimated prevalence counts for."""
+    if prior is None:
+        return PRIOR
+    if prevalence != ESTIMATED:
+        raise ValueError(
+            f"prior must be left out unless the prevalence is estimated (prevalence={ESTIMATED!r}); got {prior}"
+        )
+    prior = number("prior", prior, minimum=0.0)
+    if prior <= 0:
+        raise ValueError(f"prior must be above 0; got {prior:g}")
+    return prior
+
+
+def _given(prevalence: str | Mapping[str, float], names: Sequence[str]) -> Floats | None:
+    """Return the share of each answer that is held fixed, or None where it is estimated."""
+    if isinstance(prevalence, str):
+        if prevalence not in (UNIFORM, ESTIMATED):
+            raise ValueError(
+                f"prevalence must be {UNIFORM!r}, {ESTIMATED!r} or a share of each answer; got {prevalence!r}"
+            )
+        return np.full(len(names), 1 / len(names)) if prevalence == UNIFORM else None
+    if set(prevalence) != set(names):
+        raise ValueError(
+            f"prevalence must have a share of each answer that judges gave, {', '.join(map(repr, names))}; "
+            f"got {', '.join(map(repr, prevalence)) or 'none'}"
+        )
+    shares = np.array(
+        [probability(f"prevalence of {name}", prevalence[name], open_interval=True) for name in names]
+    )
+    if abs(shares.sum() - 1) > _ROUNDING:
+        raise ValueError(f"prevalence must add up to 1; got {shares.sum():.6g}")
+    return np.asarray(shares / shares.sum())
+
+
+def _of_prevalence(found: pd.DataFrame, prevalence: str | Mapping[str, float]) -> list[str]:
+    """Say what is taken of the prevalence, and where it is far from the verdicts or, if estimated, from the votes."""
+    compared = "votes" if prevalence == ESTIMATED else "verdicts"
+    apart = found["share"] - found[compared]
+    far = float(apart.abs().sum()) / 2 > _FAR
+    row = found.iloc[int(apart.abs().to_numpy().argmax())]
+    share, other = percent(row["share"]), percent(row[compared])
+    if prevalence == ESTIMATED:
+        if not far:
+            return []
+        text = (
+            f"{row['answer']} is estimated to be right on {share} of the items and has {other} of the votes; an "
+            f"estimated prevalence can run away, so compare with prevalence={UNIFORM!r}"
+        )
+        return [warning(text, "prevalence far from the votes")]
+    taken = "each answer is taken to be right equally often" if prevalence == UNIFORM else ""
+    if far:
+        taken = taken or "the prevalence is the one given"
+        return [f"{taken}; {row['answer']} is taken at {share} and has {other} of the verdicts"]
+    return [taken] if taken else []
+
+
 def _limits(
-    kept: Ratings, patterns: VotePatterns, at: Floats, prior: float, level: float
+    kept: Ratings, patterns: VotePatterns, at: Floats, density: Density, level: float
 ) -> tuple[Floats, Floats, str, int]:
     """Return limits of the judges' accuracies, why there are none, and the number of clusters."""
-    density = Density(patterns, patterns.weights(), prior)
     scores = density.scores(at)[1][patterns.row]
     totals = cluster_totals(np.column_stack([np.ones(len(scores)), scores]), kept.cluster)
     none = np.full(kept.n_raters, np.nan)

@@ -202,9 +202,10 @@ def dawid_skene(
     Notes
     -----
     Parameters have the largest posterior density under symmetric Dirichlet priors. The search starts from the shares
-    of the votes (plurality) and from every judge's votes, climbs by EM and ends by Newton's method. It draws nothing
-    at random. The density is the same for every order of the hidden answers; they are named in the order in which the
-    judges are right most often.
+    of the votes (plurality) and from every judge's votes, climbs by EM and ends by Newton's method. In a panel of
+    more than 20 judges, the 20 with the most votes for the plurality are starts. It draws nothing at random.
+    The density is the same for every order of the hidden answers; they are named in the order in which the judges are
+    right most often.
 
     Intervals are Student's t over clusters on the log odds, with the sandwich error: the inverse of the observed
     information (Louis, 1982) between the variation of the clusters' scores (Liang and Zeger, 1986).
@@ -338,7 +339,7 @@ class Sandwich:
         if not self.why:
             # Clusters whose items are alike make parameters as unsure as fewer items (Rao and Scott, 1981).
             parts = self.totals[:, 1:] - self.totals[:, [0]] * self.sums[1:] / self.n
-            self.design = max(1.0, float(np.einsum("ga,ab,gb", parts, self.inverse, parts)) / len(self.point))
+            self.design = max(1.0, float((parts * (parts @ self.inverse)).sum()) / len(self.point))
 
     def _limits(self, values: Callable[[Floats, Floats], Floats]) -> tuple[Floats, Floats]:
         """Return limits of shares, a function of prevalences and confusions, or NaN where there are none."""
@@ -435,7 +436,7 @@ def limits_of_shares(
     at = odds(point[None])[0]
     steps = _STEP * np.eye(len(point))
     slope = (odds(point + steps) - odds(point - steps)) / (2 * _STEP)
-    least = np.sqrt(np.einsum("ap,ab,bp->p", slope, inverse, slope))
+    least = np.sqrt((slope * (inverse @ slope)).sum(axis=0))
     found = cluster_t(totals, of_sums, level=level, weights=totals[:, 0])
     plain = np.array([bool(reason) for reason in found.reasons])
     se = np.maximum(np.where(plain, 0.0, found.se), least)

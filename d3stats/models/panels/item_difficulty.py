@@ -4,7 +4,9 @@ Item i has the right answer k with probability p_k and an ease exp(s z_i), z_i s
 then votes for the right answer with probability 1 / (1 + (K - 1) exp(-a_j exp(s z_i))) and for each wrong one alike.
 This is GLAD (Whitehill and others, 2009), with an ability of 0 as chance also for more than two answers. The ease of
 items is integrated out by Gauss-Hermite quadrature in place of one parameter per item. With s = 0 the judges are
-independent, each with one accuracy. Parameters have the largest posterior density under weak priors.
+independent, each with one accuracy. Parameters have the largest posterior density under weak priors. The p_k are given
+or are parameters too. Estimated ones can run away where judges are little better than chance: if one answer is right on
+nearly all items, every judge's bias towards it looks like ability.
 
 References
 ----------
@@ -69,21 +71,30 @@ class ItemDifficulty:
 
 
 class Density:
-    """The log density of parameters (logits of prevalences against the last, abilities, spread) and its derivative."""
+    """The log density of parameters and its derivative.
 
-    def __init__(self, patterns: VotePatterns, weights: Floats, prior: float) -> None:
+    Parameters are the abilities and the spread; before them, where no prevalences are given, the logits of the
+    prevalences against the last.
+    """
+
+    def __init__(
+        self, patterns: VotePatterns, weights: Floats, prior: float, given: Floats | None = None
+    ) -> None:
         self.votes, self.weights, self.prior = patterns.votes, weights, prior
         self.cast = patterns.votes.sum(axis=2)
-        self.n_answers = patterns.votes.shape[2]
+        self.n_answers, self.given = patterns.votes.shape[2], given
+        self.n_free = self.n_answers - 1 if given is None else 0
         points, share = np.polynomial.hermite_e.hermegauss(NODES)
         self.points, self.log_share = points, np.log(share / share.sum())
 
     def parts(self, at: Floats) -> tuple[Floats, Floats, float]:
         """Return prevalences, abilities and the spread."""
-        k = self.n_answers
-        logits = np.append(at[: k - 1], 0.0)
+        ability, spread = at[self.n_free : -1], float(at[-1])
+        if self.given is not None:
+            return self.given, ability, spread
+        logits = np.append(at[: self.n_free], 0.0)
         share = np.exp(logits - logits.max())
-        return share / share.sum(), at[k - 1 : -1], float(at[-1])
+        return share / share.sum(), ability, spread
 
     def right(self, ability: Floats, spread: float) -> tuple[Floats, Floats]:
         """Return the ease at every node, and log odds of the right answer against all others, (judges, nodes)."""
@@ -112,18 +123,18 @@ class Density:
         surplus -= self.cast[:, :, None] * by_node[:, None, :] * expit(odds)
         pulled = surplus * ease
         slope_spread = np.einsum("pjq,j,q->p", pulled, ability, self.points)
-        first = (by_answer - prevalence)[:, :-1]
+        first = (by_answer - prevalence)[:, : self.n_free]
         return each, np.column_stack([first, pulled.sum(axis=2), slope_spread])
 
     def log_prior(self, at: Floats) -> tuple[float, Floats]:
         """Return the log prior density, up to a constant, and its derivative."""
         prevalence, ability, spread = self.parts(at)
         share = self.prior / len(prevalence)
-        value = share * np.log(prevalence).sum()
+        value = share * np.log(prevalence).sum() if self.n_free else 0.0
         value -= 0.5 * (((ability - ABILITY) / ABILITY_SD) ** 2).sum() + 0.5 * (spread / SPREAD_SD) ** 2
         slope = np.concatenate(
             [
-                share - self.prior * prevalence[:-1],
+                share - self.prior * prevalence[: self.n_free],
                 -(ability - ABILITY) / ABILITY_SD**2,
                 [-spread / SPREAD_SD**2],
             ]
@@ -151,19 +162,22 @@ class Density:
 
 
 def fit_item_difficulty(
-    patterns: VotePatterns, weights: Floats, prior: float
+    patterns: VotePatterns, weights: Floats, prior: float, given: Floats | None = None
 ) -> tuple[ItemDifficulty, Floats]:
-    """Fit the model by L-BFGS from abilities of 1 and spreads of .5 and 2; return the better optimum and its point."""
+    """Fit the model by L-BFGS from abilities of 1 and spreads of .5 and 2; return the better optimum and its point.
+
+    Prevalences `given`, of shape (answers,), are held fixed; without them they are estimated.
+    """
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 
-    density = Density(patterns, weights, prior)
-    judges, answers = patterns.votes.shape[1:]
-    size = answers - 1 + judges + 1
+    density = Density(patterns, weights, prior, given)
+    judges = patterns.votes.shape[1]
+    size = density.n_free + judges + 1
     bounds = [(None, None)] * (size - 1) + [(_LEAST_SPREAD, 5.0)]
     found = []
     for spread in (0.5, 2.0):
-        start = np.concatenate([np.zeros(answers - 1), np.full(judges, ABILITY), [spread]])
+        start = np.concatenate([np.zeros(density.n_free), np.full(judges, ABILITY), [spread]])
         found.append(
             minimize(
                 density.negative, start, jac=True, method="L-BFGS-B", bounds=bounds,

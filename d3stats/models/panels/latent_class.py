@@ -30,6 +30,8 @@ _NEWTON_STEPS, _FLAT = 30, 1e-9
 _SAME = 1e-5
 """Starts within so much of the best log density, per item, reached the same optimum."""
 _LEAST = 1e-12
+MOST_OWN_STARTS = 20
+"""Judges whose own votes are a start: all of a panel up to this size, else those who agree most with the plurality."""
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,16 @@ def polished(fit: LatentClasses, patterns: VotePatterns, weights: Floats) -> Lat
 
 
 def starts_of(patterns: VotePatterns) -> list[Floats]:
-    """Return starting posteriors: the shares of the votes (plurality), and the votes of each judge beside them."""
+    """Return starting posteriors: the shares of the votes (plurality), and the votes of single judges beside them.
+
+    In a panel of more than 20 judges these are the 20 with the most votes for the plurality, in the order of the panel.
+    """
     votes = patterns.votes
     answers = votes.shape[2]
     plurality = (votes.sum(axis=1) + 1e-3) / (votes.sum(axis=(1, 2)) + 1e-3 * answers)[:, None]
     starts = [plurality]
-    for judge in range(votes.shape[1]):
+    agreed = np.einsum("p,pjk,pk->j", np.bincount(patterns.row, minlength=len(votes)), votes, plurality)
+    for judge in np.sort(np.argsort(-agreed, kind="stable")[:MOST_OWN_STARTS]):
         own, cast = votes[:, judge], votes[:, judge].sum(axis=1, keepdims=True)
         starts.append(np.where(cast > 0, 0.8 * own + 0.2 * plurality, plurality))
     return starts

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from layers import examples
 from printed_tables import audit_table, check_kappas, check_significance, majority_share, printed
 from printed_tables.checks import kappa_of_any_classes
 
@@ -40,8 +41,9 @@ def accused(seed: int, tables: int, rounding: str | None = None) -> list[str]:
     return found
 
 
-def test_no_number_of_300_true_tables_is_called_inconsistent() -> None:
-    assert accused(1, 300) == []
+@examples(60, 300)
+def test_no_number_of_true_tables_is_called_inconsistent(n_examples: int) -> None:
+    assert accused(1, n_examples) == []
 
 
 def test_no_number_is_called_inconsistent_because_its_digits_were_cut_off() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "simulations" / "bias_false_positives"
@@ -66,15 +67,16 @@ def test_bias_of_the_size_tried_is_seen_more_often_than_chance(made: pd.DataFram
     assert (many["rejected"] > 0.25).all(), many
 
 
+@examples(8, 40)
 def test_a_small_run_gives_rates_near_the_written_ones(
-    module: dict[str, Any], made: pd.DataFrame, config: dict[str, Any]
+    module: dict[str, Any], made: pd.DataFrame, config: dict[str, Any], n_examples: int
 ) -> None:
-    config = config | {"replicates": 40, "seed": 9, "icc": [0.1, 0.3], "few_clusters": []}
+    config = config | {"replicates": n_examples, "seed": 9, "icc": [0.1, 0.3], "few_clusters": []}
     config["icc"] = [0.1, 0.3]
     small = module["study"](config, only=("position", "length"))
     both = small.merge(made, on=["audit", "clusters", "icc", "biased", "estimate"], suffixes=("", "_written"))
     assert len(both) == 11 - 1 + 4
-    error = np.sqrt(both["rejected_written"] * (1 - both["rejected_written"]) / 40) + 0.01
+    error = np.sqrt(both["rejected_written"] * (1 - both["rejected_written"]) / n_examples) + 0.01
     assert ((both["rejected"] - both["rejected_written"]).abs() < 4 * error).all()
 
 

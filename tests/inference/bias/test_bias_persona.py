@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 from scipy import stats
 
 from d3stats.inference import paired_difference
@@ -374,8 +375,9 @@ def laws() -> dict[str, dict[str, list[float]]]:
     return {"all": truth(law), "ethics": truth(law.of("ethics")), "math": truth(law.of("math"))}
 
 
-def test_the_effects_of_a_world_are_recovered_overall_and_by_category() -> None:
-    audits, expected = measured(20_000, 5), laws()
+@examples(8_000, 20_000)
+def test_the_effects_of_a_world_are_recovered_overall_and_by_category(n_examples: int) -> None:
+    audits, expected = measured(n_examples, 5), laws()
     for part, measures in expected.items():
         for measure, values in measures.items():
             for e, value in zip(named(audits[part], measure), values, strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering, sampled
 
 from d3stats.inference.bias import as_judgments, length_bias, position_bias, self_preference
 
@@ -99,8 +100,10 @@ def test_where_no_item_tells_what_was_taken_is_a_warning() -> None:
     assert numbers(table, votes="slot") == pytest.approx(numbers(verdicts(6, both=False)), nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["is_swapped", "swapped", "Flipped", "is_flipped"])
-@pytest.mark.parametrize("words", [(False, True), (0, 1), ("no", "yes"), ("False", "True")])
+@covering(
+    name=["is_swapped", "swapped", "Flipped", "is_flipped"],
+    words=[(False, True), (0, 1), ("no", "yes"), ("False", "True")],
+)
 def test_a_column_of_swaps_is_the_order(name: str, words: tuple[Any, Any]) -> None:
     table = verdicts(7)
     other = table.drop(columns="order").assign(
@@ -141,7 +144,7 @@ def of_models(table: pd.DataFrame, *, order: bool, names: bool) -> pd.DataFrame:
     return made if order else made.drop(columns="order")
 
 
-@pytest.mark.parametrize("words", [("1", "2"), ("first", "second"), ("left", "right")])
+@sampled("words", [("1", "2"), ("first", "second"), ("left", "right")], (0,))
 def test_votes_that_may_name_answers_or_places_are_refused_until_it_is_said(words: tuple[str, str]) -> None:
     table = verdicts(9)
     for how, made in (("answer", table), ("slot", by_place(table, "vote"))):
@@ -188,7 +191,7 @@ def test_models_in_one_order_tell_no_order_and_the_refusal_says_what_to_add() ->
         position_bias(one, judge="J")
 
 
-@pytest.mark.parametrize("words", [("original", "swapped"), ("Normal", "Reversed"), ("forward", "backward")])
+@sampled("words", [("original", "swapped"), ("Normal", "Reversed"), ("forward", "backward")], (1,))
 def test_orders_in_words(words: tuple[str, str]) -> None:
     table = verdicts(13)
     made = table.assign(order=table["order"].map(dict(zip(("AB", "BA"), words, strict=True))))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples, sampled
 from scipy import stats
 
 from d3stats.estimate import Estimate
@@ -69,7 +70,7 @@ def _cited(table: pd.DataFrame) -> Estimate | None:
 
 
 @pytest.mark.parametrize(("audited", "unit"), [(_own, 1.0), (_place, 1.0), (_longer, 0.5), (_cited, 1.0)])
-@pytest.mark.parametrize(("wrong", "many", "few"), [(9, 180, 20), (9, 90, 10), (13, 270, 30)])
+@sampled("wrong, many, few", [(9, 180, 20), (9, 90, 10), (13, 270, 30)], (1,))
 def test_a_side_without_an_error_does_not_make_a_bias(
     audited: Audited, unit: float, wrong: int, many: int, few: int
 ) -> None:
@@ -106,7 +107,7 @@ def leaning(n: int, toward_first: int, back: int = 0) -> pd.DataFrame:
     ).assign(label="A")
 
 
-@pytest.mark.parametrize("n", [20, 60])
+@examples(20, 60, "n")
 def test_the_excess_of_rare_leanings_covers_at_every_share_of_them(n: int) -> None:
     """Leanings to one side alone, all counts added up."""
     found = [position_bias(leaning(n, k))["first-slot excess"] for k in range(n + 1)]
@@ -117,7 +118,7 @@ def test_the_excess_of_rare_leanings_covers_at_every_share_of_them(n: int) -> No
         assert chance[held].sum() / chance[printed].sum() >= 0.93
 
 
-@pytest.mark.parametrize("n", [10, 14, 24])
+@sampled("n", [10, 14, 24], (0, 1))
 def test_accuracy_by_place_of_pairs_is_tested_at_its_level(n: int) -> None:
     """Every pair leans, by a fair coin: the share of all outcomes that are called different."""
     gaps = [position_bias(leaning(n, k, n - k))["accuracy, first minus second"] for k in range(n + 1)]

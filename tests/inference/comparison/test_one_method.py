@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats.inference import PairedDifference, compare, equivalence, noninferiority, paired_difference
 from d3stats.inference.comparison.mcnemar import METHODS, mcnemar
@@ -34,10 +35,11 @@ def agrees(p: float | None, low: float | None, high: float | None, level: float)
     return (p <= 1 - level) == (not low <= 0 <= high)
 
 
-def test_the_p_value_is_small_exactly_where_the_interval_leaves_out_zero() -> None:
+@examples(400, 2000)
+def test_the_p_value_is_small_exactly_where_the_interval_leaves_out_zero(n_examples: int) -> None:
     rng = np.random.default_rng(1)
     given = rejected = 0
-    for _ in range(2000):
+    for _ in range(n_examples):
         first, second, cluster = small_table(rng)
         level = float(rng.choice(LEVELS))
         found = paired_difference(first, second, cluster, level=level, n_boot=2, rng=1)
@@ -46,14 +48,15 @@ def test_the_p_value_is_small_exactly_where_the_interval_leaves_out_zero() -> No
         if e.low is not None and e.high is not None:
             assert e.high - e.low > 1e-9
             given, rejected = given + 1, rejected + e.excludes(0.0)
-    assert given > 1500
+    assert given > 0.75 * n_examples
     assert 0.1 < rejected / given < 0.9
 
 
-def test_a_margin_is_never_met_where_the_interval_of_the_same_level_reaches_it() -> None:
+@examples(200, 700)
+def test_a_margin_is_never_met_where_the_interval_of_the_same_level_reaches_it(n_examples: int) -> None:
     rng = np.random.default_rng(2)
     claimed = refused = 0
-    for _ in range(700):
+    for _ in range(n_examples):
         first, second, cluster = small_table(rng)
         alpha, margin = float(rng.choice([0.025, 0.05, 0.1])), float(rng.choice([0.02, 0.05, 0.1, 0.3]))
         pair = paired_difference(first, second, cluster, level=1 - 2 * alpha, n_boot=2, rng=1)
@@ -72,13 +75,14 @@ def test_a_margin_is_never_met_where_the_interval_of_the_same_level_reaches_it()
             for at, side in ((printed.low > -margin, low_side), (printed.high < margin, high_side)):
                 assert at or not side or not found.holds, (found, pair)
             claimed, refused = claimed + found.holds, refused + (not found.holds)
-    assert claimed > 100
-    assert refused > 100
+    assert claimed > n_examples / 7
+    assert refused > n_examples / 7
 
 
-def test_a_comparison_of_tables_uses_the_same_pair_of_interval_and_test() -> None:
+@examples(20, 60)
+def test_a_comparison_of_tables_uses_the_same_pair_of_interval_and_test(n_examples: int) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(n_examples):
         first, second, cluster = small_table(rng)
         base = pd.DataFrame({"item": np.arange(len(first)), "cluster": cluster})
         found = compare(base.assign(score=first), base.assign(score=second), n_boot=2, rng=1)

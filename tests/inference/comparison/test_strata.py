@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import sampled
 from scipy import integrate, stats
 
 from d3stats.inference import compare, stratify
@@ -118,6 +119,7 @@ def test_limits_of_tau_put_quantiles_of_f_and_of_chi_squared_on_the_weighted_squ
         assert precision @ (value - mean) ** 2 == pytest.approx(quantile)
 
 
+@pytest.mark.slow  # unequal clusters without a difference are the fast layer
 def test_limits_of_tau_hold_zero_where_strata_have_two_questions() -> None:
     """With the chi-square of known variances they hold it in .79 of such samples."""
     rng, labels = np.random.default_rng(3), np.repeat(np.arange(4), 2)
@@ -534,7 +536,7 @@ def test_a_stratum_that_is_mostly_one_cluster_has_no_variance_rather_than_none_a
     assert found.equality.n_strata == 2
 
 
-@pytest.mark.parametrize("sizes", [[1, 1, 2, 4, 8, 16], [6, 6, 2, 2, 2, 2]])
+@sampled("sizes", [[1, 1, 2, 4, 8, 16], [6, 6, 2, 2, 2, 2]], (1,))
 def test_clusters_of_unequal_size_do_not_make_strata_differ(sizes: list[int]) -> None:
     """Each stratum counts as the equal clusters that its own are worth; with their number .84 and .89 hold tau = 0."""
     rng = np.random.default_rng(8)
@@ -569,6 +571,7 @@ def test_variances_are_pooled_where_they_differ_by_chance_alone_and_kept_apart_w
     assert (free < 30).all()
 
 
+@pytest.mark.slow  # equal variances are the fast layer
 def test_shrunken_limits_cover_in_each_stratum_where_questions_vary_unlike() -> None:
     """One pooled variance covers .83 in the worst stratum here."""
     rng = np.random.default_rng(8)

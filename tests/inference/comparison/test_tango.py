@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from layers import covering
 from scipy import optimize, stats
 
 from d3stats.inference import (
@@ -111,8 +112,7 @@ def test_losses_alone_are_called_non_inferior_as_the_exact_test_of_their_share_s
     assert stats.binom.cdf(most - 1, n, margin) < 0.05 <= stats.binom.cdf(most, n, margin)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 20])
-@pytest.mark.parametrize("margin", [0.02, 0.1, 0.2, 0.5])
+@covering(n=[1, 2, 3, 6, 20], margin=[0.02, 0.1, 0.2, 0.5])
 def test_no_small_number_of_items_claims_too_often(n: int, margin: float) -> None:
     """The truth on the margin, any share of gains: every table of gains and losses, weighted by its chance."""
     tables = [(g, k) for g in range(n + 1) for k in range(n + 1 - g) if (g - k) / n > -margin]

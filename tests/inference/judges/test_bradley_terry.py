@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats import rank
 from d3stats.inference import Pairwise, as_pairwise, borda_count
@@ -366,8 +367,9 @@ CELLS = {
 }
 
 
-def test_intervals_cover_with_clustered_questions() -> None:
-    found = covered(CELLS["few questions"], 60, 1)
+@examples(20, 60)
+def test_intervals_cover_with_clustered_questions(n_examples: int) -> None:
+    found = covered(CELLS["few questions"], n_examples, 1)
     assert found["rating"] >= 0.90
     assert found["pairs"] >= 0.88
     assert found["effects"] >= 0.88

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from layers import covering, sampled
 
 from d3stats import correct, open
 from d3stats.inference import as_ratings, correct_rate, correct_shares, prediction_powered_mean
@@ -116,9 +117,10 @@ def test_a_weighted_mean_is_the_formula_and_an_equal_chance_the_unweighted_one()
             prediction_powered_mean(judge, label, chance=np.where(np.arange(400) == 7, bad, chance))
 
 
-@pytest.mark.parametrize(
-    ("share", "sensitivity", "specificity", "labels", "per"),
+@sampled(
+    "share, sensitivity, specificity, labels, per",
     [(0.5, 0.9, 0.7, 100, 1), (0.8, 0.8, 0.8, 150, 1), (0.15, 0.7, 0.95, 200, 1), (0.5, 0.8, 0.8, 200, 5)],
+    (2, 3),
 )
 def test_intervals_with_chances_hold_their_level(
     share: float, sensitivity: float, specificity: float, labels: int, per: int
@@ -139,8 +141,7 @@ def test_intervals_with_chances_hold_their_level(
     assert held / given >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / given)
 
 
-@pytest.mark.parametrize("per", [1, 5])
-@pytest.mark.parametrize("right", [0.75, 0.9])
+@covering(per=[1, 5], right=[0.75, 0.9])
 def test_so_many_labels_give_the_width_that_was_asked_for(right: float, per: int) -> None:
     width, n = 0.09, 3000
     table = items_of(n, 1000, right=right, seed=6, per=per)

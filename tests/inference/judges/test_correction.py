@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import sampled
 
 from d3stats.inference.judges.correction import (
     FEW_LABELS,
@@ -202,7 +203,7 @@ def test_few_labels_of_one_kind_take_limits_that_hold(n1: int, n0: int) -> None:
     assert correct_rate(judge, seen, label).rate == found
 
 
-@pytest.mark.parametrize(("theta", "se", "sp"), [(0.9, 0.9, 0.9), (0.5, 0.98, 0.98), (0.1, 0.7, 0.7)])
+@sampled("theta, se, sp", [(0.9, 0.9, 0.9), (0.5, 0.98, 0.98), (0.1, 0.7, 0.7)], (0,))
 def test_few_calibration_labels_are_covered(theta: float, se: float, sp: float) -> None:
     # Lang and Reiczigel's limits hold .86 to .93 here.
     rng, held, draws = np.random.default_rng(3), [], 200

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layers import sampled
 from scipy import stats
 
 from d3stats.inference.judges.correlation import (
@@ -198,6 +199,7 @@ def covered(
     return given / replicates, hits / max(given, 1)
 
 
+@pytest.mark.slow  # the related pair of yes and no is the fast layer
 def test_related_scores_with_two_rare_levels_are_covered() -> None:
     given, hit = covered("kendall", ([0.94, 0.04, 0.02],) * 2, 0.3, 200, 300, seed=3)
     assert given > 0.9
@@ -245,7 +247,7 @@ def rejected(method: Any, levels: int, n: int, replicates: int, *, clusters: boo
     return found / replicates
 
 
-@pytest.mark.parametrize("levels", SHARES)
+@sampled("levels", SHARES, (0,))
 def test_scores_with_ties_are_not_related_too_often(levels: int) -> None:
     assert rejected("kendall", levels, 60, 300) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 300)
 
@@ -259,7 +261,7 @@ def test_the_size_holds_with_ties(n: int, levels: int, method: Any, clusters: bo
     assert rejected(method, levels, n, 2000, clusters=clusters) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 2000)
 
 
-@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@sampled("method", ["spearman", "kendall"], (1,))
 def test_a_related_pair_of_yes_and_no_is_covered(method: Any) -> None:
     # Both correlations are phi = .5 here: equal shares of 0 and 1, equal in three of four.
     rng, hits = np.random.default_rng(4), 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 
 from d3stats.inference import dawid_skene
 
@@ -61,9 +62,10 @@ def test_labels_change_no_fit() -> None:
     assert one.verdicts["verdict"].tolist() == other.verdicts["verdict"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("accuracy", "n", "answers", "missing", "per_question"),
+@sampled(
+    "accuracy, n, answers, missing, per_question",
     [([0.7] * 5, 60, 2, 0.0, 1), ([0.9] * 5, 100, 3, 0.3, 1), ([0.95, 0.95, 0.95, 0.6, 0.6], 200, 2, 0.0, 4)],
+    (0,),
 )
 def test_intervals_hold_the_accuracies(
     accuracy: list[float], n: int, answers: int, missing: float, per_question: int

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import sampled
 from scipy.stats import norm, t
 
 from d3stats.inference import effective_jurors
@@ -181,9 +182,10 @@ def test_few_errors_or_few_clusters_give_no_limits_and_a_reason() -> None:
     assert "10 clusters (at least 20)" in effective_jurors(few, rng=1).kish.note
 
 
-@pytest.mark.parametrize(
-    ("accuracy", "shared", "items", "given"),
+@sampled(
+    "accuracy, shared, items, given",
     [([0.73, 0.97, 0.53], 0.8, 287, 0.7), ([0.98, 0.8, 0.6], 0.8, 200, 0.1), ([0.98] * 3, 0.0, 300, 0.0)],
+    (0,),
 )
 def test_a_juror_of_few_errors_gives_limits_that_hold_whenever_they_are_given(
     accuracy: list[float], shared: float, items: int, given: float

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from layers import examples
 
 from d3stats.inference import dawid_skene, glad
 
@@ -65,11 +68,12 @@ def test_hard_items_have_a_higher_difficulty() -> None:
         pytest.param([2, 2, 1.5, 1, 1], 300, 0.8, 0.0, 4, marks=pytest.mark.slow),
     ],
 )
+@examples(12, 40)
 def test_intervals_hold_the_accuracies(
-    ability: list[float], n: int, spread: float, missing: float, per_question: int
+    ability: list[float], n: int, spread: float, missing: float, per_question: int, n_examples: int
 ) -> None:
     held = []
-    for seed in range(40):
+    for seed in range(n_examples):
         found = glad(panel_of(ability, n, seed, spread=spread, missing=missing, per_question=per_question))
         low, high = (found.judges[end].to_numpy() for end in ("low", "high"))
         true = accuracies(ability, spread)
@@ -96,4 +100,63 @@ def test_what_makes_no_panel_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 3 judges"):
         glad(table[["item", "j0", "j1"]])
     with pytest.raises(ValueError, match="prior must be above 0"):
-        glad(table, prior=0.0)
+        glad(table, prevalence="estimated", prior=0.0)
+    with pytest.raises(ValueError, match="prior must be left out unless the prevalence is estimated"):
+        glad(table, prior=1.0)
+    with pytest.raises(ValueError, match="prevalence must be 'uniform', 'estimated' or a share of each"):
+        glad(table, prevalence="flat")
+    with pytest.raises(
+        ValueError, match="prevalence must have a share of each answer that judges gave, 'A', 'B'"
+    ):
+        glad(table, prevalence={"A": 1.0})
+    with pytest.raises(ValueError, match=r"prevalence must add up to 1; got 0\.9"):
+        glad(table, prevalence={"A": 0.5, "B": 0.4})
+
+
+CROWDS = Path(__file__).resolve().parents[3] / "simulations" / "conformance" / "crowd"
+
+
+def crowd(name: str) -> pd.DataFrame:
+    """Read the votes of a public crowd, with labels."""
+    return pd.read_csv(CROWDS / f"{name}.csv.gz").rename(columns={"worker": "rater"}).astype(str)
+
+
+def test_a_crowd_little_better_than_chance_needs_a_prevalence_that_is_held() -> None:
+    votes = crowd("duck")
+    held, free = glad(votes), glad(votes, prevalence="estimated")
+    assert held.accuracy is not None
+    assert held.gain is not None
+    assert held.gain.low is not None
+    assert held.gain.high is not None
+    assert held.gain.low < 0 < held.gain.high
+    assert held.accuracy.value > 0.72
+    assert not any(getattr(note, "kind", "") == "worse than the plurality" for note in held.notes)
+    assert free.accuracy is not None
+    assert free.accuracy.value < 0.6
+    assert free.prevalences["share"].max() > 0.9
+    text = " ".join(free.notes)
+    assert "is estimated to be right on 94" in text
+    assert "right less often than the plurality" in text
+
+
+@pytest.mark.slow
+def test_where_verdicts_are_worse_than_the_plurality_a_warning_says_so() -> None:
+    found = glad(crowd("face"))
+    assert found.accuracy is not None
+    assert found.accuracy.value == pytest.approx(0.62, abs=0.005)
+    assert "right less often than the plurality" in " ".join(found.notes)
+
+
+def test_prevalences_hold_what_is_given_and_an_estimated_one_is_recovered() -> None:
+    table = panel_of(ABILITY, 3000, 11)
+    keep = (table["label"] == "A") | (np.arange(len(table)) % 3 == 0)
+    table = table[keep]
+    true = (table["label"] == "A").mean()
+    free = glad(table, prevalence="estimated")
+    assert free.prevalences["share"][0] == pytest.approx(true, abs=0.05)
+    given = glad(table, prevalence={"B": 1 - true, "A": true})
+    assert given.prevalences["share"].tolist() == pytest.approx([true, 1 - true])
+    assert given.judges["accuracy"].to_numpy() == pytest.approx(accuracies(ABILITY, 1.0), abs=0.05)
+    held = glad(table)
+    assert held.prevalences["share"].tolist() == [0.5, 0.5]
+    assert any("taken to be right equally often; A is taken at 50" in note for note in held.notes)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import sampled
 from scipy.special import ndtr
 
 from d3stats.counts import ConfusionCounts
@@ -160,7 +161,7 @@ def test_a_tie_is_a_category_among_others() -> None:
 @pytest.mark.parametrize("measure", [*PANEL, lambda t, **k: cohen_kappa(as_ratings(t).of(["r0", "r1"]), **k)])
 def test_every_kind_gives_an_interval_about_every_coefficient(measure: Any, kind: str) -> None:
     table = votes(60, 4, clusters=25)
-    made = measure(table, kind=kind, n_boot=2000, rng=1)
+    made = measure(table, kind=kind, n_boot=400, rng=1)
     plain = measure(table, kind="cluster t")
     e = made.estimate
     assert e.low is not None
@@ -168,7 +169,7 @@ def test_every_kind_gives_an_interval_about_every_coefficient(measure: Any, kind
     assert e.value == plain.estimate.value
     # All are estimates of one interval: ends within a standard error.
     assert abs(e.low - plain.estimate.low) < plain.estimate.se
-    again = measure(table, kind=kind, n_boot=2000, rng=1)
+    again = measure(table, kind=kind, n_boot=400, rng=1)
     assert again.estimate == e
     assert (e.n_clusters is None) == (kind == "classical")
 
@@ -369,7 +370,7 @@ def test_ratings_of_three_are_no_pair() -> None:
 # ------------------------------------------------------------------ coverage
 
 
-@pytest.mark.parametrize("seed", range(4))
+@sampled("seed", range(4), (0,))
 @pytest.mark.parametrize("of", [fleiss_kappa, krippendorff_alpha, gwet_ac])
 def test_limits_are_the_values_that_the_test_does_not_reject(of: Any, seed: int) -> None:
     table = votes(60, seed, 25)
@@ -420,6 +421,7 @@ def missed_of_one_kind(n: int, share: float, right: float, raters: int, replicat
     return bad, shown
 
 
+@pytest.mark.slow  # the next coverage of rare disagreement is the fast layer
 def test_fleiss_kappa_covers_where_nearly_all_items_are_of_one_kind() -> None:
     bad, shown = missed_of_one_kind(30, 0.9, 0.9, 3, 120)
     assert shown > 60
@@ -473,6 +475,7 @@ def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does
     assert clustered < 0.09
 
 
+@pytest.mark.slow  # the coverage of rare disagreement is the fast layer
 def test_of_a_high_kappa_cluster_t_misses_too_often_and_bca_does_not() -> None:
     rng, statistic, replicates = np.random.default_rng(4), pair_statistic(np.eye(2)), 500
     first = lambda sums: statistic(sums)[:, :1]  # noqa: E731
@@ -505,9 +508,7 @@ def test_the_clustered_interval_of_kappa_covers_and_its_test_has_its_size(icc: f
         assert alone <= 0.06 + error
 
 
-@pytest.mark.parametrize(
-    ("sizes", "alike"), [([1] * 102, 0.0), ([1, 2, 4, 8, 40] * 8, 0.6), ([1, 3] * 20 + [60] * 4, 0.6)]
-)
+@sampled("sizes, alike", [([1] * 102, 0.0), ([1, 2, 4, 8, 40] * 8, 0.6), ([1, 3] * 20 + [60] * 4, 0.6)], (0,))
 def test_kappa_holds_its_level_where_raters_hardly_ever_disagree(sizes: list[int], alike: float) -> None:
     """Few disagreements may be far fewer than the true share, and their own error is then too small."""
     rng, held = np.random.default_rng(3), []

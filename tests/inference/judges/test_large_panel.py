@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import sampled
 from scipy.stats import binom, f
 
 from d3stats.inference.judges.large_panel import GRID, MixingLaws, large_panel
@@ -109,7 +110,7 @@ def test_repeated_items_of_a_cluster_add_nothing() -> None:
     assert ends(four) == pytest.approx(ends(once), abs=0.02)
 
 
-@pytest.mark.parametrize("jurors", [3, 5, 7])
+@sampled("jurors", [3, 5, 7], (1,))
 def test_a_law_of_one_chance_belongs_to_the_limits_up_to_two_degrees_of_freedom(jurors: int) -> None:
     # At the boundary of the laws the distance from the best one is a mixture of chi-squares, not one with one degree.
     larger, now = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
+from layers import covering
 
 from d3stats.log.importers import load
 from d3stats.log.importers.topical_chat import ASPECTS
@@ -233,8 +233,7 @@ def outcome(action: Callable[[], object]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("text", [False, True])
+@covering(name=FILES, text=[False, True])
 def test_a_well_shaped_file_imports_and_any_wrong_value_in_it_is_a_value_error(
     tmp_path: Path, name: str, text: bool
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 
 from d3stats.log.importers import import_log, load
 from d3stats.log.reader import read_log
@@ -231,7 +232,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@sampled("name", SOURCES, slice(0, None, 3))
 def test_every_real_log_survives_writing_and_strict_reading(
     data_dir: Path, tmp_path: Path, name: str
 ) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from layers import sampled
 from scipy.integrate import quad
 from scipy.stats import norm, t
 
@@ -28,10 +30,12 @@ A, B = RNG.integers(0, 2, (2, len(CLUSTER)))
 SCORES = RNG.standard_normal(len(CLUSTER))
 
 
+@cache
 def mixture() -> Any:
     return fit_mixture(range(4), 3, SEEN, n_components=1, **SHORT)
 
 
+@cache
 def mixture_of_two() -> Any:
     return fit_mixture(range(4), 3, SEEN, n_components=2, **SHORT)
 
@@ -67,7 +71,7 @@ OBSERVATIONS: dict[Callable[[], Any], int] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("made", OBSERVATIONS, ids=lambda made: made.__name__)
+@sampled("made", OBSERVATIONS, (0, 2, 6), ids=lambda made: made.__name__)  # each kind of observation once
 def test_leave_one_out_by_arviz_is_the_fits_own(made: Callable[[], Any]) -> None:
     fit = made()
     own = fit.loo()

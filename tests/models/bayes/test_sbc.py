@@ -56,6 +56,7 @@ def test_a_fit_with_half_the_prior_sd_is_refuted() -> None:
     assert ranks.coverage(0.9)[0].excludes(0.9)
 
 
+@pytest.mark.slow  # the fast layer refutes another wrong fit
 def test_dependent_draws_are_refuted_and_thinning_mends_them() -> None:
     def sticky(data: Floats, rng: np.random.Generator, size: int) -> dict[str, Floats]:
         # An autoregressive chain of lag-one correlation .9 with the right stationary law.
@@ -215,6 +216,7 @@ def hierarchy_ranks(n_fits: int, n_draws: int = N_RANKED, tune: int = 150) -> Si
     )
 
 
+@pytest.mark.slow  # ten fits; test_bayes_accuracy compares one with a grid
 def test_the_hierarchy_ranks_every_quantity_over_its_whole_range() -> None:
     ranks = hierarchy_ranks(10, n_draws=9, tune=70)
     assert ranks.names == (

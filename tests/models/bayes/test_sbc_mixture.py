@@ -78,6 +78,12 @@ def few():
     return ranks_of(**FEW)
 
 
+@pytest.fixture(scope="module")
+def two():
+    return ranks_of(**FEW | {"n_fits": 2})
+
+
+@pytest.mark.slow  # ten fits; the fast layer compares the density and a posterior of one component with grids
 def test_ranks_of_a_few_fits_are_ranks_and_hold_no_surprise(few):
     """Ten fits can refute a gross error only: the exact law of so few ranks is used."""
     assert few.ranks.shape == (10, 9)
@@ -96,14 +102,14 @@ def test_a_few_fits_refute_a_gross_error():
     assert not found.uniform(0.01), str(found)
 
 
-def test_weights_of_two_components_mirror_each_other(few):
-    first, second = (few.ranks[:, few.names.index(f"weight[{j}]")] for j in (0, 1))
+def test_weights_of_two_components_mirror_each_other(two):
+    first, second = (two.ranks[:, two.names.index(f"weight[{j}]")] for j in (0, 1))
     np.testing.assert_array_equal(first + second, 9)
 
 
-def test_the_same_seed_simulates_the_same_ranks(few):
+def test_the_same_seed_simulates_the_same_ranks(two):
     again = ranks_of(**FEW | {"n_fits": 1})
-    np.testing.assert_array_equal(again.ranks[0], few.ranks[0])
+    np.testing.assert_array_equal(again.ranks[0], two.ranks[0])
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import examples
 from numpy.typing import NDArray
 from numpy_mixture import search_by_lbfgs
 
@@ -64,8 +65,9 @@ def misses(n_sets: int, seed: int) -> list[str]:
     return missed
 
 
-def test_the_best_optimum_is_found_on_forty_random_data_sets() -> None:
-    assert len(misses(40, seed=11)) == 0
+@examples(12, 40)
+def test_the_best_optimum_is_found_on_random_data_sets(n_examples: int) -> None:
+    assert len(misses(n_examples, seed=11)) == 0
 
 
 @pytest.mark.slow

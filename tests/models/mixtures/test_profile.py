@@ -59,7 +59,7 @@ def test_several_components_have_no_profile_limits() -> None:
 
 @pytest.mark.parametrize(("mean", "rho"), [(0.97, 0.2), (0.7, 0.02)])
 @pytest.mark.parametrize(
-    "replicates", [60, pytest.param(1000, marks=pytest.mark.slow)], ids=["quick", "full"]
+    "replicates", [25, pytest.param(1000, marks=pytest.mark.slow)], ids=["quick", "full"]
 )
 def test_limits_hold_their_level_near_the_ends(mean: float, rho: float, replicates: int) -> None:
     rng, held, a = np.random.default_rng(7), np.zeros(2), 1 / rho - 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from layers import sampled
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -281,9 +282,10 @@ def test_with_few_wrong_votes_limits_reach_further_on_the_long_side() -> None:
     assert found == pytest.approx(ends)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "share", "few"),
+@sampled(
+    "sizes, share, few",
     [([1] * 60, 0.0, True), ([1] * 60, 0.01, True), ([5] * 40, 0.01, True), ([1] * 60, 0.5, False)],
+    (1, 3),
 )
 def test_limits_of_a_distance_hold_it_where_hardly_any_debate_changed(
     sizes: list[int], share: float, few: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from layers import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -62,6 +63,25 @@ def test_the_derivative_is_that_of_differences(answers: int) -> None:
 
 
 @pytest.mark.parametrize("answers", [2, 4])
+def test_a_given_prevalence_is_the_same_density_without_its_parameters(answers: int) -> None:
+    rng = np.random.default_rng(6)
+    codes, _ = votes_of(rng, 200, [2, 1, 0.5, 0.5], 0.7, answers)
+    patterns = VotePatterns.of(codes, answers)
+    logits, rest = rng.normal(0, 0.5, answers - 1), np.array([1.5, 0.8, 0.1, 0.6, 0.9])
+    share = np.exp(np.append(logits, 0.0))
+    given = Density(patterns, patterns.weights(), 0.2, share / share.sum())
+    free = Density(patterns, patterns.weights(), 0.2)
+    each, scores = free.scores(np.concatenate([logits, rest]))
+    np.testing.assert_allclose(given.scores(rest)[0], each, atol=1e-12)
+    np.testing.assert_allclose(given.scores(rest)[1], scores[:, answers - 1 :], atol=1e-12)
+    steps = 1e-5 * np.eye(len(rest))
+    by_differences = [(given.negative(rest + s)[0] - given.negative(rest - s)[0]) / 2e-5 for s in steps]
+    assert given.negative(rest)[1] == pytest.approx(by_differences, abs=1e-4)
+    fit, _ = fit_item_difficulty(patterns, patterns.weights(), 0.2, share / share.sum())
+    np.testing.assert_array_equal(fit.prevalence, share / share.sum())
+
+
+@examples(2, 4, "answers")
 def test_abilities_spread_and_prevalences_are_recovered(answers: int) -> None:
     ability = [2.5, 2.0, 1.5, 1.0, 0.5, 0.0]
     codes, truth = votes_of(np.random.default_rng(3), 4000, ability, 0.8, answers)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from d3stats.models.panels.latent_class import (
+    MOST_OWN_STARTS,
     LatentClasses,
     VotePatterns,
     climb,
@@ -97,6 +98,21 @@ def test_the_fit_is_an_optimum_that_no_start_beats() -> None:
     tried = [climb(patterns, patterns.weights(), start, 0.2).log_density for start in starts_of(patterns)]
     assert fit.log_density >= max(tried) - 1e-6
     assert (fit.n_starts, len(tried)) == (6, 6)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.6])
+def test_a_large_panel_has_few_starts_and_the_optimum_of_all(missing: float) -> None:
+    codes = votes_of([0.9, 0.8, *[0.6] * 28], 200, 3, missing, 12)
+    patterns = VotePatterns.of(codes, 3)
+    weights = patterns.weights()
+    fit = fit_latent_classes(patterns, weights, 0.2)
+    assert fit.n_starts == 1 + MOST_OWN_STARTS
+    own = [
+        np.where(patterns.votes[:, j].any(axis=1)[:, None], 0.8 * patterns.votes[:, j] + 0.2 / 3, 1 / 3)
+        for j in range(30)
+    ]
+    best = max(climb(patterns, weights, start, 0.2).log_density for start in own)
+    assert fit.log_density >= best - 1e-6 * len(codes)
 
 
 def test_classes_are_named_by_the_votes_however_the_answers_are_coded() -> None:
