@@ -85,7 +85,7 @@ def prior_of_dawid_skene(rows: pd.DataFrame) -> Answer:
         n = table(name)["item"].nunique()
         plain = plain_em(name)
         near &= abs(plain - other) <= 1.5 / n
-        parts.append(f"{name} {own:.4f} and {other:.4f} ({round(abs(own - other) * n)} of {n} items)")
+        parts.append(f"`{name}` {own:.4f} and {other:.4f} ({round(abs(own - other) * n)} of {n} items)")
     return near, (
         f"{'; '.join(parts)}. A plain EM without a prior, from the shares of the votes, gives the "
         "numbers there within one item. "
@@ -133,7 +133,7 @@ def difficulties_of_items(rows: pd.DataFrame) -> Answer:
     for name, (own,), (other,) in _both(rows):
         n = table(name)["item"].nunique()
         near &= abs(plain_glad(name) - other) <= 2.5 / n
-        parts.append(f"{name} {own:.4f} and {other:.4f} ({round(abs(own - other) * n)} of {n} items)")
+        parts.append(f"`{name}` {own:.4f} and {other:.4f} ({round(abs(own - other) * n)} of {n} items)")
     return near, (
         f"{'; '.join(parts)}. With one difficulty for each item as a parameter, and normal priors, a general optimiser "
         "gives the numbers there within two items. Here difficulties are integrated out, and with several answers a "
