@@ -352,6 +352,12 @@ def correct(
     if values is not None and not at_random:
         step = "name the categories, or label a random part of the items"
         raise ValueError(Advised("with chosen labels the judge must give categories", step, got="scores"))
+    alone = sorted({ratings.categories[k] for k in np.unique(code[judged])})
+    by_hand = sorted({ratings.categories[k] for k in np.unique(label[known])})
+    if values is None and alone and by_hand and not set(alone) & set(by_hand):
+        needed = "the judge and the labels must share a category"
+        got = f"verdicts {', '.join(map(repr, alone[:4]))} and labels {', '.join(map(repr, by_hand[:4]))}"
+        raise ValueError(Advised(needed, "spell them alike", got=got))
     items = _Items(
         ratings.categories if values is None else ("",),
         code[judged] if values is None else values[code[judged]],

@@ -271,6 +271,8 @@ def write_records(
     target = Path(destination)
     if target.exists() and not overwrite:
         raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
+    if target.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ValueError(f"destination must end in .jsonl or .ndjson; got destination={str(target)!r}")
     items = turns = missing = verdicts = 0
     debates: set[str] = set()
     with replacing(target) as partial, LogWriter(partial, source=source, fsync="close") as writer:

@@ -75,10 +75,18 @@ def text_of(name: str, content: bytes) -> str:
         raise ValueError(f"{name} must be UTF-8 text; got byte {error.start} that is not") from None
 
 
+def loaded(name: str, text: str) -> Any:
+    """Parse one JSON text, or refuse one that nests too deep for the parser; a broken one raises JSONDecodeError."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"{name} must be JSON that nests at most some hundred times; got more") from None
+
+
 def json_of(name: str, content: bytes) -> Any:
     """Parse one JSON document, or say where it breaks."""
     try:
-        return json.loads(text_of(name, content))
+        return loaded(name, text_of(name, content))
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{name} must be JSON; got {error.msg} at line {error.lineno}, column {error.colno}"
@@ -91,7 +99,7 @@ def json_lines(name: str, content: bytes) -> list[Any]:
     for number, line in enumerate(text_of(name, content).split("\n"), start=1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
+                rows.append(loaded(f"{name}, line {number},", line))
             except json.JSONDecodeError as error:
                 raise ValueError(
                     f"{name} must hold one JSON document per line; got {error.msg} in line {number}"
@@ -119,7 +127,7 @@ def documents(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
             yield name, json_lines(name, content)
             continue
         try:
-            yield name, json.loads(whole)
+            yield name, loaded(name, whole)
         except json.JSONDecodeError as error:
             lines = [line for line in whole.split("\n") if line.strip()]
             if len(lines) < 2 or not lines[1].lstrip().startswith("{") or not lines[0].rstrip().endswith("}"):

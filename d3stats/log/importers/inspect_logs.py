@@ -405,7 +405,7 @@ def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
             head, samples = _unzipped(file)
     except TooLarge:
         raise
-    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+    except (ValueError, KeyError, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         reason = "no zip archive" if isinstance(error, zipfile.BadZipFile) else type(error).__name__
         raise ValueError(f"path must be an Inspect log; got path={str(path)!r}, {reason}") from error
     if not samples:
@@ -709,7 +709,7 @@ def notes_on(path: Path, scorer: str | None = None) -> list[Note]:
 
 
 def _notes_on_grades(log: InspectLog, scorer: str) -> list[Note]:
-    """Say how partial grades count, and which answers the scorer refused although they are the target."""
+    """Say how partial grades and missing answers count, and which refused answers are the target."""
     notes = []
     reading, values = log.reading(scorer), log.values(scorer)
     partial = sum(value == "P" for value in values)
@@ -719,6 +719,13 @@ def _notes_on_grades(log: InspectLog, scorer: str) -> list[Note]:
             f"accuracy counts {verb(partial, 'it', 'them')} one half"
         )
         notes.append(warning(text, "partial scores", about=scorer, n=partial))
+    none = sum(value == "N" for value in values)
+    if none and reading != "points":
+        text = (
+            f"{counted(none, 'score')} without an answer (N) {verb(none, 'is a missing vote', 'are missing votes')}; "
+            f"Inspect's own accuracy counts {verb(none, 'it', 'them')} as wrong, and so does a table of items"
+        )
+        notes.append(warning(text, "no answer", about=scorer, n=none))
     refused = log.not_accepted(scorer)
     if refused and reading == "grade":
         first = refused[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from d3stats.log.importers._ratings import Rating, Votes, inside, rating_records, text
 from d3stats.log.importers._source import documents, mapping, named, sequence, shape
 from d3stats.log.schema import Item, Turn, Verdict
+from d3stats.note import warning
 
 NAME = "langfuse"
 TITLE = "Exports of scores of Langfuse: each score name as a judge of traces or observations"
@@ -24,11 +25,17 @@ def records(
     source: Path, said: list[str], *, pattern: str = "*.json*", votes: Votes = "score"
 ) -> Iterator[Item | Turn | Verdict]:
     """Yield the records of a file, or of all of a folder; `votes` are numbers, or texts of the scores ("label")."""
-    yield from rating_records(_ratings(source, pattern), NAME, votes, said)
+    yield from rating_records(_ratings(source, pattern, said), NAME, votes, said)
 
 
-def _ratings(source: Path, pattern: str) -> Iterator[Rating]:
+def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
+    pages: dict[int, str] = {}
+    total = read = 0
     for name, data in documents(source, pattern):
+        meta = data.get("meta") if isinstance(data, dict) else None
+        if isinstance(meta, dict) and isinstance(meta.get("totalItems"), int):
+            pages[int(meta.get("page") or 1)], total = name, max(total, meta["totalItems"])
+            read += len(inside(data, "data", "scores") or ())
         for number, row in enumerate(sequence(f"{name}, data", inside(data, "data", "scores")), start=1):
             where = f"{name}, score {number}"
             entry = mapping(where, row, ("name", "value"))
@@ -49,3 +56,13 @@ def _ratings(source: Path, pattern: str) -> Iterator[Rating]:
                 key=text(entry.get("id")),
                 apart=(origin, text(entry.get("authorUserId")) or ""),
             )
+    if read < total:
+        listed = ", ".join(map(str, sorted(pages)))
+        said.append(
+            warning(
+                f"{read:,} of {total:,} scores were read: page {listed} of the export; fetch the others into the same "
+                "folder and import the folder",
+                "missing pages",
+                n=total - read,
+            )
+        )

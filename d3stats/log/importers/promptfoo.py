@@ -31,6 +31,7 @@ def records(
 def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
     times: Counter[str] = Counter()
     bare: list[str] = []
+    failed: list[str] = []
     for name, data in documents(source, pattern):
         rows = sequence(f"{name}, results", inside(data, "results"))
         for number, row in enumerate(rows, start=1):
@@ -45,7 +46,9 @@ def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
             grading = entry.get("gradingResult")
             graded = (grading or {}).get("componentResults") if isinstance(grading, dict) else None
             if not graded:
-                bare.append(where)
+                (failed if text(entry.get("error")) and entry.get("failureReason") != 1 else bare).append(
+                    where
+                )
                 continue
             for k, component in enumerate(sequence(f"{where}, componentResults", graded), start=1):
                 at = f"{where}, assertion {k}"
@@ -60,11 +63,16 @@ def _ratings(source: Path, pattern: str, said: list[str]) -> Iterator[Rating]:
                     asked=_asked(entry),
                     question=test,
                 )
-    if bare:
-        said.append(
-            f"{len(bare):,} of {sum(times.values()):,} results have no graded assertion and are left out, "
-            f"the first at {bare[0]}"
-        )
+    for places, what in ((failed, "ended in an error of the provider"), (bare, "have no graded assertion")):
+        if places and len(failed) + len(bare) == sum(times.values()):
+            raise ValueError(
+                f"source must hold a result with a graded assertion (gradingResult.componentResults); got "
+                f"{len(failed):,} errors of a provider and {len(bare):,} without one, the first at {(failed + bare)[0]}"
+            )
+        if places:
+            said.append(
+                f"{len(places):,} of {sum(times.values()):,} results {what} and are left out, the first at {places[0]}"
+            )
 
 
 def _test(entry: Any, where: str) -> str:
