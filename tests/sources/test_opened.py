@@ -109,16 +109,6 @@ def test_a_workbook_is_read_whole_whatever_size_it_declares(tmp_path: Path) -> N
     assert d3stats.as_trajectories(lying).votes.tolist() == d3stats.as_trajectories(path).votes.tolist()
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "log.xlsx"
-    table(50).to_excel(path, index=False)
-    monkeypatch.setattr(sheets, "_MOST_UNPACKED", 1000)
-    with pytest.raises(ValueError, match="must unpack to at most"):
-        d3stats.as_trajectories(path)
-
-
 @sampled("rows, columns", [(3, 20), (3, 200), (500, 80), (20_000, 40)], (0, 1, 2))
 def test_a_table_of_many_unknown_columns_is_refused_in_bounded_time(rows: int, columns: int) -> None:
     rng = np.random.default_rng(0)
