@@ -159,3 +159,11 @@ def test_the_check_of_the_built_pages_finds_what_is_missing(
     assert "links that lead nowhere: 4" in capsys.readouterr().out
     assert _links.main([str(tmp_path / "sub" / "empty")]) == 2
     assert "run `make docs` first" in capsys.readouterr().err
+
+
+def test_every_study_is_in_the_contents_of_the_documentation() -> None:
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^made/(\w+)$", page, re.MULTILINE))
+    kinds = ("analysis", "simulations")
+    there = {f"{kind}_{path.parent.name}" for kind in kinds for path in (ROOT / kind).glob("*/findings.md")}
+    assert there <= listed, there - listed
