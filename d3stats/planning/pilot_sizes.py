@@ -173,7 +173,7 @@ def pilot_sizes(
     -----
     Let l be the loss of a ladder in one draw of the chain, of which the pilot at hand has m debates, and d the
     deviation of another draw from the mean of all. A pilot of n is taken to see l + sqrt(m / n) d. It is unsure by
-    sqrt(m / n) times such deviations, and by what the chain misses (:mod:`d3stats.planning.misfit`), of which its own
+    sqrt(m / n) times such deviations, and by what the chain misses (``d3stats.planning.misfit``), of which its own
     count of lost verdicts tells a part. It finds the cheapest ladder whose loss is within `max_loss` with the
     confidence. This is cautious: plans of small pilots also have a prior, and save more.
 

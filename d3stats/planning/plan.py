@@ -4,7 +4,7 @@ The baseline is unanimity. A plan picks the cheapest *ladder* (votes that the la
 the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
 too small to count in a few dozen debates, so it comes from a fitted chain
 (:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters, with an allowance for what the chain
-misses (:mod:`d3stats.planning.misfit`). The cost and accuracy of a rule are counted on the pilot itself, with
+misses (``d3stats.planning.misfit``). The cost and accuracy of a rule are counted on the pilot itself, with
 Student intervals over questions.
 """
 

@@ -1,7 +1,7 @@
 """Who is better than whom, from judges' verdicts on two contestants at a time?
 
 Ratings of the Bradley-Terry model with ties (Davidson, 1970) and the advantage of the contestant shown first (Davidson
-and Beaver, 1977), by maximum likelihood; see :mod:`d3stats.models.pairs.davidson`. Rao and Kupper (1967) model ties by
+and Beaver, 1977), by maximum likelihood; see ``d3stats.models.pairs.davidson``. Rao and Kupper (1967) model ties by
 a threshold; only Davidson's form is built.
 
 Errors come from clusters (questions). Each cluster's influence is that of leaving it out, in one Newton step from the
