@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from d3stats._words import visible_json
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import Json, Logs, paths_of
 from d3stats.cli.output import prose_columns, say, working
@@ -37,11 +38,11 @@ def doctor(given: Given, fix: Fix = None, overwrite: Overwrite = False, as_json:
 
         with working("writing a clean copy"):
             fixed = fix_log(paths, fix, overwrite=overwrite, **given.reading)
-        say(fixed.to_json() if as_json else fixed.to_text(prose_columns()))
+        say(visible_json(fixed.to_json()) if as_json else fixed.to_text(prose_columns()))
         raise typer.Exit(fixed.exit_code)
     from d3stats.report.other_tables import other_table
 
     with working("examining"):
         found = other_table(paths, given.reading) or given(*paths)
-    say(found.to_json() if as_json else found.to_text(prose_columns()))
+    say(visible_json(found.to_json()) if as_json else found.to_text(prose_columns()))
     raise typer.Exit(found.exit_code)
