@@ -80,7 +80,7 @@ REFUSED = "show turns.csv 2"
 MORE = [
     REFUSED,
     "agreement turns.csv --json",
-    "doctor turns.csv --json",
+    "doctor defective.csv --json",
     "panel ratings.csv --json",
     "panel ratings.csv --latex",
     "replay turns.csv --figure costs",
