@@ -27,13 +27,25 @@ def as_rng(rng: RngLike) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: as Python writes it, and cut where that is long.
+
+    Examples
+    --------
+    >>> shown("seven"), len(shown("x" * 1000)), shown("x" * 1000)[-8:]
+    ("'seven'", 206, 'xx [cut]')
+    """
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} [cut]"
+
+
 def probability(name: str, value: float, *, open_interval: bool = False) -> float:
     """Return `value` as a float in [0, 1], or in (0, 1) with `open_interval`; a percentage is refused with advice."""
     value = number(name, value)
     inside = 0.0 < value < 1.0 if open_interval else 0.0 <= value <= 1.0
     if not inside:
         bounds = "strictly between 0 and 1" if open_interval else "between 0 and 1"
-        raise ValueError(f"{name} must lie {bounds}; got {name}={value!r}{as_share(value)}")
+        raise ValueError(f"{name} must lie {bounds}; got {name}={shown(value)}{as_share(value)}")
     return value
 
 
@@ -44,10 +56,10 @@ def loss(name: str, value: float, *, positive: bool = False) -> float:
     """
     value = number(name, value)
     if value < 0.0 or (positive and value == 0.0):
-        raise ValueError(f"{name} must be {'> 0' if positive else '>= 0'}; got {name}={value!r}")
+        raise ValueError(f"{name} must be {'> 0' if positive else '>= 0'}; got {name}={shown(value)}")
     if value >= 1.0:
         raise ValueError(
-            f"{name} must lie below 1, because it is a share of the verdicts; got {name}={value!r}"
+            f"{name} must lie below 1, because it is a share of the verdicts; got {name}={shown(value)}"
             f"{as_share(value, least=1.0)}"
         )
     return value
@@ -62,25 +74,27 @@ def number(name: str, value: float, *, minimum: float | None = None) -> float:
     """Return `value` as a finite float, at least `minimum` when given."""
     try:
         result = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be below 1e308; got {name}={shown(value)}") from None
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number; got {name}={value!r}") from None
+        raise TypeError(f"{name} must be a number; got {name}={shown(value)}") from None
     if not np.isfinite(result):
-        raise ValueError(f"{name} must be finite; got {name}={value!r}")
+        raise ValueError(f"{name} must be finite; got {name}={shown(value)}")
     if minimum is not None and result < minimum:
-        raise ValueError(f"{name} must be >= {minimum:g}; got {name}={value!r}")
+        raise ValueError(f"{name} must be >= {minimum:g}; got {name}={shown(value)}")
     return result
 
 
 def integer(name: str, value: int, *, minimum: int | None = None, maximum: int | None = None) -> int:
     """Return `value` as an int in this range; 3.0 is taken, 3.5 and True are not."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be an integer; got {name}={value!r}")
-    if not math.isfinite(value) or value != int(value):
-        raise ValueError(f"{name} must be an integer; got {name}={value!r}")
+        raise TypeError(f"{name} must be an integer; got {name}={shown(value)}")
+    if isinstance(value, (float, np.floating)) and (not math.isfinite(value) or value != int(value)):
+        raise ValueError(f"{name} must be an integer; got {name}={shown(value)}")
     if minimum is not None and value < minimum:
-        raise ValueError(f"{name} must be >= {minimum}; got {name}={value!r}")
+        raise ValueError(f"{name} must be >= {minimum}; got {name}={shown(value)}")
     if maximum is not None and value > maximum:
-        raise ValueError(f"{name} must be <= {maximum}; got {name}={value!r}")
+        raise ValueError(f"{name} must be <= {maximum}; got {name}={shown(value)}")
     return int(value)
 
 
@@ -88,14 +102,14 @@ def choice(name: str, value: Any, options: Collection[str]) -> str:
     """Return `value` when it is one of `options`."""
     if value not in options:
         listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {name}={value!r}{meant(value, options)}")
+        raise ValueError(f"{name} must be one of {listed}; got {name}={shown(value)}{meant(value, options)}")
     return str(value)
 
 
 def flag(name: str, value: Any) -> bool:
     """Return `value` when it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False; got {name}={value!r}")
+        raise TypeError(f"{name} must be True or False; got {name}={shown(value)}")
     return bool(value)
 
 
@@ -103,7 +117,7 @@ def within(name: str, value: float, *, low: float, high: float) -> float:
     """Return `value` as a finite float from `low` to `high`."""
     result = number(name, value)
     if not low <= result <= high:
-        raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {name}={value!r}")
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {name}={shown(value)}")
     return result
 
 
@@ -111,7 +125,7 @@ def positive(name: str, value: float) -> float:
     """Return `value` as a finite float above 0."""
     result = number(name, value)
     if result <= 0:
-        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+        raise ValueError(f"{name} must be > 0; got {name}={shown(value)}")
     return result
 
 

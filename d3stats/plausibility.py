@@ -1461,6 +1461,8 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
     ''
     """
     known = ~np.isnan(tokens)
+    if len(np.unique(debate[known])) < _SOME:
+        return ""
     rows = pd.DataFrame({"debate": debate, "round": played, "agent": agent, "tokens": tokens})[known]
     for keys in (["debate"], ["debate", "agent"]):
         if _falls(rows[rows["debate"] < _FIRST], keys) or _falls(rows, keys):
@@ -1483,8 +1485,13 @@ def running_totals(debate: Ints, played: Ints, agent: Ints, tokens: NDArray[np.f
 
 
 def _falls(rows: pd.DataFrame, keys: list[str]) -> bool:
-    ordered = rows.sort_values([*keys, "round", "tokens"])
-    return bool((ordered.groupby(keys)["tokens"].diff() < 0).any())
+    tokens = rows["tokens"].to_numpy()
+    by = [rows[name].to_numpy() for name in keys]
+    order = np.lexsort((tokens, rows["round"].to_numpy(), *reversed(by)))
+    falls = np.diff(tokens[order]) < 0
+    for codes in by:
+        falls &= codes[order][1:] == codes[order][:-1]
+    return bool(falls.any())
 
 
 _FIRST = 64

@@ -667,8 +667,12 @@ class _RowsAsColumns:
 
 def json_sheet(file: LogFile) -> Sheet | Problem:
     """Read a JSON document as a table: a list of objects, or an object that holds one."""
-    with open_bytes(file) as handle:
-        text = handle.read()
+    try:
+        with open_bytes(file) as handle:
+            text = handle.read()
+    except (EOFError, OSError, zlib.error) as error:
+        message = Advised("the compressed file must be complete", got=f"{error}")
+        return Problem(file.name, None, None, message, "not a log", (), "nothing")
     text, n_nan = _NAN.subn(rb"\1null", text)
     data = _object(file, 1, text, whole=True)
     if isinstance(data, Problem):

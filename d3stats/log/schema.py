@@ -356,6 +356,9 @@ def _defect(value: Any, kind: Any, name: str) -> tuple[str, str, Any] | None:
         return name, "must be a finite number", value
     try:
         msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        plain = _defect("?", kind, name)
+        return name, "must be text without half of a surrogate pair" if plain is None else plain[1], value
     except msgspec.ValidationError as error:
         expected = re.sub(r", got .*| - at .*| of length >= 1", "", str(error))
         names, limit = re.fullmatch(r"Expected `(.*)`(.*)", expected).groups()  # type: ignore[union-attr]

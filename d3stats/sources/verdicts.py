@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
+from d3stats._check import choice, shown
 from d3stats._words import Advised, setting
 from d3stats.inputs.labels import ItemStrata, StrataOf
 from d3stats.inputs.lines import place_of
@@ -318,7 +318,7 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
         wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
         raise ValueError(
             f"{name} must be one of {', '.join(wanted)} or missing; "
-            f"got {column[bad].iloc[0]!r} {_first(table, bad)}{_ADVICE.get(name, '')}"
+            f"got {shown(column[bad].iloc[0])} {_first(table, bad)}{_ADVICE.get(name, '')}"
         )
     return np.asarray(codes.where(~absent).fillna(MISSING), dtype=np.int64)
 

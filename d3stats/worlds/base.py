@@ -18,6 +18,7 @@ from d3stats._check import (
     choice,
     meant,
     number,
+    shown,
 )
 from d3stats._named import Value, named
 from d3stats.polling import Polling
@@ -102,7 +103,7 @@ def simplex(read: Callable[[Any], tuple[float, ...]], write: Callable[[Any, Any]
 def vector(name: str, given: Any, size: int, per: str) -> tuple[float, ...]:
     """Return a list as one finite number per seat, component and the like; or empty."""
     if isinstance(given, (int, float, str)):
-        raise ValueError(f"{name} must be a list with one number per {per} ({size}); got {name}={given!r}")
+        raise ValueError(f"{name} must be a list with one number per {per} ({size}); got {name}={shown(given)}")
     values = tuple(number(name, value) for value in given)
     if len(values) not in (0, size):
         raise ValueError(f"{name} must have one number per {per} ({size}); got {len(values)}")
@@ -200,7 +201,7 @@ class PanelWorld(World):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lengths is not None and not isinstance(self.lengths, Lengths):
-            raise TypeError(f"lengths must be a Lengths or None; got {self.lengths!r}")
+            raise TypeError(f"lengths must be a Lengths or None; got {shown(self.lengths)}")
 
 
 def from_table(table: Mapping[str, Any]) -> World:
@@ -230,7 +231,7 @@ def from_table(table: Mapping[str, Any]) -> World:
     ValueError: world 'voter' must have keys among 'panel', 'lengths', 'accuracy', 'precision'; got 'seats'
     """
     if not isinstance(table, Mapping):
-        raise TypeError(f"world must be a table of its name and parameters; got {table!r}")
+        raise TypeError(f"world must be a table of its name and parameters; got {shown(table)}")
     kinds = world_types()
     if "name" not in table:
         raise ValueError(f"world must have a name, one of {', '.join(map(repr, kinds))}; got none")
@@ -256,7 +257,7 @@ def _build(kind: type[Any], given: Mapping[str, Any], what: str) -> Any:
     for key in given:
         if key not in allowed:
             listed = ", ".join(map(repr, allowed))
-            raise ValueError(f"{what} must have keys among {listed}; got {key!r}{meant(key, allowed)}")
+            raise ValueError(f"{what} must have keys among {listed}; got {shown(key)}{meant(key, allowed)}")
     for key, parameter in allowed.items():
         if key not in given and parameter.default is MISSING and parameter.default_factory is MISSING:
             raise ValueError(f"{what} must have {key!r}; got none")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import NonNegativeFloat, PositiveFloat, RngLike, as_rng, choice, integer, number
 from d3stats._named import Value
+from d3stats._words import cut
 from d3stats.log.files import read_toml
 
 __all__ = ["Lengths", "PriceTable", "round_tokens", "sample_tokens"]
@@ -207,7 +208,7 @@ class PriceTable:
         try:
             return cls(*_parts(given))
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{path}: {cut(str(error), 1000)}") from None
 
     @classmethod
     def example(cls) -> PriceTable:

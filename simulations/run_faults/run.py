@@ -1,10 +1,11 @@
 """What does a fault cost a run of debates: verdicts that are lost, and calls that are paid twice?
 
-    python simulations/run_faults/run.py [-o FOLDER] [--tries N]
+    python simulations/run_faults/run.py [-o FOLDER] [--tries N] [--kind TEXT]
 
 Each try plays debates (SAMRE with three jurors, four calls at once, in a process of its own) until a fault, and then
 runs the same command again until it ends. The agent writes every reply to a file of its own as it gives it, so what
-was paid is known whatever happens to the log. Writes ``faults.csv``: a row for each kind of fault.
+was paid is known whatever happens to the log. Writes ``faults.csv``: a row for each kind of fault. With
+``--kind`` only the kinds with this text are tried, and the other rows stay as they are.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
+import psutil
 
 from d3stats.agent import More, Refused, Reply, Request, Size, always
 from d3stats.log import iter_records
 from d3stats.log.doctor import doctor
+from d3stats.planning import Study, simulate
 from d3stats.protocols import protocol_from_text
 from d3stats.run import DebateItem, debate
+from d3stats.worlds import Voter
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -71,8 +75,13 @@ class Paid:
         return Reply("x" * 25, tokens_in=100, tokens_out=10)
 
 
-def play(folder: Path, size: int | None = None) -> tuple[int, int]:
-    """Play in a process of its own; return its number and the end of a pipe that gets what it said."""
+def play(
+    folder: Path, size: int | None = None, before: Callable[[], object] = lambda: None
+) -> tuple[int, int]:
+    """Play in a process of its own; return its number and the end of a pipe that gets what it said.
+
+    `size` limits the files that it writes, in bytes; `before` is called in the process before it plays.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -84,12 +93,13 @@ def play(folder: Path, size: int | None = None) -> tuple[int, int]:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
         agent = Paid(folder / "account")
+        before()
         items = [DebateItem(f"q{i}", f"question {i}?", (f"a {i}", f"b {i}")) for i in range(DEBATES)]
         protocol = protocol_from_text(PROTOCOL)
         log = folder / "log.jsonl"
         report = debate(protocol, items, agent, log, concurrency=CONCURRENCY, name="run", budget_tokens=10**8)
         said = "; ".join(note for note in report.notes if "log" in note) or "nothing"
-    except (Refused, ValueError) as error:
+    except (Refused, ValueError, PermissionError) as error:
         said = f"error: {error}"
     except BaseException as error:
         said = f"TRACEBACK {error!r}"
@@ -200,11 +210,20 @@ BETWEEN: dict[str, Callable[[Path, random.Random], None]] = {
 class Table:
     """The rows of ``faults.csv``."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Sequence[dict[str, object]] = (), only: str = "") -> None:
         self.rows: list[dict[str, object]] = []
+        self.before, self.only = {row["kind"]: row for row in before}, only
+
+    def stays(self, kind: str) -> bool:
+        """Whether the row of a kind was measured before and is not asked for again; it is then taken over."""
+        stays = self.only not in kind and kind in self.before
+        self.rows += [self.before[kind]] if stays else []
+        return stays
 
     def row(self, kind: str, tries: int, one: Callable[[Path, random.Random], str]) -> None:
         """Try a kind of fault in folders of their own."""
+        if self.stays(kind):
+            return
         lost = in_flight = twice = 0
         said: Counter[str] = Counter()
         for number in range(tries):
@@ -234,6 +253,69 @@ class Table:
             }
         )
         print(*self.rows[-1].values(), sep=" | ", flush=True)
+
+
+SWEEP = Study(worlds={"voter": Voter()}, rules=["fixed:2"], n_rounds=4, debates=40_960, chunk=1024, seeds=1)
+
+
+WORKER = "a worker of a sweep killed"
+
+
+def swept(folder: Path, workers: int) -> tuple[int, int]:
+    """Run a sweep in a process of its own, which starts workers; return as `play` does."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, reading
+    said = "nothing"
+    try:
+        simulate(SWEEP, workers=workers, out=folder / "sweep.jsonl")
+    except (OSError, ValueError) as error:
+        said = f"error: {error}"
+    except BaseException as error:
+        said = f"TRACEBACK {error!r}"
+    finally:
+        os.write(writing, said.encode())
+        os._exit(0)
+
+
+def chunks(folder: Path) -> Counter[int]:
+    """Return how often each chunk of a sweep is in its journal."""
+    path = folder / "sweep.jsonl"
+    lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else []
+    return Counter(json.loads(line)["first"] for line in lines)
+
+
+def worker_lost(tries: int) -> dict[str, object]:
+    """Kill a worker of a sweep, and run the same command again: chunks that are lost, and played twice."""
+    lost = twice = 0
+    said: Counter[str] = Counter()
+    for number in range(tries):
+        rng = random.Random(f"worker {number}")
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            pid, reading = swept(folder, workers=2)
+            due = rng.randrange(1, 20)
+            while chunks(folder).total() < due:
+                time.sleep(0.01)
+            workers = [one for one in psutil.Process(pid).children(True) if "loky" in " ".join(one.cmdline())]
+            if workers:
+                rng.choice(workers).kill()
+            said[sentence(end(pid, reading), folder)] += 1
+            kept = set(chunks(folder))
+            end(*swept(folder, workers=1))
+            after = chunks(folder)
+            lost += len(kept - set(after)) + SWEEP.debates // 1024 - len(after)
+            twice += after.total() - len(after)
+    return {
+        "kind": WORKER,
+        "tries": tries,
+        "verdicts lost": lost,
+        "calls paid twice": twice,
+        "in flight and made again": 0,
+        "said": said.most_common(1)[0][0],
+    }
 
 
 def sentence(words: str, folder: Path) -> str:
@@ -267,6 +349,58 @@ def full(folder: Path, rng: random.Random) -> str:
     return said
 
 
+def clock(rng: random.Random) -> Callable[[], object]:
+    """Return what makes the clocks of a process jump: that of the day both ways, the other one forward."""
+
+    def jump() -> None:
+        day, steady, slept = time.time, time.monotonic, [0.0]
+
+        def later() -> float:
+            slept[0] += 3600 * rng.random() * (rng.random() < 0.02)
+            return steady() + slept[0]
+
+        time.time = lambda: day() + rng.choice((-86400, 0, 86400))
+        time.monotonic = later
+
+    return jump
+
+
+def jumps(folder: Path, rng: random.Random) -> str:
+    return end(*play(folder, before=clock(rng)))
+
+
+def two_runs(folder: Path, rng: random.Random) -> str:
+    """Begin two runs, the second a little later; one of them writes the log."""
+    first = play(folder)
+    time.sleep(0.03 * rng.random())
+    second = play(folder)
+    said = sorted((end(*first), end(*second)))
+    return next((words for words in said if words != "nothing"), "nothing")
+
+
+def read_only(folder: Path, rng: random.Random) -> str:
+    """Begin, where a coin says so, and go on in a folder in which nothing may be written."""
+    if rng.random() < 0.5:
+        killed(folder, rng)
+    (folder / "account").touch(0o666)
+    (folder / "account").chmod(0o666)
+    for path in files(folder):
+        if path.exists():
+            path.chmod(0o444)
+    folder.chmod(0o555)
+
+    def unprivileged() -> None:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+
+    said = end(*play(folder, before=unprivileged))
+    folder.chmod(0o755)
+    for path in files(folder):
+        if path.exists():
+            path.chmod(0o644)
+    return said
+
+
 def between(fault: Callable[[Path, random.Random], None], which: int) -> Callable[[Path, random.Random], str]:
     def one(folder: Path, rng: random.Random) -> str:
         if rng.random() < 0.5:
@@ -287,8 +421,11 @@ def main() -> None:
     parser.add_argument(
         "--tries", type=int, default=10, help="of each kind of damage; kills are 20 times as many"
     )
+    parser.add_argument("--kind", default="", help="only kinds with this text; the other rows stay")
     options = parser.parse_args()
-    table, tries = Table(), options.tries
+    made = options.o / "faults.csv"
+    before = pd.read_csv(made).to_dict("records") if options.kind and made.exists() else []
+    table, tries = Table(before, options.kind), options.tries
     table.row("killed (SIGKILL)", 20 * tries, killed)
     for name, fault in UNDER.items():
         for which, part in (("log", slice(0, 1)), ("journal", slice(1, 2))):
@@ -296,6 +433,12 @@ def main() -> None:
     for name in ("deleted", "replaced"):
         table.row(f"both {name} under the run", tries, under(UNDER[name], slice(None)))
     table.row("full disk", 2 * tries, full)
+    table.row("folder that may not be written", tries, read_only)
+    table.row("clocks that jump", tries, jumps)
+    table.row("two runs of one log at once", tries, two_runs)
+    if not table.stays(WORKER):
+        table.rows.append(worker_lost(max(1, tries // 2)))
+        print(*table.rows[-1].values(), sep=" | ", flush=True)
     for name, fault in BETWEEN.items():
         for number, which in enumerate(("log", "journal")):
             table.row(f"{which} between runs: {name}", tries, between(fault, number))

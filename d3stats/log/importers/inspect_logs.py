@@ -255,7 +255,7 @@ class _Sample(msgspec.Struct):
 
     id: int | str
     epoch: int = 1
-    input: Any = None
+    input: str | list[dict[str, Any]] | None = None
     target: str | list[str] = ""
     choices: list[str] | None = None
     scores: dict[str, _Score] | None = None
@@ -851,7 +851,8 @@ def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "\n".join(part.get("text", "") for part in parts if isinstance(part, dict) and "text" in part)
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _said(sample: _Sample) -> str | None:

@@ -1,0 +1,93 @@
+"""Damage that once was an error of Python or of another package: each kind is a problem of the file, or a refusal."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from d3stats.log import LogError, read_log
+from d3stats.log.transcript import read_transcript
+from d3stats.planning import read_study
+from d3stats.worlds import PriceTable, Voter
+
+
+@pytest.mark.parametrize("name", ["debate", "round", "agent", "vote"])
+def test_half_of_a_surrogate_pair_is_a_problem_of_its_line(name: str, tmp_path: Path) -> None:
+    turn = {"type": "turn", "debate": "d", "round": 1, "agent": "a", "vote": "A"}
+    item = {"type": "item", "debate": "d", "question": "q"}
+    lines = [item, turn, {**turn, "agent": "b", name: "\ud800"}]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_log(path, strict=False)
+    assert len(log.turns) == 1
+    assert [problem.line for problem in log.problems if problem.left_out == "record"] == [3]
+    assert len(read_transcript(path, "d").turns) == 1
+    with pytest.raises(LogError):
+        read_log(path)
+
+
+def test_a_score_that_is_half_of_a_surrogate_pair_is_no_number(tmp_path: Path) -> None:
+    turn = {"type": "turn", "debate": "d", "round": 1, "agent": "a", "scores": {"A": {"clarity": "\ud800"}}}
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        json.dumps({"type": "item", "debate": "d", "question": "q"}) + "\n" + json.dumps(turn) + "\n"
+    )
+    with pytest.raises(LogError, match=r"scores\.A\.clarity must be a number"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_gzipped_document_that_breaks_off_is_no_log(share: float, tmp_path: Path) -> None:
+    rows = [
+        {"debate": f"d{k}", "round": 1, "agent": "a", "vote": "AB"[k % 2], "label": "A"} for k in range(50)
+    ]
+    data = gzip.compress(json.dumps(rows).encode())
+    path = tmp_path / "log.json.gz"
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(LogError, match="the compressed file must be complete"):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "asked", [5, [["no object"]], [{"content": [{"text": 5}]}], [{"content": [{"text": None}]}]]
+)
+def test_messages_of_inspect_that_are_no_texts_are_left_out_or_refused(asked: Any, tmp_path: Path) -> None:
+    head = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "t", "model": "m", "dataset": {}, "config": {}},
+    }
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": asked,
+        "target": "A",
+        "scores": {"s": {"value": "C", "answer": "A"}},
+    }
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as parts:
+        parts.writestr("header.json", json.dumps(head))
+        parts.writestr("samples/1_epoch_1.json", json.dumps(sample))
+    if isinstance(asked, list) and isinstance(asked[0], dict):
+        assert len(read_log(path).turns) == 1
+    else:
+        with pytest.raises(ValueError, match="path must be an Inspect log"):
+            read_log(path)
+
+
+@pytest.mark.parametrize("given", [10**400, "x" * 5000])
+def test_no_value_of_a_file_is_repeated_at_full_length(given: object, tmp_path: Path) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        Voter(accuracy=given)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 400
+    path = tmp_path / "file.toml"
+    path.write_text(f"date = {json.dumps(given)}\n[models.m]\ninput = {json.dumps(given)}\noutput = 1\n")
+    for read in (PriceTable.read, read_study):
+        with pytest.raises(ValueError, match=r"file\.toml") as caught:
+            read(path)
+        assert len(str(caught.value)) < 2000
