@@ -95,7 +95,6 @@ ONE_LOG = {
     "plan": "plan {one} --max-loss 0.2",
     "abstain": "abstain {one} --max-error 0.5",
     "fit": "fit {one} --n-boot 5",
-    "count": "count {one}",
     "agreement": "agreement {one}",
     "panel": "panel {one}",
     "agreement --jury": "agreement {one} --jury",
