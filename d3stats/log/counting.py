@@ -47,8 +47,8 @@ ROWS = 1 << 18
 class LogCounts(Result):
     r"""The sufficient statistics of a log; adds up over files when no debate is spread over two of them.
 
-    The table ``cells`` has all of it: how many debates had so many right votes (``successes``) of so many cast
-    (``trials``) in a round, and what they had in the next round, where they had votes in it.
+    The table ``cells`` has all of it. A row says how many debates had so many right votes (``successes``) of so many
+    cast (``trials``) in a round. The next two columns say the same of the next round, where votes were cast in it.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class LogCounts(Result):
 
     @property
     def headline(self) -> str:
-        """How much was counted."""
+        """Turns and debates that were counted."""
         last = self.rounds.rounds[-1:]
         deep = f" of at most {counted(last[0], 'round')}" if last else ""
         return f"{counted(self.n_turns, 'turn')} of {counted(self.n_debates, 'debate')}{deep}."
@@ -125,9 +125,7 @@ class LogCounts(Result):
         here = self.rounds.to_frame().set_index(before)["weight"]
         ended = here.sub(gone, fill_value=0.0)
         if (ended < 0).any():
-            raise ValueError(
-                "rounds must hold every debate of transitions; got more that went on than there were"
-            )
+            raise ValueError("rounds must hold every debate of transitions; got more of them in transitions")
         rest = ended[ended > 0].reset_index()
         rest = rest.assign(
             **dict.fromkeys(("next_successes", "next_trials"), pd.array([pd.NA] * len(rest), "Int64"))

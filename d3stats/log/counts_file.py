@@ -2,8 +2,8 @@
 
 A row is a cell: how many debates had so many right votes of so many cast in a round, and what they had in the next
 round, where they had votes in it. The counts of rounds are sums over the rows, so any reader of Parquet gets them
-right. What is no cell (turns, debates, notes, records left out) is in the metadata of the file, which also says that
-the table holds counts and not debates.
+right. The metadata of the file have turns, debates, notes and records left out, and say that the table holds counts
+and not debates.
 """
 
 from __future__ import annotations
