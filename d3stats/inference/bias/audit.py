@@ -148,9 +148,7 @@ class Audit(ByName, Result):
         """
         return _panels(families(self.strata), ax)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of the estimates."""
-        self.to_frame(table)
+    def _latex(self, digits: int) -> str:
         return estimates_latex(self.estimates, digits=digits)
 
 
@@ -308,9 +306,8 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         }
         return _panels(panels, ax)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of all estimates, named by their judges."""
-        self.to_frame(table)
+    def _latex(self, digits: int) -> str:
+        """Return all estimates, named by their judges."""
         named = [replace(e, name=f"{a.judge}: {e.name}") for a in self.values() for e in a.estimates]
         return estimates_latex(named, digits=digits)
 

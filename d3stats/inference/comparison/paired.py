@@ -220,10 +220,8 @@ class PairedDifference(Result):
 
         return fit_paired(data.first, data.second, **settings)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of the difference and both runs' means."""
-        if table is not None:
-            return super().to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        """Return the difference and both runs' means."""
         return estimates_latex([self.difference, self.first, self.second], digits=digits)
 
     @property

@@ -555,10 +555,6 @@ class PowerPlan(Result):
         row["notes"] = "; ".join(row["notes"])
         return pd.DataFrame([{**row, **noise, **{f"power_{key}": value for key, value in added.items()}}])
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular, one row per number, the answer first."""
-        return super().to_latex(table or "plan", digits=digits)
-
     @property
     def headline(self) -> str:
         """The answer, with the test and the noise that it rests on."""

@@ -307,11 +307,8 @@ class BayesFit(Result):
             "settings": settings | {"priors": {k: str(v) for k, v in settings["priors"].items()}},
         }
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular, or the table with this title."""
-        if table is None:
-            return estimates_latex(self.estimates, digits=digits)
-        return super().to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        return estimates_latex(self.estimates, digits=digits)
 
     @property
     def headline(self) -> str:
