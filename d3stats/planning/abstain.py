@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice, loss, probability
 from d3stats._words import counted, percent
 from d3stats.note import Note
-from d3stats.planning.cells import Write, amount, cells, share_cell
+from d3stats.planning.cells import Write, amount, cells, share_cell, state_cell
 from d3stats.planning.costs import (
     Measured,
     absent_note,
@@ -160,16 +160,12 @@ class Abstention(Result):
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         cost = "tokens" if "tokens" in self._table.columns else "rounds"
 
-        def state(row: Mapping[Any, Any]) -> str:
-            words = ("chosen", "certified", "tested")
-            return next((word for word in words if row[word]), "not tested")
-
         columns: dict[str, Write] = {
             "votes": lambda row: str(row["votes"]),
             "kept": share_cell("kept", None),
             "error": share_cell("error", None),
             f"{cost} a verdict": amount(cost, 0 if cost == "tokens" else 2, limits=False),
-            "state": state,
+            "state": state_cell,
         }
         table = self._table
         if len(table) > _MOST_ROWS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats._words import percent
 from d3stats.note import Note
-from d3stats.planning.cells import Write, amount, cells, rule_cell
+from d3stats.planning.cells import Write, amount, cells, rule_cell, state_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
 from d3stats.resampling import cluster_totals
@@ -393,16 +393,12 @@ class RiskControlled(Result):
         return {"rules": self._table.copy()}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
-        def state(row: Mapping[Any, Any]) -> str:
-            words = ("chosen", "certified", "tested")
-            return next((word for word in words if row[word]), "not tested")
-
         columns: dict[str, Write] = {
             "rule": rule_cell,
             "rounds": amount("rounds", 2),
             "loss": lambda row: f"{100 * row['risk']:z.2f} %",
             "p": lambda row: f"{row['p_value']:z.4f}",
-            "state": state,
+            "state": state_cell,
         }
         return {"Rules in the order of the tests; loss: on the tested units": cells(self._table, columns)}
 

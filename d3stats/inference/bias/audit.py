@@ -405,7 +405,7 @@ def audited(
         def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
             made = audit(data.rows(rows), judge=name, **settings)
             every = (*made.estimates, *getattr(made, "main_effects", ()))
-            return [e for e in every if e.kind != "reference" and e.name not in _EXTREMES]
+            return [e for e in every if e.kind != "reference" and e.name not in (LOWEST, HIGHEST)]
 
         mine = labels if name is None else _of_judge(labels, data, name)
         parts = by_stratum(mine, data.cluster, measure, unit="cluster", names=data.clusters)
@@ -416,8 +416,8 @@ def audited(
     return replace(whole, audits={name: with_strata(one, name) for name, one in whole.items()})
 
 
-_EXTREMES = ("lowest pairwise agreement", "highest pairwise agreement")
-"""Estimates of other pairs in every stratum."""
+LOWEST, HIGHEST = "lowest pairwise agreement", "highest pairwise agreement"
+"""Names of estimates that are about other pairs in every stratum."""
 
 
 def _of_judge(labels: Labels, data: Judgments, judge: str) -> Labels:
