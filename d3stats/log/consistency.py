@@ -18,7 +18,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
-from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
+from d3stats.log.columns import (
+    Coded,
+    Coder,
+    Coding,
+    Ints,
+    Part,
+    Records,
+    changes,
+    occurring,
+    opens,
+    unified,
+)
 from d3stats.log.files import journal_path
 from d3stats.log.problems import (
     CUT_SHORT,
@@ -234,28 +245,6 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
         columns["items"]["answers"] = answers.mapped(forms)
     result: dict[str, Any] = {name: Part(part.row, columns[name]) for name, part in parts.items()}
     return replace(records, **result), notes, as_written
-
-
-def occurring(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
-    """Which of the codes 0 to n - 1 occur."""
-    used = np.zeros(n + 1, dtype=np.bool_)
-    for codes in columns:
-        used[codes[opens(codes)]] = True
-    return used[:-1]
-
-
-def changes(*columns: NDArray[Any]) -> Mask:
-    """Return which entries begin a run of equal ones."""
-    new = np.ones(len(columns[0]), dtype=np.bool_)
-    new[1:] = False
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return new
-
-
-def opens(*columns: NDArray[Any]) -> Ints:
-    """Return where runs of equal entries begin."""
-    return np.flatnonzero(changes(*columns))
 
 
 def _once(items: Part) -> Part:
@@ -575,7 +564,8 @@ class _Rules:
         steady = size == size[first]
         if size.min() == size.max():
             panels = agents.reshape(-1, int(size[0]))
-            steady &= (panels == panels[first]).all(axis=1)
+            for seat in panels.T:
+                steady &= seat == seat[first]
         else:
             shift = np.repeat(begins - begins[first], size)
             here = np.arange(len(agents))

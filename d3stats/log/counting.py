@@ -22,8 +22,8 @@ from d3stats._parallel import run_tasks
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import Coded, Part, Records, joined, unified
-from d3stats.log.consistency import Checked, check, occurring, opens
+from d3stats.log.columns import Coded, Ints, Part, Records, joined, occurring, opens, unified
+from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.reader import line_blocks, read_checked, read_file
@@ -236,7 +236,8 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     if (key[1:] >= key[:-1]).all():
         begins = opens(key)
         cells = key[begins]
-        cast, rights, asked = (np.add.reduceat(each, begins, dtype=np.int64) for each in each_turn)
+        size = np.diff(begins, append=len(key))
+        cast, rights, asked = (_sums(each, begins, size) for each in each_turn)
     else:
         cells, at = distinct(key, len(items) * n_rounds + 1)
         cast, rights, asked = (np.bincount(at[each], minlength=len(cells)) for each in each_turn)
@@ -261,6 +262,19 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
         len(items),
         missing=missing,
     )
+
+
+def _sums(each: NDArray[np.bool_], begins: Ints, size: Ints) -> Ints:
+    """Count what is true in each run of turns."""
+    if each.all():
+        return size
+    if len(size) and size.min() == size.max() < 256:
+        seats = each.view(np.uint8).reshape(len(size), -1).T
+        total = np.zeros(len(size), dtype=np.uint8)
+        for seat in seats:
+            total += seat
+        return total.astype(np.int64)
+    return np.asarray(np.add.reduceat(each, begins, dtype=np.int64))
 
 
 # -------------------------------------------------------------------- pieces

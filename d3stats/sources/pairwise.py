@@ -368,7 +368,10 @@ def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterab
     if again.any():
         row = int(np.argmax(again.to_numpy()))
         item, who, name = given.loc[row, ["item", "judge", "contestant"]]
-        step = f"make the column in which the scores differ a part of the item, {to_type(item=['item', 'COLUMN'])}"
+        step = (
+            "make the column in which the scores differ a part of the item and keep the column of the item as the "
+            f"cluster, {to_type(item=['ITEM', 'COLUMN'], cluster='ITEM')}"
+        )
         got = f"{name!r} of item {item!r} by {who!r} again {place_of(table, row)}"
         raise ValueError(Advised("a judge must score a contestant of an item once", step, got=got))
     lost = int(given["score"].isna().sum())
