@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._compiled import compiled
 
 __all__ = ["packed", "residual_squares", "totals"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @compiled

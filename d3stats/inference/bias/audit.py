@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import as_rng
 from d3stats._words import counted, said_p, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
@@ -34,8 +35,6 @@ __all__ = [
     "unlabelled_note",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Side = tuple[Floats, Ints]
 """Values in [0, 1], and the cluster of each."""
 

@@ -32,6 +32,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
@@ -73,8 +74,6 @@ __all__ = [
     "subset_accuracy",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SET = "accuracy with personas minus accuracy without"
 AGREEMENT, BEYOND = "mean pairwise agreement of personas", "agreement of personas beyond chance"

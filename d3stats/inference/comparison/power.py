@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_infinite
 from d3stats._words import counted, setting
 from d3stats.estimate import Estimate
@@ -56,7 +57,6 @@ __all__ = [
     "sample_size",
 ]
 
-Floats = NDArray[np.float64]
 Goal = Literal["difference", "non-inferiority", "equivalence"]
 Alternative = Literal["two-sided", "one-sided"]
 _NOISE = (

@@ -41,6 +41,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import probability, refuse_infinite
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EqualityTest", "Strata", "by_stratum", "strata_tables", "stratify"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEW_QUESTIONS = 5
 """With fewer questions a stratum's own interval is rough, and carries a note; a skewed mean's is not printed."""

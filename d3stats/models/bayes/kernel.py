@@ -20,8 +20,9 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._compiled import compiled
-from d3stats.models.mixtures.compiled import Floats, _tables
+from d3stats.models.mixtures.compiled import _tables
 from d3stats.models.mixtures.law import Cells
 
 EDGE = 1e-9

@@ -8,14 +8,11 @@ Parameters are the fourteen of ``FLICKER_NAMES``; a logit of minus infinity is a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._compiled import compiled
 
 __all__ = ["each", "laws", "total"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @compiled

@@ -16,10 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._compiled import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Problem(NamedTuple):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, nonnegative, number, positive, whole_numbers
 from d3stats.models.separation.quadrature import bracketed_roots, decade_cuts, integrate, tail_cuts
 
@@ -36,7 +37,6 @@ __all__ = [
     "weibull",
 ]
 
-Floats = NDArray[np.float64]
 
 _NONE = np.empty(0)
 _NONE.setflags(write=False)
