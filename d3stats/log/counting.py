@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import choice, integer
 from d3stats._parallel import run_tasks
 from d3stats._words import counted, percent
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import Coded, Ints, Part, Records, joined, occurring, opens, unified
+from d3stats.log.columns import Coded, Part, Records, joined, occurring, opens, unified
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, files_note, find_files
 from d3stats.log.problems import Problem

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
 from d3stats._words import percent
 from d3stats.counts import RoundCounts
@@ -55,8 +56,6 @@ __all__ = [
     "rounds_drift",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Scale = Literal["pmf", "latent"]
 """Between what the distance of two rounds is taken: distributions of counts, or the mixtures of Betas behind them."""
 SCALES: tuple[Scale, ...] = ("pmf", "latent")
