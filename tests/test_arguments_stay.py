@@ -31,7 +31,10 @@ ALLOWED = {
                 (f"log/importers/{file}.py", "records", "said")
                 for file in ("alpaca_eval", "arena_hard", "lm_eval")
             ],
-            *[(f"log/importers/{file}.py", "_ratings", "said") for file in ("deepeval", "langfuse", "promptfoo")],
+            *[
+                (f"log/importers/{file}.py", "_ratings", "said")
+                for file in ("deepeval", "langfuse", "promptfoo")
+            ],
             ("log/importers/_pairs.py", "pair_records", "said"),
             ("log/importers/_ratings.py", "_once", "said"),
             ("log/importers/_ratings.py", "rating_records", "said"),
