@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import counted, verb
 from d3stats.note import Note, Severity, severity_of
 from d3stats.values import stated_answer, statement_in
@@ -45,7 +46,6 @@ __all__ = [
     "warnings_of",
 ]
 
-Ints = NDArray[np.int64]
 MUCH_MISSING = 0.2
 """From this share of missing votes on, how many are missing is a finding."""
 _SOME = 8

@@ -32,6 +32,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "read_log",
         "import_log",
         "LogWriter",
+        "count",
         "count_log",
         "Counts",
         "RoundCounts",

@@ -31,6 +31,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
 from d3stats.resampling.bootstrap import LimitsKind, bootstrap_limits
@@ -61,8 +62,6 @@ __all__ = [
     "share_limits",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Limits = tuple[Floats, Floats]
 Kind = Literal["Wilson", "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform", "Wald"]
 KINDS: tuple[str, ...] = get_args(Kind)

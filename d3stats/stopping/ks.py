@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import NonNegativeFloat, NonNegativeInt, OpenProbability, PositiveInt, integer, number
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.mixtures.ks import empirical_ks, ks_upper
@@ -33,17 +34,15 @@ from d3stats.trajectories import MISSING, Missing
 
 __all__ = ["KSStability", "NoiseAwareKS", "stop_round_of_series"]
 
-IntArray = NDArray[np.int64]
-
 
 class PairedCounts(NamedTuple):
     """The camp's votes and all votes in two rounds, of the debates that have a vote in both; cluster beside them."""
 
-    successes_a: IntArray
-    trials_a: IntArray
-    successes_b: IntArray
-    trials_b: IntArray
-    cluster: IntArray
+    successes_a: Ints
+    trials_a: Ints
+    successes_b: Ints
+    trials_b: Ints
+    cluster: Ints
 
 
 class CountWindow:
@@ -63,7 +62,7 @@ class CountWindow:
         self._first = MISSING
         self._carry: Watcher | None = None if carry is None else watch(carry, ReasonBook())
         self._finished: NDArray[np.bool_] | None = None
-        self._past: list[tuple[IntArray, IntArray]] = []
+        self._past: list[tuple[Ints, Ints]] = []
         self._number = 0
 
     def step(self, latest: BatchRound) -> PairedCounts | None:

@@ -48,7 +48,16 @@ from d3stats import (
 )
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
-from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
+from d3stats.log import (
+    count,
+    doctor,
+    fix_log,
+    read_counts,
+    write_counts,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
 from d3stats.planning import (
     abstain,
     conformal_risk_control,
@@ -300,8 +309,9 @@ def _file(table: pd.DataFrame, write: Callable[..., Any], name: str, folder: Pat
 
 
 def _log_numbers(path: Path) -> Numbers:
-    log, counted, reduced, report = read_log(path), count_log(path), reduce_logs(path), doctor(path)
+    log, counted, reduced, report = read_log(path), count_log(path), count(path), doctor(path)
     assert counted.rounds == reduced.rounds == Trajectories.from_log(path).counts()
+    assert read_counts(write_counts(reduced, path.with_name("counts.parquet"))) == reduced
     return {
         "turns": len(log.turns), "debates": len(log.items), "answers": log.turns["vote"].nunique(),
         "counted": counted.n_turns, "exit": report.exit_code, "findings": len(report.findings),
@@ -784,7 +794,9 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.Trajectories.from_arrays": ("turns", _from_arrays),
     "d3stats.read_log": ("turns", _files),
     "d3stats.count_log": ("turns", _files),
-    "d3stats.log.reduce_logs": ("turns", _files),
+    "d3stats.count": ("turns", _files),
+    "d3stats.log.write_counts": ("turns", _files),
+    "d3stats.log.read_counts": ("turns", _files),
     "d3stats.doctor": ("turns", _files),
     "d3stats.log.fix_log": ("turns", _clean_copy),
     "d3stats.log.write_csv": ("turns", _files),

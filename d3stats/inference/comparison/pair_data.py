@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice
 from d3stats._words import counted
 from d3stats.estimate import Estimate
@@ -107,7 +108,6 @@ def _highest(gained: int, lost: int, n: int, reach: float) -> float:
     return inside
 
 
-Floats = NDArray[np.float64]
 Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised", "Tango"]
 KINDS: tuple[str, ...] = get_args(Kind)
 SAME = "the runs gave the same result on every item"
