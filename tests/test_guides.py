@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +19,9 @@ from d3stats import read_log
 
 MADE = {ROOT / "docs" / name for name in ("_build", "api", "made")}
 DOCS = [p for p in PAGES if p.is_relative_to(ROOT / "docs") and not MADE & set(p.parents)]
-WITH_COMMANDS = [page for page in DOCS if any(not c.startswith(ELSEWHERE) for c, _ in shown(page))]
+WITH_COMMANDS = [
+    page for page in (ROOT / "README.md", *DOCS) if any(not c.startswith(ELSEWHERE) for c, _ in shown(page))
+]
 WITH_LONG_PYTHON = [page for page in DOCS if any(">>>" not in body for body in blocks(page, "python"))]
 
 
@@ -65,7 +66,8 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, 
     for command, said in shown(page):
         if command.startswith(ELSEWHERE):
             continue
-        done = loaded.type(command, folder, tmp_path / "said") or in_a_shell(command, folder, tmp_path)
+        typed = loaded.type(command, folder, tmp_path / "said", wide=page.name == "README.md")
+        done = typed or in_a_shell(command, folder, tmp_path)
         assert done.returncode in SHOWN_OR_NOT, f"$ {command}\n{done.stdout}{done.stderr}"
         if said:
             assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
@@ -91,12 +93,9 @@ def test_only_a_call_of_d3stats_alone_runs_without_a_shell(command: str, words: 
 @pytest.mark.parametrize(
     "command",
     [
-        "d3stats rules | head -n 3",
-        "d3stats rules --json | tail -n 2",
-        "d3stats protocols more | tail -n 1000  # all of it",
+        "d3stats rules | head -n 3  # the first three",
         "d3stats doctor nothing.csv | tail -n 1",
         "d3stats doctor nothing.csv > said.txt",
-        "d3stats example own.csv > /dev/null",
     ],
 )
 def test_what_needs_no_shell_does_as_in_a_shell(command: str, tmp_path: Path, loaded: Loaded) -> None:
@@ -130,12 +129,12 @@ def test_the_python_without_a_prompt_runs(
             exec(compile(body, page.name, "exec"), module.__dict__)
 
 
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_fits_beside_both_sidebars(page: Path) -> None:
+def test_code_fits_beside_both_sidebars() -> None:
     """100 columns are what a page shows on a screen of 1280 pixels."""
     languages = ("console", "python", "sh", "text", "toml")
     wide = [
-        line
+        (page.relative_to(ROOT).as_posix(), line)
+        for page in DOCS
         for name in languages
         for body in blocks(page, name)
         for line in body.splitlines()
@@ -157,12 +156,16 @@ def test_a_method_has_its_question_assumptions_equation_limitations_and_tests(pa
     assert "## Equation" in text or "$$" in text
 
 
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_tests_and_studies_that_a_page_names_exist(page: Path) -> None:
-    named = re.findall(
-        r"`((?:tests|simulations|analysis|notebooks)/[\w./]+)`", page.read_text(encoding="utf-8")
-    )
-    assert [name for name in named if not (ROOT / name).exists()] == []
+def test_the_tests_and_studies_that_a_page_names_exist() -> None:
+    absent = [
+        (page.relative_to(ROOT).as_posix(), name)
+        for page in DOCS
+        for name in re.findall(
+            r"`((?:tests|simulations|analysis|notebooks)/[\w./]+)`", page.read_text(encoding="utf-8")
+        )
+        if not (ROOT / name).exists()
+    ]
+    assert absent == []
 
 
 def test_the_methods_stand_in_five_groups_with_a_sentence_each() -> None:
@@ -204,27 +207,23 @@ FOREIGN = {"model_comparator.py"}
 """Files of other projects."""
 
 
-@cache
-def python_files() -> list[str]:
-    return [
-        f"/{path.relative_to(ROOT).as_posix()}" for folder in PYTHON for path in (ROOT / folder).rglob("*.py")
-    ]
-
-
 FINDINGS = [
     page for folder in ("analysis", "simulations") for page in sorted((ROOT / folder).glob("*/findings.md"))
 ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, *FINDINGS], ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_python_files_that_a_page_names_exist(page: Path) -> None:
+def test_the_python_files_that_a_page_names_exist() -> None:
     """A file may be named by the end of its path."""
     named = {
-        n.removeprefix("./")
+        (page.relative_to(ROOT).as_posix(), n.removeprefix("./"))
+        for page in [*PAGES, *FINDINGS]
         for n in re.findall(r"`([\w./]+\.py)(?:::\w+)?`", page.read_text(encoding="utf-8"))
+        if n not in FOREIGN
     }
-    files = python_files()
-    assert {n for n in named - FOREIGN if not any(path.endswith(f"/{n}") for path in files)} == set()
+    files = [
+        f"/{path.relative_to(ROOT).as_posix()}" for folder in PYTHON for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert {(page, n) for page, n in named if not any(path.endswith(f"/{n}") for path in files)} == set()
 
 
 BESIDE = {

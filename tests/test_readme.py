@@ -6,10 +6,7 @@ import asyncio
 import doctest
 import inspect
 import itertools
-import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -111,7 +108,11 @@ def disagreement(said: str, printed: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
 def test_the_python_of_a_page_gives_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,45 +128,17 @@ def test_the_python_of_a_page_gives_what_the_page_says(
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_make_targets_that_a_page_names_exist(page: Path) -> None:
+def test_the_make_targets_that_a_page_names_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"(?:`|^\$ )make ([a-z][a-z-]*)", text, re.MULTILINE))
-    assert named <= targets
-
-
-@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README yet")
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    """In order, in an empty folder, as a reader would type them; the checkout's files are at hand.
-
-    Where the README shows what a command prints, it prints that.
-    """
-    wanted = [(c, said) for c, said in shown(ROOT / "README.md") if not c.startswith(ELSEWHERE)]
-    here = Path(sys.executable).parent
-    if any(c.startswith("d3stats") for c, _ in wanted) and not (here / "d3stats").exists():
-        pytest.skip("the command d3stats is not installed beside this Python: `make setup` does that")
-    for name in ("notebooks", "figures"):
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, tmp_path / name)
-    for name, body in files_shown(ROOT / "README.md").items():
-        (tmp_path / name).write_text(body, encoding="utf-8")
-    path = f"{here}{os.pathsep}{os.environ['PATH']}"
-    for command, said in wanted:
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path, "MPLBACKEND": "Agg"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+    named = {
+        (page.relative_to(ROOT).as_posix(), target)
+        for page in PAGES
+        for target in re.findall(
+            r"(?:`|^\$ )make ([a-z][a-z-]*)", page.read_text(encoding="utf-8"), re.MULTILINE
         )
-        assert done.returncode in SHOWN_OR_NOT, f"$ {command}\n{done.stdout}{done.stderr}"
-        if said:
-            assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
+    }
+    assert {(page, target) for page, target in named if target not in targets} == set()
 
 
 @pytest.mark.parametrize(
