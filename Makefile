@@ -122,7 +122,7 @@ calibration: $(DEV)  ## measure coverage and size of every public interval and t
 conformance: $(DEV)  ## compare numbers with other software, one environment for each, and write docs/conformance.md
 	$(BIN)/python simulations/conformance/run.py
 
-lint: $(DEV)  ## check style, types and that no import runs up a floor
+lint: $(DEV)  ## check style, types, and imports only from lower layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import whole_numbers
-from d3stats.log.columns import Coded, Ints, occurring, unified
+from d3stats.log.columns import Coded, occurring, unified
 from d3stats.log.consistency import Checked
 from d3stats.log.scores import side_scores
 from d3stats.polling import OF_PROTOCOL, Polling

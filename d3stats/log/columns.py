@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats.log.problems import Problem
 
 Coding = Literal["answers", "correctness"]
-Ints = NDArray[np.int64]
 
 ITEM = (
     *("debate", "question", "cluster", "label", "answers", "log", "protocol", "polling", "first", "category"),

@@ -25,13 +25,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import meant
 from d3stats._progress import tell
 from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
 )
-from d3stats.log.columns import Coded, Coder, Ints
+from d3stats.log.columns import Coded, Coder
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.packed import TooLarge, refuse_larger
 from d3stats.log.problems import Advised, Problem

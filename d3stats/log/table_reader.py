@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats.log.beside import beside_votes, tells_of_votes
 from d3stats.log.column_names import (
     TABLE_COLUMNS,
@@ -33,7 +34,7 @@ from d3stats.log.column_names import (
     resolve,
     to_type,
 )
-from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
+from d3stats.log.columns import TEXTS, Coded, Coder, Part, Records, joined, together
 from d3stats.log.confidences import FIELDS as CONFIDENCES
 from d3stats.log.confidences import one_field, read_cells
 from d3stats.log.files import LogFile, unusable

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import Advised, counted, verb
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.pairwise import FIRST, SECOND, TIED, Pairwise
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS", "as_pairwise"]
 
-Ints = NDArray[np.int64]
 
 _PAIR = ("item", "first", "second", "winner")
 _SCORED = ("item", "contestant", "score")
