@@ -1096,7 +1096,7 @@ def _counted_alike(parts: Sequence[Records]) -> list[Records]:
     """Shift the rounds of tables that hold debates of a table whose rounds count from 0."""
     zero = {debate for part in parts if part.from_zero for debate in _debates(part)}
     return [
-        _one_later(part) if part.from_zero is False and not zero.isdisjoint(_debates(part)) else part
+        _one_later(part) if zero and part.from_zero is False and not zero.isdisjoint(_debates(part)) else part
         for part in parts
     ]
 

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats.log.beside import beside_votes, tells_of_votes
 from d3stats.log.column_names import (
     TABLE_COLUMNS,
@@ -33,7 +34,7 @@ from d3stats.log.column_names import (
     resolve,
     to_type,
 )
-from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
+from d3stats.log.columns import TEXTS, Coded, Coder, Part, Records, joined, together
 from d3stats.log.confidences import FIELDS as CONFIDENCES
 from d3stats.log.confidences import one_field, read_cells
 from d3stats.log.files import LogFile, unusable
@@ -868,15 +869,18 @@ def _without_row_numbers(sheet: Sheet, found: Resolved) -> Resolved:
     return found
 
 
-_ERRORS = ("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+_ERRORS = frozenset(("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
 
 
 def _without_errors(sheet: Sheet) -> Sheet:
     """Empty the cells that hold an error of a spreadsheet."""
     columns, notes = [], []
     for name, column in zip(sheet.names, sheet.columns, strict=True):
+        if _ERRORS.isdisjoint(column.values):
+            columns.append(column)
+            continue
         errors = [code for code, text in enumerate(column.values) if text in _ERRORS]
-        wrong = np.isin(column.codes, errors) if errors else np.zeros(0, dtype=np.bool_)
+        wrong = np.isin(column.codes, errors)
         if wrong.any():
             column = Coded(np.where(wrong, -1, column.codes).astype(np.int32), column.values)
             which = " and ".join(column.values[code] for code in errors)

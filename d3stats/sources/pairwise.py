@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import Advised, counted, verb
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.pairwise import FIRST, SECOND, TIED, Pairwise
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS", "as_pairwise"]
 
-Ints = NDArray[np.int64]
 
 _PAIR = ("item", "first", "second", "winner")
 _SCORED = ("item", "contestant", "score")
@@ -368,7 +368,10 @@ def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterab
     if again.any():
         row = int(np.argmax(again.to_numpy()))
         item, who, name = given.loc[row, ["item", "judge", "contestant"]]
-        step = f"make the column in which the scores differ a part of the item, {to_type(item=['item', 'COLUMN'])}"
+        step = (
+            "make the column in which the scores differ a part of the item and keep the column of the item as the "
+            f"cluster, {to_type(item=['ITEM', 'COLUMN'], cluster='ITEM')}"
+        )
         got = f"{name!r} of item {item!r} by {who!r} again {place_of(table, row)}"
         raise ValueError(Advised("a judge must score a contestant of an item once", step, got=got))
     lost = int(given["score"].isna().sum())

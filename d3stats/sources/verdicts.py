@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import choice
 from d3stats._words import Advised, setting
 from d3stats.inputs.labels import ItemStrata, StrataOf
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DECISION", "FIELDS", "as_judgments", "judge_and_order", "judgments_with_strata"]
 
-Ints = NDArray[np.int64]
 
 DECISION = "decision"
 """Name of the protocol as a judge; its verdicts are the decisions of its debates."""

@@ -92,6 +92,7 @@ COMMANDS: dict[str, list[str]] = {
     "doctor": ["doctor", "LOG"],
     "fix": ["doctor", "LOG", "--fix", "clean.csv"],
     "fit": ["fit", "LOG", "--n-boot", "10"],
+    "count": ["count", "LOG"],
     "replay": ["replay", "LOG"],
     "plan": ["plan", "LOG", "--no-limit"],
     "compare": ["compare", "good.csv", "LOG", "--seed", "1"],
@@ -247,6 +248,7 @@ def test_a_million_agents_in_one_debate_are_answered_soon(command: str, folder: 
 TAKES: dict[str, list[str]] = {
     "report": ["report", "IN", "-o", "OUT.html"],
     "fit": ["fit", "IN", "--figure", "OUT.pdf"],
+    "count": ["count", "IN", "-o", "OUT.parquet"],
     "replay": ["replay", "IN"],
     "compare": ["compare", "good.csv", "IN"],
     "agreement": ["agreement", "IN"],

@@ -21,6 +21,7 @@ GROUP = get_command(app)
 REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
 MODES: dict[str, list[str]] = {
     "fit": ["fit log.csv --n-boot 20", "fit log.csv --n-boot 20 --round 2"],
+    "count": ["count log.csv"],
     "replay": ["replay log.csv", "replay log.csv --paired --strata kind"],
     "plan": ["plan log.csv --n-draws 30", "plan log.csv --n-draws 30 --prices prices.toml --model mine"],
     "compare": [
@@ -68,6 +69,7 @@ MODES: dict[str, list[str]] = {
 }
 CHANGES: dict[str, list[str]] = {
     "fit": ["--n-components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
+    "count": ["--missing wrong"],
     "replay": [
         *(
             "--rule unanimity|fixed:2",

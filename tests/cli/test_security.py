@@ -19,8 +19,10 @@ import pandas as pd
 import pytest
 from test_show import ACTS
 from test_terminal import CASES, make_inputs
+from typer.testing import CliRunner
 
 from d3stats._latex import escaped
+from d3stats.cli import app
 from d3stats.cli.output import csv_text
 
 ROOT = Path(__file__).parents[2]
@@ -279,3 +281,14 @@ def test_the_page_has_every_extra() -> None:
         (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
         names = [part.split(">=")[0] for part in packages]
         assert [part for part in names if f"`{part}`" not in row] == []
+
+
+@pytest.mark.parametrize("column", [0, 3])
+def test_of_a_cell_of_thousands_of_characters_the_middle_is_left_out(column: int, tmp_path: Path) -> None:
+    rows = [[f"d{d}", "1", agent, "AB"[d % 2], "A"] for d in range(9) for agent in "xyz"]
+    rows[4][column] = "Q" * 5_000
+    header = "debate,round,agent,vote,label"
+    (tmp_path / "turns.csv").write_text("\n".join([header, *map(",".join, rows)]), encoding="utf-8")
+    for command in ("doctor", "replay", "panel"):
+        done = CliRunner().invoke(app, [command, str(tmp_path / "turns.csv")])
+        assert max(map(len, re.findall("Q+", done.output)), default=0) < 700

@@ -50,6 +50,7 @@ CASES: dict[str, list[str]] = {
     ],
     "confidence": ["confidence confident.csv", "confidence confident.csv --by-round --bins 4"],
     "correct": ["correct judged.csv --width 0.08", "correct judged.csv --labelled chosen"],
+    "count": ["count turns.csv", "count ragged.csv -o counts.parquet"],
     "debate": [
         "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
         "debate --synthetic world.toml --limit 8 --dry-run --budget-tokens 90000",

@@ -11,6 +11,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from layers import sampled
 
@@ -236,3 +237,59 @@ def test_lines_that_only_count_right_are_refused(tmp_path: Path, block: bytes, n
         path.write_bytes(start + block)
         sheet = reader.flat_sheet(LogFile(path, "jsonl"), size)
         assert (len(sheet.line), len(sheet.problems)) == (n + start.count(b"\n"), problems)
+
+
+N_ROWS = 20_000
+FEW = ["it's", "B", 'say "no"', "back\\slash", "é", " "]
+
+
+def parquet_columns() -> dict[str, list[Any]]:
+    """Return columns of a table: few texts, also with a rare one or an empty cell at the end, many texts, numbers."""
+    few = [FEW[k * k % len(FEW)] for k in range(N_ROWS)]
+    numbers = [1 + k % 7 for k in range(N_ROWS)]
+    return {
+        "few": few,
+        "late text": [*few[:-1], "only here"],
+        "late gap": [*few[:-2], None, "B"],
+        "gap at the top": [None, *few[1:]],
+        "empty at the top": ["", *few[1:]],
+        "runs": [f"d{k // 50}" for k in range(N_ROWS)],
+        "many": [f"t{k * 7919 % 9973}" for k in range(N_ROWS)],
+        "truth": [k % 3 == 0 for k in range(N_ROWS)],
+        "number": numbers,
+        "late number": [*numbers[:-1], 3000],
+        "far number": [*numbers[:-1], -(10**9)],
+        "byte": [k % 256 - 128 for k in range(N_ROWS)],
+        "number gap": [*numbers[:-1], None],
+        "share": [k % 4 / 4 for k in range(N_ROWS)],
+    }
+
+
+@pytest.mark.parametrize("one_hash", [False, True])
+def test_columns_of_parquet_are_those_of_the_frame_code_by_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_hash: bool
+) -> None:
+    kinds = {"byte": "int8", "number gap": "Int64", "late number": "int32", "far number": "int64"}
+    frame = pd.DataFrame(parquet_columns()).astype(kinds)
+    file = LogFile(tmp_path / "table.parquet", "parquet")
+    frame.to_parquet(file.path, index=False)
+    if one_hash:  # as if two texts of every column had the same hash: the texts themselves are read
+        monkeypatch.setattr(
+            sheets.ParquetTable, "_texts", lambda _, columns, __: {name: {} for name in columns}
+        )
+    read, given = sheets.parquet_sheet(file), sheets.frame_sheet(frame, "frame")
+    assert isinstance(read, Sheet)
+    for name in frame.columns:
+        got, expected = read.get(name), given.get(name)
+        assert got.values == expected.values, name
+        assert got.codes.tolist() == expected.codes.tolist(), name
+    with sheets.connect(ordered=True) as con:
+        table = sheets.ParquetTable(file, con)
+        if not one_hash:
+            listed = table._listed({name: f'"{name}"::VARCHAR' for name in frame.columns}, 0, N_ROWS)
+            assert {"few", "late text", "late gap"} <= set(listed)  # the quick way was taken
+        for rows in (N_ROWS // 2, 17_000):
+            blocks = list(table.sheets(rows))
+            for name in frame.columns:
+                cells = [cell for block in blocks for cell in block.get(name).to_array().tolist()]
+                assert cells == given.get(name).to_array().tolist(), name
