@@ -163,6 +163,15 @@ class VoteTable:
         return len(self.debates)
 
     @cached_property
+    def _signs_of_names(self) -> tuple[Finding, ...]:
+        """The signs of the names of debates and questions."""
+        at = _different(self.debate)
+        signs = name_signs([self.debates[k] for k in at], self.unit)
+        if self.question is None:
+            return signs
+        return (*signs, *name_signs([name for k in at if (name := self.question[k])], "question"))
+
+    @cached_property
     def cast(self) -> NDArray[np.bool_]:
         """Turns with a vote."""
         return self.vote >= 0
@@ -755,7 +764,7 @@ def _copy_of_the_label(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> 
 
 
 def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> tuple[int, str] | None:
-    cells, cell = np.unique(t.debate * (int(t.round.max()) + 1) + t.round, return_inverse=True)
+    cells, cell = _numbered(t.debate * (int(t.round.max()) + 1) + t.round)
     if len(_different(cell * len(words) + place)) < len(cell) or len(words) < 3:
         return None
     votes = np.full((len(cells), len(words)), -1, dtype=np.int64)
@@ -1586,11 +1595,7 @@ def _off_scale(t: VoteTable) -> str:
 
 def _of_names(t: VoteTable, kind: str) -> str:
     """Name a debate or a question that sums up the others, or is a copy."""
-    at = _different(t.debate)
-    signs = [*name_signs([t.debates[k] for k in at], t.unit)]
-    if t.question is not None:
-        signs += name_signs([name for k in at if (name := t.question[k])], "question")
-    return next((each.message for each in signs if each.kind == kind), "")
+    return next((each.message for each in t._signs_of_names if each.kind == kind), "")
 
 
 _DATE = re.compile(
@@ -1658,6 +1663,16 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "scores off the scale": _off_scale,
 }
 """The signs, by name, in the order in which they are reported."""
+
+
+def _numbered(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, sorted, and the place of each among them; sorted keys need no sorting."""
+    steps = np.diff(keys)
+    if len(keys) and (steps >= 0).all():
+        new = np.append(True, steps > 0)
+        return keys[new], np.cumsum(new) - 1
+    different, place = np.unique(keys, return_inverse=True)
+    return different, place.reshape(-1)
 
 
 def _different(codes: Ints) -> Ints:

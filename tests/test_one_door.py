@@ -608,7 +608,7 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
         inference.as_run(path)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.data())
 def test_a_panel_that_varies_is_read_through_every_door_with_a_warning(data: Any) -> None:
     """Agents absent from rounds, and panels of different sizes: nothing is left out, and remarks say it everywhere."""

@@ -469,15 +469,15 @@ class _Rules:
         """Say which debates have turns in several files: one debate in parts, or two that have one name."""
         if len(self.records.files) < 2 or not len(self.turns):
             return []
-        debate = self.turns.coded("debate").codes.astype(np.int64)
-        file = self.records.file[self.turns.row].astype(np.int64)
-        played = self.turns.numbers("round").astype(np.int64)
-        pairs = np.unique(np.stack([debate, file]), axis=1)
+        debate, file = self.turns.coded("debate").codes, self.records.file[self.turns.row]
+        runs = opens(debate, file)
+        pairs = np.unique(np.stack([debate[runs].astype(np.int64), file[runs]]), axis=1)
         found, times = np.unique(pairs[0], return_counts=True)
         split = found[times > 1]
         if not len(split):
             return []
-        cells = np.unique(np.stack([debate, played, file]), axis=1)
+        played = self.turns.numbers("round").astype(np.int64)
+        cells = np.unique(np.stack([debate.astype(np.int64), played, file]), axis=1)
         _, meet = np.unique(cells[:2], axis=1, return_counts=True)
         files = [self.records.files[k] for k in np.unique(pairs[1][np.isin(pairs[0], split)])[:3]]
         named = ", ".join(repr(self.names[k]) for k in split[:3]) + (", ..." if len(split) > 3 else "")

@@ -70,7 +70,7 @@ def pilot(
     return logs[0], logs[1]
 
 
-LARGE = examples(12_000, 30_000, "n")
+LARGE = examples(8_000, 30_000, "n")
 
 
 @LARGE
