@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,15 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     sections = importlib.import_module("d3stats.report.sections")
     nothing = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>'
     monkeypatch.setattr(sections, "svg", lambda draw, title: (nothing, ""))
+
+
+@pytest.fixture(scope="module")
+def computed_once() -> Iterator[None]:
+    """Let commands compute each result once, for tests of how they show it."""
+    from remembered import remembered
+
+    with remembered():
+        yield
 
 
 @pytest.fixture(scope="session")
