@@ -228,6 +228,68 @@ def test_the_python_files_that_a_page_names_exist() -> None:
     assert {(page, n) for page, n in named if not any(path.endswith(f"/{n}") for path in files)} == set()
 
 
+BESIDE = {
+    "compare_and_audit.md": {".684", ".316", ".795"},
+    "bias.md": {"95.1", "92.8", "2.2", "2.8", ".895"},
+    "correction.md": {"65", ".325", "12"},
+    "latent.md": {".680", ".644"},
+    "optimum.md": {".140"},
+    "power.md": {".98", ".43", ".73", ".86", "84"},
+    "proportion.md": {".3", "81", "90"},
+    "quick_start.md": {"56"},
+    "rationales.md": {".746", ".963"},
+    "stopping.md": {"1.01", "81.1", "41.5", "25.5"},
+}
+"""Numbers after an output that are of another source, which the paragraph names: a study, a paper, or a sum."""
+
+
+def strangers(text: str) -> list[str]:
+    """Return the shares and decimals in the paragraphs after a shown output that no output of the page shows.
+
+    A share may be in per cent or not, and may be what is missing to 1; the last digit may be rounded.
+    """
+    fence = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+    parts = fence.split(text)
+    written = re.findall(r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d*\.?\d+)", "\n".join(parts[1::2]))
+    shown_numbers = {float(x.replace(",", "")) for x in written}
+    known = {y for x in shown_numbers for y in (x, 100 * x, x / 100, 1 - x, 100 - x, 100 - 100 * x)}
+    found = []
+    for code, prose in zip(parts[1::2], parts[2::2], strict=True):
+        paragraph = prose.strip().split("\n\n")[0]
+        if re.search(r"^(?:>>> |\$ )", code, re.MULTILINE) and not paragraph.startswith(("#", "|")):
+            words = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)", "", paragraph)
+            for number in re.findall(r"(?<![\w.,])(\d*\.\d+|\d+(?= (?:%|points)))", words):
+                error = 0.5001 * 10.0 ** -len(number.partition(".")[2])
+                if not any(abs(x - float(number)) <= error for x in known):
+                    found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_numbers_in_the_text_after_an_output_are_in_an_output(page: Path) -> None:
+    found = set(strangers(page.read_text(encoding="utf-8")))
+    assert found == BESIDE.get(page.name, set())
+
+
+def test_a_number_that_an_output_no_longer_shows_is_found() -> None:
+    page = (
+        "```console\n$ d3stats plan pilot.csv\nsaves 11 % and keeps .720\n```\n\nThe rule saves {} of 72 %.\n"
+    )
+    assert strangers(page.format("11 %")) == strangers(page.format("89 %")) == []
+    assert strangers(page.format("59 %")) == ["59"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_says_which_numbers_are_of_an_earlier_version(page: Path) -> None:
+    """A study whose tables are of an earlier version of a method is named as that wherever its numbers are quoted."""
+    old = [f.parent.name for f in FINDINGS if "were made before" in f.read_text(encoding="utf-8")]
+    assert old
+    items = re.split(r"\n\n|\n- ", page.read_text(encoding="utf-8"))
+    assert [
+        x for x in items if any(f"/{name}" in x and "made/" not in x for name in old) and "earlier" not in x
+    ] == []
+
+
 PYTHON = ("d3stats", "tests", "docs", "analysis", "simulations", "figures", "notebooks")
 """Folders with files of this project."""
 

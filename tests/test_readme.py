@@ -64,10 +64,35 @@ def files_shown(path: Path) -> dict[str, str]:
     return {match.group(1): body for match, body in named.items() if match}
 
 
-def disagreement(said: str, printed: str) -> str | None:
-    """Return the first line that says something else, numbers to about 3 %, None if there is none.
+def _last_digit(number: str) -> float:
+    """Return how far a number may be from the one written: one in the last digit, nothing for a small whole number."""
+    decimals = len(number.partition(".")[2])
+    whole = abs(float(number.replace(",", "")))
+    if decimals or whole >= 1000:
+        return max(1.01 * 10.0**-decimals, 0.001 * whole * (whole >= 1000))
+    return 1.0 if whole >= 20 else 0.0
 
-    The last digits of a fit differ between machines; the words and the layout may not.
+
+@pytest.mark.parametrize(
+    ("said", "printed", "same"),
+    [
+        ("alpha 0.82 [0.763, 0.884]", "alpha 0.82 [0.764, 0.884]", True),
+        ("alpha 0.82 [0.763, 0.884]", "alpha 0.82 [0.754, 0.884]", False),
+        ("77 % [70, 85] of 3", "77 % [69, 85] of 3", True),
+        ("77 % [70, 85] of 3", "77 % [68, 85] of 3", False),
+        ("77 % [70, 85] of 3", "77 % [70, 85] of 4", False),
+        ("1,107,100 tokens", "1,107,300 tokens", True),
+        ("1,107,100 tokens", "1,117,100 tokens", False),
+    ],
+)
+def test_a_shown_number_is_the_printed_one_to_its_last_digit(said: str, printed: str, same: bool) -> None:
+    assert (disagreement(said, printed) is None) == same
+
+
+def disagreement(said: str, printed: str) -> str | None:
+    """Return the first line that says something else, numbers to one in their last digit, None if there is none.
+
+    The last digit of a fit may differ between machines; the words and the layout may not.
     """
     number = re.compile(r"-?\d[\d,]*\.?\d*")
     lines = [x.split() for x in printed.splitlines() if x.strip()]
@@ -76,7 +101,7 @@ def disagreement(said: str, printed: str) -> str | None:
         ours, theirs = ([float(x.replace(",", "")) for x in number.findall(t)] for t in (text, other))
         separated = [["," in x for x in number.findall(t)] for t in (text, other)]
         close = len(ours) == len(theirs) and all(
-            abs(a - b) <= max(0.03 * abs(a), 0.02) for a, b in zip(ours, theirs, strict=True)
+            abs(a - b) <= _last_digit(x) for x, a, b in zip(number.findall(text), ours, theirs, strict=True)
         )
         if not close or separated[0] != separated[1] or number.sub("#", text) != number.sub("#", other):
             return f"shown:   {text}\nprinted: {other}"
