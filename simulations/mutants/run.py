@@ -472,11 +472,11 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         {
             "place": f"{Path(row.file).parent.name}/{Path(row.file).name}, {row.function}",
             "change": f"`{_cut(row.before, row.after)}`",
-            "why it lives": why.get(row.key, "not yet read"),
+            "reason": why.get(row.key, "not yet read"),
         }
         for row in found[alive].itertuples()
     ]
-    columns = ["place", "change", "why it lives"]
+    columns = ["place", "change", "reason"]
     heads = [
         "module",
         "places",
