@@ -279,6 +279,7 @@ def aliases() -> dict[str, str]:
     return found
 
 
+@cache
 def documented(target: str, module: str | None, page: str) -> str | None:
     """Return the documented name that a reference means.
 

@@ -25,6 +25,9 @@ def layers() -> list[list[str]]:
     return [re.findall(r"`(\w+)`", row) for row in rows]
 
 
+IMPORT = re.compile(r"^[ ]*((?:from [\w.]+ import (?:\([^)]*\)|\w.*)|import [a-z][\w.]*.*))$", re.MULTILINE)
+
+
 @cache
 def modules() -> dict[str, Path]:
     found = {}
@@ -40,7 +43,10 @@ def imports() -> dict[str, set[str]]:
     known = modules()
     found: dict[str, set[str]] = defaultdict(set)
     for name, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        # Parsing the import statements alone takes a tenth of the time.
+        code = re.sub(r'"""[^"]*(?:"(?!"")[^"]*)*"""', "", path.read_text(encoding="utf-8"))
+        for statement in IMPORT.findall(code):
+            (node,) = ast.parse(statement).body
             if isinstance(node, ast.Import):
                 found[name] |= {alias.name for alias in node.names if alias.name in known}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -127,13 +133,15 @@ def test_statistics_know_no_logs(folder: str, unknown: tuple[str, ...]) -> None:
     assert reads == []
 
 
+@cache
 def readers() -> dict[str, ast.FunctionDef]:
     """Return the functions of inference and planning that take a source with the settings of its reading."""
     return {
         f"{name}.{node.name}": node
         for name, path in modules().items()
         if name.startswith(("d3stats.inference", "d3stats.planning"))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if "**reading" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef) and node.args.kwarg and node.args.kwarg.arg == "reading"
     }
 

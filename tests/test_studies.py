@@ -197,7 +197,7 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
 def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     module, config, made = _study("chateval_sweeps")
     config["seed"] = 7
-    config["sweep"] |= {"items": 1500, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
+    config["sweep"] |= {"items": 600, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
     keys = ["world", "sweep", "roles", "referees", "turns", "extraction"]
     both = module["sweeps"](config).merge(made["sweeps"], on=keys, suffixes=("", "_full"))
     assert len(both) == 2 * (1 + 4 + 2) * 3
@@ -206,7 +206,7 @@ def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     np.testing.assert_allclose(both["tokens"], both["tokens_full"], rtol=0.01)
     lost = both.query("extraction == 'majority' and referees == 2")["no_decision"]
     assert (lost > 0.05).all()
-    config["rankings"] |= {"items": 80, "spreads": [1.0]}
+    config["rankings"] |= {"items": 40, "spreads": [1.0]}
     ranked = module["rankings"](config).merge(
         made["rankings"], on=["spread", "method"], suffixes=("", "_full")
     )
@@ -389,7 +389,7 @@ def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
             assert 0.2 < (log.verdicts() == log.label[:, None]).mean() < 1
 
 
-@pytest.mark.slow  # plays all items of the study; the fast layer plays 150 others of them
+@pytest.mark.slow  # plays all items of the study; the fast layer plays 60 others of them
 def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     config["protocols"] = [p for p in config["protocols"] if p["label"].startswith("single judge")]
@@ -418,7 +418,7 @@ def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None
     ]
     config["protocols"] = [p for p in config["protocols"] if p["label"] in labels]
     world = module["world_of"](config["worlds"][0])
-    played = dict(module["play_all"](world, config["protocols"], 150, config["seed"] + 1))
+    played = dict(module["play_all"](world, config["protocols"], 60, config["seed"] + 1))
     small = module["measured"](played, config, config["baseline"])
     written = made["measures"].query("world == @config['worlds'][0]['label']")
     both = small.merge(written, on=["protocol", "measure"], suffixes=("", "_full")).dropna(
@@ -454,11 +454,11 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
 
     module, _, _ = _study("protocol_comparison")
     cell = {"label": "it", "protocol": protocol} | ({} if rule is None else {"rule": rule})
-    ((_, played),) = module["play_all"]({"name": "assembly"}, [cell], 12, 5)
+    ((_, played),) = module["play_all"]({"name": "assembly"}, [cell], 6, 5)
     fields = ("question", "text", "candidates", "answers", "label")
     items = [
         DebateItem(**{name: getattr(item, name) for name in fields})
-        for item in synthetic_items(Assembly(), 12, 5)
+        for item in synthetic_items(Assembly(), 6, 5)
     ]
     log = tmp_path / "log.jsonl"
     debate(
@@ -478,7 +478,7 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
         calls=("input", "size"), input=("input", "sum"), output=("output", "sum")
     )
     verdicts = {r.debate: (r.decision, r.round, r.stop_reason) for r in records if isinstance(r, Verdict)}
-    assert len(played) == len(verdicts) == 24
+    assert len(played) == len(verdicts) == 12
     for row in played.itertuples(index=False):
         verdict = None if pd.isna(row.verdict) else row.verdict
         assert (verdict, row.rounds, row.reason) == verdicts[row.debate]
@@ -540,7 +540,7 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
 
 def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     module, config, made = _study("persona_study")
-    config |= {"questions": 150, "questions_of_paper": 60, "seed": 5}
+    config |= {"questions": 60, "questions_of_paper": 40, "seed": 5}
     for name, keys in (
         ("sizes", ["protocol", "arm", "k"]),
         ("ablation", ["protocol", "arm", "k", "measure"]),
@@ -551,8 +551,8 @@ def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
         widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
         away = (both[value] - both[f"{value}_full"]).abs()
         assert (away <= 4 * np.hypot(*widths)).all(), both[away > 4 * np.hypot(*widths)]
-    fives = module["fives"](config | {"questions": 200})
-    assert set(fives["questions"]) == {60, 200}
+    fives = module["fives"](config | {"questions": 100})
+    assert set(fives["questions"]) == {40, 100}
     assert fives.query("jury == 'all fives of the pool'")["sd_between"].between(0.003, 0.05).all()
 
 
@@ -583,7 +583,7 @@ def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
     module, config, made = _study("advocates_hypotheses")
     chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")
     config["worlds"] = [world for world in config["worlds"] if world["label"] in chosen]
-    config |= {"questions": 200, "seed": 9}
+    config |= {"questions": 80, "seed": 9}
     both = module["hypotheses"](config).merge(
         made["hypotheses"], on=["world", "measure"], suffixes=("", "_full")
     )

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from d3stats.log.counting import LogCounts, count, count_log
     from d3stats.log.counts_file import read_counts, write_counts
     from d3stats.log.doctor import DoctorReport, FixReport, doctor, fix_log
+    from d3stats.log.frames import DebateLog
     from d3stats.log.problems import KINDS, Cause, LogError, Problem, causes_of
-    from d3stats.log.reader import DebateLog, iter_records, read_log
+    from d3stats.log.reader import iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
     from d3stats.log.writer import LogWriter, write_csv, write_jsonl, write_parquet
 

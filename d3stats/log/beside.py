@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from d3stats._arrays import Bools
 from d3stats._words import counted, verb
+from d3stats.log.cells import truths
 from d3stats.log.column_names import other_names, plain, to_type
 from d3stats.log.columns import Coded, unified
 from d3stats.note import Note, Severity, warning
@@ -121,8 +122,6 @@ def _cells(places: Sequence[Coded], n: int) -> NDArray[np.int64]:
 
 def _truths(name: str, column: Coded) -> NDArray[np.int64] | None:
     """Return 1, 0 or -1 (missing) of each row where a column says whether votes are right; None where it does not."""
-    from d3stats.log.table_reader import truths
-
     known = plain(name) in _MARKS or (
         plain(name) == "score" and {*column.occurring()} <= {"0", "1", "0.0", "1.0"}
     )

@@ -25,8 +25,9 @@ from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
+from d3stats.log.frames import DebateLog, seated
 from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of, shortened
-from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
+from d3stats.log.reader import iter_records, read_both, read_log
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.note import MISSING_VALUES, Note, kind_of, severity_of, warning

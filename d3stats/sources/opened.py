@@ -34,8 +34,10 @@ from d3stats.log.consistency import Checked, check
 from d3stats.log.counting import LogCounts
 from d3stats.log.counts_file import holds_counts, read_counts
 from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
+from d3stats.log.frames import DebateLog, log_of
+from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
 from d3stats.log.problems import Problem, omissions
-from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
+from d3stats.log.reader import read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet

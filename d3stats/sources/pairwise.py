@@ -25,7 +25,7 @@ from d3stats.trajectories import MISSING
 from d3stats.values import canonical, numbers_of
 
 if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["FIELDS", "as_pairwise"]
 
@@ -172,7 +172,7 @@ def _of_judgments(data: Judgments) -> Pairwise:
 
 def _from_log(log: DebateLog) -> tuple[pd.DataFrame, list[str]]:
     """Return a row per debate and voting agent: its last vote on the two answers of the debate."""
-    from d3stats.log.reader import seated
+    from d3stats.log.frames import seated
 
     if log.coding != "answers":
         raise ValueError(

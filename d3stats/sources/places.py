@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from d3stats._arrays import Ints
 from d3stats._words import Advised, counted, percent, setting
 from d3stats.inputs.verdicts import TIE, Votes
+from d3stats.log.cells import truths
 from d3stats.log.column_names import choice_of, plain, to_type
-from d3stats.log.table_reader import truths
 from d3stats.note import Note
 from d3stats.trajectories import MISSING
 from d3stats.values import is_missing_word

@@ -35,7 +35,7 @@ from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import RIGHT, WRONG, canonical
 
 if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["DECISION", "FIELDS", "as_judgments", "judge_and_order", "judgments_with_strata"]
 
@@ -352,7 +352,7 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
     The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
     item is the question, so that its debates in either order meet; else it is the debate.
     """
-    from d3stats.log.reader import seated
+    from d3stats.log.frames import seated
 
     turns, verdicts = log.turns[seated(log.turns)], log.verdicts
     items = log.items.set_index("debate")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -221,15 +222,30 @@ class KSStability(BatchRule):
             return None
         if self.source == "empirical":
             return empirical_ks(pair.successes_a, pair.trials_a, pair.successes_b, pair.trials_b)
-        from d3stats.models.mixtures.rounds import fit_rounds
+        before = Counts.from_columns(pair.successes_a, pair.trials_a)
+        after = Counts.from_columns(pair.successes_b, pair.trials_b)
+        return _fitted_ks(_cells_of(before), _cells_of(after), self.scale, self.seed)
 
-        rounds = RoundCounts.from_rounds(
-            {
-                1: Counts.from_columns(pair.successes_a, pair.trials_a),
-                2: Counts.from_columns(pair.successes_b, pair.trials_b),
-            }
-        )
-        return float(fit_rounds(rounds, n_components=2, rng=self.seed).ks(scale=self.scale)[0])
+
+_Cells = tuple[bytes, bytes]
+"""Keys and weights of counts, as a value that can be compared."""
+
+
+def _cells_of(counts: Counts) -> _Cells:
+    return counts.keys.tobytes(), counts.weights.tobytes()
+
+
+@lru_cache(maxsize=256)
+def _fitted_ks(before: _Cells, after: _Cells, scale: Literal["pmf", "latent"], seed: int) -> float:
+    """Return the distance of two fitted rounds; rules that differ in threshold or patience share the fit."""
+    from d3stats.models.mixtures.rounds import fit_rounds
+
+    counts = [
+        Counts(np.frombuffer(keys, np.int64).reshape(-1, 2), np.frombuffer(weights, np.float64))
+        for keys, weights in (before, after)
+    ]
+    rounds = RoundCounts.from_rounds({1: counts[0], 2: counts[1]})
+    return float(fit_rounds(rounds, n_components=2, rng=seed).ks(scale=scale)[0])
 
 
 @dataclass

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from layers import sampled
 
-from d3stats.log import reader, sheets
+from d3stats.log import json_rows, sheets
 from d3stats.log.files import LogFile
 from d3stats.log.problems import Problem
 from d3stats.log.sheets import Sheet
@@ -201,7 +201,7 @@ def test_blocks_of_objects_are_read_as_line_by_line(
     rng, n_fast = random.Random(seed), 0
     path = tmp_path / "rows.jsonl"
     file = LogFile(path, "jsonl")
-    fast = reader._RowsAsColumns.add_lines
+    fast = json_rows._RowsAsColumns.add_lines
 
     def counted(*args: Any) -> bool:
         nonlocal n_fast
@@ -212,12 +212,12 @@ def test_blocks_of_objects_are_read_as_line_by_line(
     for _ in range(60):
         path.write_bytes(some_lines(rng))
         with monkeypatch.context() as slowly:
-            slowly.setattr(reader._RowsAsColumns, "add_lines", lambda *_: False)
-            slowly.setattr(reader, "_one_a_line", lambda *_: False)
-            slow = shown(reader.flat_sheet(file))
-        monkeypatch.setattr(reader._RowsAsColumns, "add_lines", counted)
+            slowly.setattr(json_rows._RowsAsColumns, "add_lines", lambda *_: False)
+            slowly.setattr(json_rows, "_one_a_line", lambda *_: False)
+            slow = shown(json_rows.flat_sheet(file))
+        monkeypatch.setattr(json_rows._RowsAsColumns, "add_lines", counted)
         for size in (1, 100, 500, 1 << 17):
-            assert shown(reader.flat_sheet(file, size)) == slow, path.read_bytes()
+            assert shown(json_rows.flat_sheet(file, size)) == slow, path.read_bytes()
     assert n_fast > 100  # the quick way was taken
 
 
@@ -235,8 +235,27 @@ def test_lines_that_only_count_right_are_refused(tmp_path: Path, block: bytes, n
     sound = b'{"a":1,"b":1}\n' * 3
     for start, size in ((b"", 1 << 17), (sound, len(sound))):
         path.write_bytes(start + block)
-        sheet = reader.flat_sheet(LogFile(path, "jsonl"), size)
+        sheet = json_rows.flat_sheet(LogFile(path, "jsonl"), size)
         assert (len(sheet.line), len(sheet.problems)) == (n + start.count(b"\n"), problems)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_nan_is_missing_as_a_value_and_stays_in_a_text(tmp_path: Path, ending: str) -> None:
+    said = ["[1, NaN, 2]", 'so "x": NaN, y', "back\\\\", "plain"]
+    rows = [json.dumps({"a": text, "b": float(b)}) for text, b in zip(said, "1234", strict=True)]
+    rows[1] = rows[1].replace("2.0", "-Infinity")
+    rows[3] = rows[3].replace("4.0", "NaN")
+    path = tmp_path / f"rows.{ending}"
+    path.write_text("\n".join(rows) if ending == "jsonl" else f"[{','.join(rows)}]")
+    file = LogFile(path, "jsonl" if ending == "jsonl" else "json")
+    sheet = json_rows.flat_sheet(file) if ending == "jsonl" else json_rows.json_sheet(file)
+    assert isinstance(sheet, sheets.Sheet)
+    assert not sheet.problems
+    assert sheet.get("a").to_array().tolist() == said
+    assert (sheet.get("b").codes < 0).tolist() == [False, True, False, True]
+    assert sheet.notes == [
+        "2 values are written as NaN or Infinity, which is no JSON; read as missing",
+    ]
 
 
 N_ROWS = 20_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,16 +127,3 @@ def test_a_scheduler_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch
         line = f"scheduler must have a worker within 2 s; got none at {empty.scheduler_address}"
         with pytest.raises(OSError, match=line):
             simulate(STUDY, scheduler=empty.scheduler_address).to_frame()
-
-
-def test_without_the_extra_the_line_says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from d3stats.cli import app\n"
-        f"sys.argv = ['d3stats', 'simulate', {str(STUDY)!r}, '--scheduler', 'tcp://127.0.0.1:9']\n"
-        "app()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert 'pip install "d3stats[scale]" (in a checkout: pip install ".[scale]")' in done.stderr
-    assert len(done.stderr.splitlines()) == 1

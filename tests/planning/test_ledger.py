@@ -77,6 +77,32 @@ def test_the_chance_is_that_of_an_exact_enumeration() -> None:
     )
 
 
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.1, float("nan")])
+def test_a_design_needs_a_chance_between_0_and_1(delta: float) -> None:
+    with pytest.raises(ValueError, match="delta"):
+        net_design(5, delta, 3)
+    with pytest.raises(ValueError, match="delta"):
+        audit_shares(5, delta, 3)
+
+
+@pytest.mark.parametrize(("allowed", "stages"), [(0, 1), (5, 3), (100, 8)])
+def test_no_other_theta_allows_a_smaller_audit_share(allowed: int, stages: int) -> None:
+    """At a theta, the share solves ``log(10) - stages log g(1) = theta (allowed + 1)``; roots by bisection."""
+    from scipy.optimize import brentq
+
+    share, theta = net_design(allowed, 0.1, stages)
+
+    def excess(q: float, at: float) -> float:
+        return np.log(10) - stages * np.log((1 - (1 - q) * np.exp(at)) / q) - at * (allowed + 1)
+
+    for factor in (0.8, 0.99, 1.01, 1.2):
+        at = theta * factor
+        least = 1 - np.exp(-at)  # below it the factor of a loss is negative
+        if at * (allowed + 1) > np.log(10) and excess(1 - 1e-9, at) < 0 < excess(least * (1 + 1e-12), at):
+            assert brentq(excess, least * (1 + 1e-12), 1 - 1e-9, args=(at,)) > share - 1e-9
+    assert excess(share, theta) == pytest.approx(0, abs=1e-6)
+
+
 @pytest.mark.parametrize("stages", [1, 3, 8])
 @pytest.mark.parametrize("allowed", [0, 5, 20, 100])
 def test_the_design_for_net_losses_ends_after_its_audited_losses_and_its_factor_is_a_martingale(
@@ -281,9 +307,11 @@ def test_a_second_campaign_after_the_audits_were_seen_has_new_coins() -> None:
 
 
 def test_an_agent_that_shares_the_seed_of_the_campaign_does_not_know_the_coins() -> None:
+    # Draws what a generator of the same seed draws, and loses where a coin like it would not audit.
+    drawn = np.random.default_rng(7).random(60).tolist()
+
     def loss_of(d: int, campaign: Campaign) -> int:
-        # Draws what a generator of the same seed draws, and loses where a coin like it would not audit.
-        return int(np.random.default_rng(7).random(60)[d] > campaign.share)
+        return int(drawn[d] > campaign.share)
 
     rng = np.random.default_rng(7)
     assert rate_over(1500, 60, 0.05, loss_of, lambda number: rng.bytes(32)) <= LIMIT
@@ -342,6 +370,7 @@ def test_the_estimate_of_lost_verdicts_is_unbiased() -> None:
     assert abs(np.mean(error)) < 4 * np.std(error) / len(error) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_decision_takes_less_than_a_millisecond() -> None:
     campaign = Ledger(n=10_000, eps=0.01, stages=3).start(SECRET)
 

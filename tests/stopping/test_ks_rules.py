@@ -213,10 +213,10 @@ TEN = np.where(np.arange(300) % 10 == 0, 20, 1)
 @pytest.mark.parametrize(
     ("sizes", "noise"),
     [
-        (np.ones(61), 0.0),
+        pytest.param(np.ones(61), 0.0, marks=pytest.mark.slow),
         pytest.param(np.ones(101), 0.0, marks=pytest.mark.slow),
         pytest.param(np.ones(300), 0.0, marks=pytest.mark.slow),
-        (np.ones(300), 0.3),
+        pytest.param(np.ones(300), 0.3, marks=pytest.mark.slow),
         pytest.param(TEN[:60], 0.0, marks=pytest.mark.slow),
         (TEN, 0.0),
         pytest.param(2 ** (np.arange(60) % 6), 0.1, marks=pytest.mark.slow),

@@ -502,7 +502,7 @@ def _reported(
     return CorrectedRate(rate, naive, labels, sensitivity, specificity, rates.youden, theta, tuple(said))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CorrectedShares(EstimatesResult):
     """A judge's shares of several categories, corrected for its confusions.
 

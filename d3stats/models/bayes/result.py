@@ -117,7 +117,7 @@ class BayesSettings(Sampling):
     priors: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loo:
     """Leave-one-out expected log predictive density, by Pareto-smoothed importance sampling.
 

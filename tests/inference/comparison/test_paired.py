@@ -326,6 +326,23 @@ def test_clusters_of_very_unequal_size_are_noted() -> None:
     assert any("very unequal sizes (50 of 136" in note for note in paired_difference(a, b, cluster).notes)
 
 
+@pytest.mark.parametrize(("lost", "warned"), [(0, True), (2, True), (3, False), (10, False)])
+def test_few_large_clusters_whose_changes_go_one_way_are_warned_of(lost: int, warned: bool) -> None:
+    """Two questions of 50 items beside 18 of 2, and 20 changes; in the calibration limits cover .90 of such data."""
+    cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
+    a, b = np.zeros((2, 136))
+    b[::7] = 1
+    a[np.flatnonzero(b)[:lost]], b[np.flatnonzero(b)[:lost]] = 1, 0
+    for first, second in ((a, b), (b, a)):
+        found = paired_difference(first, second, cluster)
+        assert found.gained + found.lost == 20
+        assert any("nearly all changes go one way" in note for note in found.notes) == warned
+        assert any("as wide as these warrant" in note for note in found.notes) != warned
+    scores = paired_difference(a, b + np.linspace(0.1, 0.2, 136), cluster)
+    assert not any("go one way" in note for note in scores.notes)
+    assert not any("unequal sizes" in note for note in paired_difference(a, a, cluster).notes)
+
+
 def test_one_cluster_with_most_items_has_neither_interval_nor_p_value() -> None:
     rng = np.random.default_rng(10)
     cluster = np.concatenate([np.zeros(60), np.arange(1, 20)])
