@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from asking import ARGUE, BOTH, JUDGE, OPEN, QUICK, VOTE, asked
+from layers import covering
 from pace import idle_seconds
 from quirks import AROUND, PARTS, Quirks
 from server import Say, Server
@@ -205,8 +206,7 @@ USAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("budget", [6_000, 15_000])
-@pytest.mark.parametrize("kind", USAGES)
+@covering(kind=USAGES, budget=[6_000, 15_000])
 def test_no_report_of_a_server_lets_a_run_pass_its_budget(
     quirks: Quirks, kind: str, budget: int, tmp_path: Path
 ) -> None:
