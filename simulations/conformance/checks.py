@@ -485,10 +485,10 @@ def three_changed_questions(rows: pd.DataFrame) -> Answer:
     named = ("truescore", "errorbars", "evalconfidence", "evalstats", "blocks")
     few, alike = (", ".join([f"{name} {share[x][name]}" for name in named]) for x in ("few", "alike"))
     return holds, (
-        "Only three questions changed. truescore takes percentiles of a bootstrap of questions, errorbars Student's t "
-        "with 39 degrees of freedom. evalconfidence has Wald's and evalstats Bonett and Price's interval of "
-        "independent "
-        "items; with blocks evalstats has a normal-inverse-gamma posterior of question means, each question counting "
+        "Only three questions changed. Percentiles of a bootstrap of questions are those of truescore, Student's t "
+        "with 39 degrees of freedom is that of errorbars. Wald's interval of independent items is that of evalconfidence, "
+        "Bonett and Price's that of evalstats. With blocks evalstats has a normal-inverse-gamma posterior of question "
+        "means, each question counting "
         "once. Here the t has as many degrees of freedom as questions changed, three. In how many of 500 simulated "
         "tables does a 95 % interval hold the true difference? Three of 40 questions change on average, two items "
         f"alike: here {share['few']['here']}, {few}. Nine of ten items are gains, nearly alike within 20 questions: "
@@ -557,8 +557,8 @@ def delta_method_of_rogan_gladen(rows: pd.DataFrame) -> Answer:
     return holds and held[1] > held[0], (
         "The rates are equal. There the interval is that of the delta method, cut at 0 and 1; here the counts are "
         "adjusted and the middle is shifted (Lang and Reiczigel). The simulated share is .95, as are sensitivity and "
-        f"specificity, with 300 verdicts and 20 labels of each kind. Of {n} samples a 95 % interval holds the share in "
-        f"{held[0]:.3f} there and in {held[1]:.3f} here."
+        "specificity, with 300 verdicts and 20 labels of each kind. A 95 % interval holds the share in "
+        f"{held[0]:.3f} of {n} samples there and in {held[1]:.3f} here."
     )
 
 
@@ -609,7 +609,7 @@ def chi_square_of_mcnemar(rows: pd.DataFrame) -> Answer:
         holds &= _near(exact[at], own, 1e-9) and _near(near[at], other, 1e-9) and n > 25
         far = float(np.abs(exact - near).max())
     return holds, (
-        "Up to 25 changed items both give the exact p. With more, the p there is that of a chi-square with continuity "
+        "Up to 25 changed items both give the exact p-value. With more, the one there is that of a chi-square with continuity "
         f"correction: over all tables with {n} changed items it is at most {far:.4f} away from the exact one."
     )
 

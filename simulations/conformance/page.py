@@ -143,9 +143,10 @@ def text(frame: pd.DataFrame, why: pd.DataFrame) -> str:
     parts.append("## Differences and their reasons\n")
     for row in why.itertuples():
         of = apart[apart["check"] == row.check]
-        names = "; ".join(
-            f"{peer}, {number}" for peer, number in dict.fromkeys(zip(of["peer"], of["number"], strict=True))
-        )
+        peers: dict[str, list[str]] = {}
+        for peer, number in dict.fromkeys(zip(of["peer"], of["number"], strict=True)):
+            peers.setdefault(number, []).append(peer)
+        names = "; ".join(f"{', '.join(found)}, {number}" for number, found in peers.items())
         parts.append(f"- **{names}.** {row.sentence}")
     parts.append(f"\n{ABSENT}")
     parts.append("\n## Lines of both sides\n")
