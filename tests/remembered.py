@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from d3stats.cli.derive import Given
+from d3stats.sources import Opened
+from d3stats.trajectories import Trajectories
 
 __all__ = ["remembered"]
 
@@ -30,7 +32,12 @@ def remembered() -> Iterator[None]:
     """
     opened: dict[str, Any] = {}
     results: dict[bytes, Any] = {}
+    objects: dict[int, Any] = {}
     open_source, compute = Given.open, Given.__call__
+
+    def held(source: Any) -> int:
+        objects[id(source)] = source  # so that its number is never another's
+        return id(source)
 
     def opened_once(given: Given) -> Any:
         key = repr((_known(given.source), sorted(given.reading.items())))
@@ -39,9 +46,8 @@ def remembered() -> Iterator[None]:
         return opened[key]
 
     def computed_once(given: Given, *sources: Any, **own: Any) -> Any:
-        names = {id(each): key for key, each in opened.items()}
         try:
-            read = [names.get(id(one)) or _known(one) for one in sources]
+            read = [held(one) if isinstance(one, Opened | Trajectories) else _known(one) for one in sources]
             settings = [
                 sorted((name, _known(value)) for name, value in each.items())
                 for each in (own, given.settings, given.reading)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import stdtr
+from scipy.special import ndtri, stdtr, stdtrit
 
 from d3stats.inference import noninferiority, paired_difference
 
@@ -189,3 +189,27 @@ def test_fresh_data_sets_of_shares_near_one_are_covered() -> None:
     found = few.shares(CONFIG | {"seed": FRESH})
     print(few.shown_shares(found).to_string())
     covers(found, found["replicates"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "second", "without", "with_it"), [(0.05, 0.95, 0.88, 0.95), (0.02, 0.92, 0.87, 0.95)]
+)
+def test_where_most_items_change_clusters_that_changed_as_most_carry_no_degrees(
+    first: float, second: float, without: float, with_it: float
+) -> None:
+    """20 questions of five items whose normals correlate by .9: the numbers of docs/methods/compare.md."""
+    cluster, held = np.repeat(np.arange(20), 5), np.zeros((800, 2))
+    printed = np.zeros(800, dtype=bool)
+    for k in range(800):
+        rng = np.random.default_rng([FRESH, k])
+        alike, own = rng.standard_normal((2, 20)), rng.standard_normal((2, 100))
+        scores = np.sqrt(0.9) * alike[:, cluster] + np.sqrt(0.1) * own
+        a, b = (scores < ndtri([[first], [second]])).astype(float)
+        e = paired_difference(a, b, cluster).difference
+        printed[k] = e.low is not None
+        if e.low is not None:
+            plain = float(stdtrit(19, 0.975)) * e.se
+            held[k] = abs(e.value - second + first) <= plain, e.low <= second - first <= e.high
+    plain, now = held[printed].mean(axis=0)
+    assert (round(float(plain), 2), round(float(now), 2)) == (without, with_it)

@@ -91,10 +91,10 @@ def hold(server: Server, log: Path, report: RunReport, n: int) -> None:
     assert charged == report.charged >= count["tokens_in"] + count["tokens_out"]
 
 
-def test_fifty_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path) -> None:
+def test_a_hundred_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    report = campaign(server, log, 50, protocol=SHORT)
-    hold(server, log, report, 50)
+    report = campaign(server, log, 100, protocol=SHORT)
+    hold(server, log, report, 100)
 
 
 @pytest.mark.slow

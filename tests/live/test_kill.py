@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,15 @@ class Forked:
         if self.pid == 0:
             code = 70
             try:
-                # pytest listens to these two, not to the descriptors.
-                sys.stdout = sys.stderr = output.open("w", encoding="utf-8", buffering=1)
-                if errors is not None:
-                    sys.stderr = errors.open("w", encoding="utf-8", buffering=1)
+                # pytest listens to these two, not to the descriptors. The program may put another stream in the place
+                # of the first, so the files are kept: one that is not would be closed.
+                names = [output] if errors is None else [output, errors]
+                files = [path.open("w", encoding="utf-8", buffering=1) for path in names]
+                sys.stdout, sys.stderr = files[0], files[-1]
                 code = app(words[len(CLI) :], standalone_mode=False) or 0
             finally:
-                sys.stdout.flush()
+                with suppress(OSError):
+                    sys.stdout.flush()
                 os._exit(code)
 
     def poll(self) -> int | None:
@@ -94,7 +97,7 @@ def finish(words: list[str], output: Path) -> dict[str, Any]:
 def wait_for_calls(remote: Remote, process: Forked, calls: int) -> None:
     """Wait until the server has had so many calls, or the process has ended."""
     while process.poll() is None and remote.count()["calls"] < calls:
-        time.sleep(0.01)
+        time.sleep(0.04)  # each question is a call of the server, which costs what a call of the run costs
 
 
 def records(log: Path, kind: str) -> list[dict[str, Any]]:

@@ -191,7 +191,7 @@ def fast_and_slow(fast: int, slow: int) -> pytest.MarkDecorator:
     )
 
 
-@fast_and_slow(40, 5000)
+@fast_and_slow(70, 5000)
 def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_and_tokens(
     seeds: range,
 ) -> None:
