@@ -36,6 +36,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "ledger",
         "pilot_bills",
         "judge_sprt",
+        "mutants",
         "size",
     ],
 )
@@ -774,3 +775,23 @@ def test_the_cap_ends_nearly_all_debates_where_the_laws_are_nearly_alike() -> No
     published = made["published"].set_index(["figure", "error"])
     assert published.loc[("capped", 0.05), "divergence"].between(0.05, 0.06).all()
     assert published.loc[("rounds", 0.05), "divergence"].dropna().min() > 15
+
+
+def test_the_shares_of_mutants_that_die_follow_from_the_rows() -> None:
+    """Wilson's limits are the roots of his quadratic; every survivor has a reason, and its change is in the code."""
+    module, config, made = _study("mutants")
+    rows, table = made["rows"], module["shown"](made)["modules"].set_index("module")
+    assert set(rows.outcome) <= {"killed", "killed since", "timeout", "survived"}
+    assert rows.key.is_unique
+    for name, of in [*rows.groupby("module"), ("all", rows)]:
+        n, p = len(of), float((of.outcome != "survived").mean())
+        square = 1.959963984540054**2
+        low, high = sorted(np.roots([1 + square / n, -(2 * p + square / n), p * p]).real)
+        assert table.loc[name, "share that dies"] == f"{p:.2f} [{low:.2f}, {min(high, 1.0):.2f}]"
+    survivors = rows[rows.outcome == "survived"]
+    reasons = dict(zip(made["reasons"].key, made["reasons"].reason, strict=True))
+    assert set(survivors.key) <= set(reasons)
+    modules = {one["name"]: one for one in config["modules"]}
+    assert set(rows.module) <= set(modules)
+    for one in config["modules"]:
+        assert all((ROOT / test).exists() for test in one["tests"]), one["name"]
