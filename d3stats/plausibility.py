@@ -858,6 +858,11 @@ def row_of_sums(names: Iterable[Any], what: str = "an item") -> str:
     ''
     """
     listed = [str(name) for name in names]
+    letters = re.sub(r"[\W_]+", "", " ".join(dict.fromkeys(listed))).casefold()
+    if not any(
+        word in letters for word in _SUMS
+    ):  # one search through all names, of which there may be a million
+        return ""
     found = [name for name in dict.fromkeys(listed) if re.sub(r"[\W_]", "", name).casefold() in _SUMS]
     if not found or len(set(listed)) < 3 * len(found):
         return ""
@@ -895,7 +900,9 @@ def name_signs(names: Iterable[Any], what: str = "item") -> tuple[Finding, ...]:
     """
     listed = [str(name) for name in names]
     known = set(listed)
-    matches = ((name, _COPY.fullmatch(name)) for name in dict.fromkeys(listed))
+    written = "\n".join(known).casefold()
+    named = dict.fromkeys(listed) if "cop" in written or "kop" in written else ()
+    matches = ((name, _COPY.fullmatch(name)) for name in named)
     copies = [name for name, match in matches if match and (match["after"] or match["before"]) in known]
     sums = row_of_sums(listed, f"{'an' if what[0] in 'aeiou' else 'a'} {what}")
     found = [Finding("row of sums", sums)] if sums else []
@@ -906,7 +913,7 @@ def name_signs(names: Iterable[Any], what: str = "item") -> tuple[Finding, ...]:
         )
         found.append(Finding("names of copies", text))
     dates = [name for name in known if _DATE.fullmatch(name)]
-    serials = sorted(name for name in known if re.fullmatch("[345][0-9]{4}", name))
+    serials = sorted(name for name in known if re.fullmatch("[345][0-9]{4}", name)) if dates else []
     if dates and serials and len(dates) + len(serials) > 0.9 * len(known):
         text = (
             f"{counted(len(dates), what)} {verb(len(dates), 'is', 'are')} called by a date, {len(serials)} by a number "

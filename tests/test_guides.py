@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from loaded import Loaded, as_words
 from test_readme import ELSEWHERE, PAGES, ROOT, SHOWN_OR_NOT, blocks, disagreement, files_shown, shown
@@ -290,3 +292,45 @@ def test_a_page_says_which_numbers_are_of_an_earlier_version(page: Path) -> None
 
 PYTHON = ("d3stats", "tests", "docs", "analysis", "simulations", "figures", "notebooks")
 """Folders with files of this project."""
+
+
+OVERVIEW = ROOT / "figures" / "slm7_overview.png"
+NUMBER = re.compile(r"-?\d+\.\d+%?")
+
+
+def shape(text: str) -> list[str]:
+    """Lines with decimals as signs and spaces as one: what has to be the same word for word."""
+    lines = [re.sub(r"[ ─]+", " ", NUMBER.sub("#", line)).strip() for line in text.splitlines()]
+    return [line for line in lines if line]
+
+
+def test_the_readme_shows_the_demo_as_it_prints(tmp_path: Path, loaded: Loaded) -> None:
+    """Word for word, with dots for what it leaves out; decimals may differ in the places that builds of numpy round."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    screen = readme.split("$ make demo\n")[1].split("```")[0].split("$ make test")[0]
+    words = ["demo", "--out", str(tmp_path / "demo-output")]
+    done = loaded.run(words, tmp_path, tmp_path / "said", wide=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo-output" / "slm7.pdf").read_bytes().startswith(b"%PDF")
+    printed = [line for line in done.stdout.replace(str(tmp_path) + "/", "").splitlines() if shape(line)]
+    parts = [block for block in re.split(r"^\.\.\.$", screen, flags=re.MULTILINE) if shape(block)]
+    assert len(parts) >= 3
+    at = 0
+    for block in parts:
+        wanted = shape(block)
+        places = [
+            i
+            for i in range(at, len(printed))
+            if [shape(x)[0] for x in printed[i : i + len(wanted)]] == wanted
+        ]
+        assert places, f"the demo does not print:\n{block}"
+        at = places[0] + len(wanted)
+        now_text = "\n".join(printed[places[0] : at])
+        for said, now in zip(NUMBER.findall(block), NUMBER.findall(now_text), strict=True):
+            slack = 1.0 if said.endswith("%") else 0.01
+            assert abs(float(said.rstrip("%")) - float(now.rstrip("%"))) <= slack, (said, now)
+
+    made, drawn = (plt.imread(path) for path in (tmp_path / "demo-output" / "slm7.png", OVERVIEW))
+    assert made.shape == drawn.shape
+    other = np.abs(made - drawn).max(axis=2) > 0.1
+    assert other.mean() < 0.005, "the figure that README shows is not that of the demo; run `make figures`"

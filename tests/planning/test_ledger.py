@@ -382,6 +382,54 @@ def test_a_decision_takes_less_than_a_millisecond() -> None:
     assert idle_seconds(decided, tries=1) / 10_000 < 1e-3
 
 
+@pytest.mark.parametrize("losses", ["differs", "gross", "net"])
+def test_the_stages_of_a_certificate_add_up_to_it_and_weigh_each_audited_loss(losses: str) -> None:
+    """Each audited loss stands for (1 - q) / q honoured ones, q the audit share of its stage (Horvitz, Thompson)."""
+    rng = np.random.default_rng(8)
+    campaign = Ledger(n=600, eps=0.02, losses=losses, stages=3).start(SECRET)  # type: ignore[arg-type]
+    weighed, counts = 0.0, dict.fromkeys(("honoured", "audited", "lost", "gained", "failed"), 0)
+    for _ in range(600):
+        share = campaign.share
+        if campaign.decide(early=True) != "audit":
+            counts["honoured"] += 1
+            continue
+        loss = int(rng.choice([0, 0, 1, -1 if losses == "net" else 0]))
+        campaign.audited(loss)
+        counts["audited"] += 1
+        counts["lost"] += loss == 1
+        counts["gained"] += loss == -1
+        weighed += loss * (1 - share) / share
+    found = campaign.certificate()
+    stages = found.to_frame()
+    assert counts["lost"] > 1
+    for name, number in counts.items():
+        assert getattr(found, name) == number == stages[name].sum(), name
+    assert found.lost_estimate == pytest.approx(weighed, abs=1e-12)
+    q = stages["audit_share"]
+    expected = (stages["lost"] - stages["gained"]) * (1 - q) / q
+    np.testing.assert_allclose(stages["lost_estimate"], expected, rtol=1e-12)
+    assert stages["lost_estimate"].sum() == pytest.approx(weighed, abs=1e-12)
+    assert weighed != 0
+
+
+@pytest.mark.parametrize(
+    ("losses", "allowed", "said"),
+    [
+        ("gross", 0, "at most 0 of 100 delivered verdicts are wrong where unanimity's are right"),
+        ("gross", 1, "at most 1 of 100 delivered verdicts is wrong where unanimity's is right"),
+        ("gross", 2, "at most 2 of 100 delivered verdicts are wrong where unanimity's are right"),
+        ("differs", 1, "at most 1 of 100 delivered verdicts differs from unanimity's"),
+        ("differs", 2, "at most 2 of 100 delivered verdicts differ from unanimity's"),
+        ("net", 1, "100 delivered verdicts have at most 1 right ones fewer than unanimity's"),
+    ],
+)
+def test_a_headline_says_the_number_and_agrees_with_it(losses: str, allowed: int, said: str) -> None:
+    campaign = Ledger(n=100, eps=allowed / 100, losses=losses, stages=1).start(SECRET)  # type: ignore[arg-type]
+    for _ in range(100):
+        campaign.decide(early=False)
+    assert said in campaign.certificate().headline
+
+
 def test_a_certificate_does_not_round_its_chance_up() -> None:
     campaign = Ledger(n=1, eps=0.0, delta=0.004, stages=1).start(SECRET)
     campaign.decide(early=False)

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -1133,25 +1134,33 @@ def _result(name: str, table: pd.DataFrame, folder: Path) -> Numbers:
     return {key: float(value) for key, value in result.items()}
 
 
-def _changes_that_say_something(name: str) -> list[str]:
-    kind = CASES[name][0]
+@cache
+def _told_apart(kind: str) -> tuple[list[str], list[str]]:
+    """Return the changes that make another table of a kind, and those that make another file of it."""
     table = TABLES[kind]()
-    renaming = [c for c in CHANGES if c.startswith("answers renamed")]
-    out = []
     written = table.to_csv(index=False)
+    tables, files = [], []
     for change, apply in CHANGES.items():
-        if change in renaming and (kind in ONLY_TWO_ANSWERS or kind == "runs" or name in _RIGHT_OR_WRONG):
-            continue
         changed = apply(table)
-        if CASES[name][1] in (_files, _clean_copy) and changed.to_csv(index=False) == written:
-            continue  # a file has no dtype
         same = list(changed.columns) == list(table.columns) and changed.index.equals(table.index)
-        if same and all(
-            changed[c].dtype == table[c].dtype and changed[c].tolist() == table[c].tolist() for c in table
+        if not same or any(
+            changed[c].dtype != table[c].dtype or changed[c].tolist() != table[c].tolist() for c in table
         ):
-            continue
-        out.append(change)
-    return out
+            tables.append(change)
+            if changed.to_csv(index=False) != written:  # a file has no dtype
+                files.append(change)
+    return tables, files
+
+
+def _changes_that_say_something(name: str) -> list[str]:
+    kind, case = CASES[name]
+    tables, files = _told_apart(kind)
+    fixed = kind in ONLY_TWO_ANSWERS or kind == "runs" or name in _RIGHT_OR_WRONG
+    return [
+        change
+        for change in (files if case in (_files, _clean_copy) else tables)
+        if not (fixed and change.startswith("answers renamed"))
+    ]
 
 
 def _tried() -> list[Any]:

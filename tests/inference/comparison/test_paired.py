@@ -200,6 +200,20 @@ def test_whole_clusters_copied_over_change_neither_the_estimate_nor_claim_more_c
     assert naive.difference.se < 0.6 * once.difference.se
 
 
+def test_every_interval_names_the_runs_and_counts_items_and_clusters() -> None:
+    rng = np.random.default_rng(9)
+    a, b, cluster = clustered(30, 3, 0.2, rng, gain=0.1)
+    pair = paired_difference(a, b, cluster, names=("old", "new"), n_boot=200, rng=7)
+    alone = paired_difference(a, b, names=("old", "new"), n_boot=200, rng=7)
+    for one, n_clusters, kinds in ((pair, 30, KINDS), (alone, 90, ALL_KINDS)):
+        for kind in kinds:
+            found = one.interval(kind, level=0.9)
+            assert (found.name, found.n, found.n_clusters) == ("new - old", 90, n_clusters), kind
+            assert (found.kind, found.level) == (kind, 0.9)
+            assert found.value == pytest.approx(b.mean() - a.mean())
+            assert found.low < found.value < found.high
+
+
 def test_all_kinds_of_interval_come_from_one_seed_in_any_order() -> None:
     rng = np.random.default_rng(6)
     a, b, cluster = clustered(40, 3, 0.2, rng, gain=0.1)
