@@ -486,9 +486,9 @@ def three_changed_questions(rows: pd.DataFrame) -> Answer:
     few, alike = (", ".join([f"{name} {share[x][name]}" for name in named]) for x in ("few", "alike"))
     return holds, (
         "Only three questions changed. Percentiles of a bootstrap of questions are those of truescore, Student's t "
-        "with 39 degrees of freedom is that of errorbars. Wald's interval of independent items is that of evalconfidence, "
-        "Bonett and Price's that of evalstats. With blocks evalstats has a normal-inverse-gamma posterior of question "
-        "means, each question counting "
+        "with 39 degrees of freedom is that of errorbars. Wald's interval of independent items is that of "
+        "evalconfidence, Bonett and Price's that of evalstats. With blocks evalstats has a normal-inverse-gamma "
+        "posterior of question means, each question counting "
         "once. Here the t has as many degrees of freedom as questions changed, three. In how many of 500 simulated "
         "tables does a 95 % interval hold the true difference? Three of 40 questions change on average, two items "
         f"alike: here {share['few']['here']}, {few}. Nine of ten items are gains, nearly alike within 20 questions: "
@@ -609,8 +609,9 @@ def chi_square_of_mcnemar(rows: pd.DataFrame) -> Answer:
         holds &= _near(exact[at], own, 1e-9) and _near(near[at], other, 1e-9) and n > 25
         far = float(np.abs(exact - near).max())
     return holds, (
-        "Up to 25 changed items both give the exact p-value. With more, the one there is that of a chi-square with continuity "
-        f"correction: over all tables with {n} changed items it is at most {far:.4f} away from the exact one."
+        "Up to 25 changed items both give the exact p-value. With more, the one there is that of a chi-square with "
+        f"continuity correction: over all tables with {n} changed items it is at most {far:.4f} away from the "
+        "exact one."
     )
 
 
