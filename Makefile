@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-live test-slow test-all-pythons test-bayes-pythons test-lowest test-install bench calibration conformance lint format figures screenshot docs links clean
+.PHONY: help setup demo test test-live test-slow coverage mutants test-all-pythons test-bayes-pythons test-lowest test-install bench calibration conformance lint format figures screenshot docs links clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,14 @@ test-live: $(DEV)  ## ask a small language model on this machine: install it, pl
 
 test-slow: $(DEV)  ## run the slow tests: coverage and recovery at full size
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) -m slow --ignore=tests/benchmarks --benchmark-disable
+
+coverage: $(DEV)  ## run `make test` and print the share of branches taken; an error below 95 %
+	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" \
+	  --ignore=tests/benchmarks --benchmark-disable --cov --cov-report=; tests=$$?; \
+	  $(BIN)/python tests/branches_taken.py --least 95 && exit $$tests
+
+mutants: $(DEV)  ## change the code in small ways and count the changes that no test finds; goes on where it was stopped
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python simulations/mutants/run.py
 
 test-all-pythons:  ## run the tests under each of Python 3.11, 3.12 and 3.13 that this machine has
 	@found=0; failed=; for v in 3.11 3.12 3.13; do \
@@ -117,7 +125,7 @@ calibration: $(DEV)  ## measure coverage and size of every public interval and t
 conformance: $(DEV)  ## compare numbers with other software, one environment for each, and write docs/conformance.md
 	$(BIN)/python simulations/conformance/run.py
 
-lint: $(DEV)  ## check style, types and that no import runs up a floor
+lint: $(DEV)  ## check style, types, and imports only from lower layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from d3stats.inference.judges.panel import panel
     from d3stats.inference.judges.prediction_powered import prediction_powered_mean
     from d3stats.inference.reasons.rationales import rationales
-    from d3stats.log.counting import count_log
+    from d3stats.log.counting import count, count_log
     from d3stats.log.doctor import doctor
     from d3stats.log.importers import import_log
     from d3stats.log.reader import read_log
@@ -103,6 +103,7 @@ __all__ = [
     "compare",
     "confidence",
     "correct",
+    "count",
     "count_log",
     "datasets",
     "debate",

@@ -1,6 +1,6 @@
 """Checks of arguments; every error has the form "name, requirement, got".
 
-Floor 0. Knows nothing but numpy; raises ``ValueError`` or ``TypeError`` with one sentence that names
+Knows nothing but numpy; raises ``ValueError`` or ``TypeError`` with one sentence that names
 the argument, says what it must be, and shows what it was.
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,8 @@ from types import ModuleType
 from typing import Any
 
 __all__ = ["homes", "lazy"]
+
+_BLOCK = "if TYPE_CHECKING:"
 
 
 class _Folder(ModuleType):
@@ -50,13 +53,21 @@ def homes(file: str) -> dict[str, str]:
     >>> homes(d3stats.planning.__file__)["plan"]
     'd3stats.planning.plan'
     """
-    blocks = (
-        node for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)
-    )
+    return dict(_homes(file))
+
+
+@cache
+def _homes(file: str) -> dict[str, str]:
+    inside, lines = False, []
+    for line in Path(file).read_text(encoding="utf-8").splitlines():
+        # Only these blocks are parsed: they are a few lines of a file of hundreds.
+        inside = line.startswith(_BLOCK) or (inside and line[:1] in ("", " "))
+        if inside:
+            lines.append(line)
     return {
         alias.asname or alias.name: str(line.module)
-        for block in blocks
-        if ast.unparse(block.test) == "TYPE_CHECKING"
+        for block in ast.parse("\n".join(lines)).body
+        if isinstance(block, ast.If)
         for line in block.body
         if isinstance(line, ast.ImportFrom)
         for alias in line.names

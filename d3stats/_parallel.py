@@ -1,6 +1,6 @@
 """One seam to other processes and other machines: joblib, its dask backend for a cluster.
 
-Floor 0. Knows nothing of what it runs. Tasks are taken from an iterator a few at a time and results are handed
+Knows nothing of what it runs. Tasks are taken from an iterator a few at a time and results are handed
 on as they come, so that memory does not grow with the number of tasks.
 """
 

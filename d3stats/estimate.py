@@ -87,7 +87,11 @@ class Estimate:
         if self.low is None:
             return f"{self.name}: {self.value:z.3f}, no interval ({self.note or size})"
         percent = f"{100 * self.level:.6g} % {self.kind}"
-        return f"{self.name}: {self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}] ({percent}, {size})"
+        return f"{self.name}: {self._text()} ({percent}, {size})"
+
+    def _text(self) -> str:
+        """Return the value, and the limits in square brackets where there are any."""
+        return f"{self.value:z.3f}" + ("" if self.low is None else f" {limits_text(self, 3)}")
 
     def excludes(self, value: float) -> bool:
         """Say whether a value lies outside the interval; without an interval nothing is excluded."""

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import counted, verb
 from d3stats.note import Note, Severity, severity_of
 from d3stats.values import stated_answer, statement_in
@@ -45,7 +46,6 @@ __all__ = [
     "warnings_of",
 ]
 
-Ints = NDArray[np.int64]
 MUCH_MISSING = 0.2
 """From this share of missing votes on, how many are missing is a finding."""
 _SOME = 8
@@ -161,6 +161,15 @@ class VoteTable:
 
     def __len__(self) -> int:
         return len(self.debates)
+
+    @cached_property
+    def _signs_of_names(self) -> tuple[Finding, ...]:
+        """The signs of the names of debates and questions."""
+        at = _different(self.debate)
+        signs = name_signs([self.debates[k] for k in at], self.unit)
+        if self.question is None:
+            return signs
+        return (*signs, *name_signs([name for k in at if (name := self.question[k])], "question"))
 
     @cached_property
     def cast(self) -> NDArray[np.bool_]:
@@ -755,7 +764,7 @@ def _copy_of_the_label(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> 
 
 
 def _copy_of_the_others(t: VoteTable, place: Ints, words: Sequence[set[str]]) -> tuple[int, str] | None:
-    cells, cell = np.unique(t.debate * (int(t.round.max()) + 1) + t.round, return_inverse=True)
+    cells, cell = _numbered(t.debate * (int(t.round.max()) + 1) + t.round)
     if len(_different(cell * len(words) + place)) < len(cell) or len(words) < 3:
         return None
     votes = np.full((len(cells), len(words)), -1, dtype=np.int64)
@@ -849,6 +858,11 @@ def row_of_sums(names: Iterable[Any], what: str = "an item") -> str:
     ''
     """
     listed = [str(name) for name in names]
+    letters = re.sub(r"[\W_]+", "", " ".join(dict.fromkeys(listed))).casefold()
+    if not any(
+        word in letters for word in _SUMS
+    ):  # one search through all names, of which there may be a million
+        return ""
     found = [name for name in dict.fromkeys(listed) if re.sub(r"[\W_]", "", name).casefold() in _SUMS]
     if not found or len(set(listed)) < 3 * len(found):
         return ""
@@ -886,7 +900,9 @@ def name_signs(names: Iterable[Any], what: str = "item") -> tuple[Finding, ...]:
     """
     listed = [str(name) for name in names]
     known = set(listed)
-    matches = ((name, _COPY.fullmatch(name)) for name in dict.fromkeys(listed))
+    written = "\n".join(known).casefold()
+    named = dict.fromkeys(listed) if "cop" in written or "kop" in written else ()
+    matches = ((name, _COPY.fullmatch(name)) for name in named)
     copies = [name for name, match in matches if match and (match["after"] or match["before"]) in known]
     sums = row_of_sums(listed, f"{'an' if what[0] in 'aeiou' else 'a'} {what}")
     found = [Finding("row of sums", sums)] if sums else []
@@ -897,7 +913,7 @@ def name_signs(names: Iterable[Any], what: str = "item") -> tuple[Finding, ...]:
         )
         found.append(Finding("names of copies", text))
     dates = [name for name in known if _DATE.fullmatch(name)]
-    serials = sorted(name for name in known if re.fullmatch("[345][0-9]{4}", name))
+    serials = sorted(name for name in known if re.fullmatch("[345][0-9]{4}", name)) if dates else []
     if dates and serials and len(dates) + len(serials) > 0.9 * len(known):
         text = (
             f"{counted(len(dates), what)} {verb(len(dates), 'is', 'are')} called by a date, {len(serials)} by a number "
@@ -1593,11 +1609,7 @@ def _off_scale(t: VoteTable) -> str:
 
 def _of_names(t: VoteTable, kind: str) -> str:
     """Name a debate or a question that sums up the others, or is a copy."""
-    at = _different(t.debate)
-    signs = [*name_signs([t.debates[k] for k in at], t.unit)]
-    if t.question is not None:
-        signs += name_signs([name for k in at if (name := t.question[k])], "question")
-    return next((each.message for each in signs if each.kind == kind), "")
+    return next((each.message for each in t._signs_of_names if each.kind == kind), "")
 
 
 _DATE = re.compile(
@@ -1665,6 +1677,16 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "scores off the scale": _off_scale,
 }
 """The signs, by name, in the order in which they are reported."""
+
+
+def _numbered(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, sorted, and the place of each among them; sorted keys need no sorting."""
+    steps = np.diff(keys)
+    if len(keys) and (steps >= 0).all():
+        new = np.append(True, steps > 0)
+        return keys[new], np.cumsum(new) - 1
+    different, place = np.unique(keys, return_inverse=True)
+    return different, place.reshape(-1)
 
 
 def _different(codes: Ints) -> Ints:

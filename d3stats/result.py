@@ -190,7 +190,7 @@ class Result:
         """Keep the short form of a result, which a dataclass would replace by all of its fields."""
         super().__init_subclass__(**kwargs)
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]  # in place of the dataclass's
 
     @property
     def headline(self) -> str:
@@ -326,6 +326,10 @@ class Result:
         str
             A tabular, without a float around it.
         """
+        if table is None or table == next(iter(self._tables())):
+            own = self._latex(digits)
+            if own is not None:
+                return own
         shown = self._shown()
         frame = next(iter(shown.values())) if table is None else shown.get(table)
         frame = self.to_frame(table) if frame is None else frame
@@ -334,6 +338,10 @@ class Result:
         columns = "".join("r" if number else "l" for number in numeric)
         rows = ([_cell(value, digits) for value in row] for row in frame.itertuples(index=False))
         return booktabs(columns, [str(name) for name in frame.columns], rows)
+
+    def _latex(self, digits: int) -> str | None:
+        """Return the main table as a tabular of its own form; None for that of its frame."""
+        return None
 
     def _repr_html_(self) -> str:
         """Return the answer, the tables and the notes as HTML, as a notebook shows them."""
@@ -390,10 +398,8 @@ class EstimatesResult(Result):
         answer = [line for line in self._answer() if line not in lines[:1]]
         return "\n".join(around([*answer, *lines, *self._remarks()], self.notes, len(answer)))
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular (estimate, interval, kind, size), or the table of this title."""
-        if table not in (None, next(iter(self._tables()))):
-            return super().to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        """Return the estimates: estimate, interval, kind, size."""
         return estimates_latex(self.estimates, digits=digits)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import LARGEST, choice, flags, refuse_first, whole_numbers
 from d3stats.counts import ConfusionCounts, RoundCounts, TransitionCounts
 from d3stats.log.arrays import (
@@ -40,7 +41,6 @@ __all__ = ["MISSING", "Missing", "Trajectories", "tally_rounds"]
 Missing = Literal["exclude", "wrong"]
 """The ways to count a missing vote: leave it out (trials vary) or count it as not correct."""
 
-IntArray = NDArray[np.int64]
 
 _POLLS = ("poll_tokens", "poll_tokens_in", "poll_tokens_out")
 
@@ -146,9 +146,9 @@ class Trajectories:
 
     votes: NDArray[np.int32]
     label: NDArray[np.int32]
-    depth: IntArray
-    panel: IntArray
-    cluster: IntArray
+    depth: Ints
+    panel: Ints
+    cluster: Ints
     answers: tuple[str, ...]
     debates: tuple[str, ...]
     seats: tuple[str, ...]
@@ -451,7 +451,7 @@ class Trajectories:
         result: Trajectories = self._cache["without_polls"]
         return result
 
-    def successes_trials(self, missing: Missing = "exclude") -> tuple[IntArray, IntArray]:
+    def successes_trials(self, missing: Missing = "exclude") -> tuple[Ints, Ints]:
         """Count correct votes and votes, both of shape (debates, rounds); zero where a round was not reached.
 
         Debates without a label have zero trials: whether their votes are right is unknown.
@@ -467,10 +467,10 @@ class Trajectories:
                 # Where nobody was asked no vote is missing.
                 trials = self.panel[:, None] * self.had_turns().any(axis=2)
             self._cache[key] = _frozen(successes * known, trials * known)
-        result: tuple[IntArray, IntArray] = self._cache[key]
+        result: tuple[Ints, Ints] = self._cache[key]
         return result
 
-    def _over_seats(self, indicator: Callable[[NDArray[np.int32]], NDArray[np.bool_]]) -> IntArray:
+    def _over_seats(self, indicator: Callable[[NDArray[np.int32]], NDArray[np.bool_]]) -> Ints:
         # Seat by seat: a sum over a short last axis is several times slower.
         total = np.zeros(self.votes.shape[:2], dtype=np.int64)
         for seat in range(self.votes.shape[2]):

@@ -32,6 +32,7 @@ JOBS: dict[str, tuple[str, ...]] = {
         "read_log",
         "import_log",
         "LogWriter",
+        "count",
         "count_log",
         "Counts",
         "RoundCounts",
@@ -278,6 +279,7 @@ def aliases() -> dict[str, str]:
     return found
 
 
+@cache
 def documented(target: str, module: str | None, page: str) -> str | None:
     """Return the documented name that a reference means.
 

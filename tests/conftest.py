@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,11 @@ def _real_data_folder() -> Path:
 
 
 LONGEST = (
-    *("test_guides.py", "test_docstrings.py", "test_page.py", "test_bills.py", "test_contradictions.py"),
-    *("test_terminal.py", "test_metamorphic.py", "test_escalation.py", "test_no_argument_is_ignored.py"),
-    *("test_browser.py", "test_one_door.py", "test_readme.py", "test_no_option_is_ignored.py"),
-    *("test_bad_input_of_commands.py", "test_advised_commands.py"),
+    *("test_guides.py", "test_page.py", "test_docstrings.py", "test_metamorphic.py", "test_readme.py"),
+    *("test_no_argument_is_ignored.py", "test_one_door.py", "test_escalation.py", "test_bills.py"),
+    *("test_contradictions.py", "test_no_option_is_ignored.py", "test_browser.py", "test_studies.py"),
+    *("test_bad_input_of_commands.py", "test_terminal.py", "test_figure_option.py", "test_security.py"),
+    *("test_answers_first.py", "test_own_columns.py", "test_advised_commands.py"),
 )
 """Files of the most processor time, half a minute and less; `make test` begins with them, so that its processes end
 together."""
@@ -68,6 +70,15 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     sections = importlib.import_module("d3stats.report.sections")
     nothing = '<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>'
     monkeypatch.setattr(sections, "svg", lambda draw, title: (nothing, ""))
+
+
+@pytest.fixture(scope="module")
+def computed_once() -> Iterator[None]:
+    """Let commands compute each result once, for tests of how they show it."""
+    from remembered import remembered
+
+    with remembered():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,17 +16,27 @@ __all__ = ["Loaded", "as_words"]
 SERVER = """
 import json, os, sys, traceback
 import matplotlib.pyplot, numpy, pandas, scipy.optimize, scipy.stats
-import d3stats.inference, d3stats.log, d3stats.models.mixtures, d3stats.planning, d3stats.plotting
+import d3stats, d3stats.inference, d3stats.log, d3stats.models.mixtures, d3stats.planning, d3stats.plotting
 import d3stats.protocols, d3stats.report, d3stats.stopping, d3stats.worlds
 from d3stats.cli import app
 
+# Compiled code, fonts and modules that are imported late: once here, not in every fork.
+turns = [
+    {"debate": d, "question": d // 2, "round": r, "agent": a, "label": "A", "tokens": 9,
+     "vote": "AB"[(d * r + a) % 3 % 2]}
+    for d in range(12) for r in (1, 2) for a in range(3)
+]
+d3stats.report(pandas.DataFrame(turns), n_boot=2).to_html()
+
 for line in sys.stdin:
-    words, folder, out, err = json.loads(line)
+    words, folder, out, err, wide = json.loads(line)
     child = os.fork()
     if not child:
         code = 1
         try:
             os.chdir(folder)
+            if wide:
+                os.environ.pop("COLUMNS", None)
             for name, number in ((os.devnull, 0), (out, 1), (err, 2)):
                 os.dup2(os.open(name, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
             sys.argv = ["d3stats", *words]
@@ -79,24 +89,31 @@ class Loaded:
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
-    def run(self, words: list[str], folder: Path, said: Path) -> subprocess.CompletedProcess[str]:
-        """Run a command in a folder; what it writes passes through two files that begin with the path `said`."""
+    def run(
+        self, words: list[str], folder: Path, said: Path, wide: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in a folder; what it writes passes through two files that begin with the path `said`.
+
+        A wide one is as into a pipe, whose width no terminal limits.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         out, err = (said.with_name(f"{said.name}.{end}") for end in ("out", "err"))
-        self._process.stdin.write(json.dumps([words, str(folder), str(out), str(err)]) + "\n")
+        self._process.stdin.write(json.dumps([words, str(folder), str(out), str(err), wide]) + "\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
         texts = [path.read_text(encoding="utf-8") for path in (out, err)]
         return subprocess.CompletedProcess(words, code, *texts)
 
-    def type(self, command: str, folder: Path, said: Path) -> subprocess.CompletedProcess[str] | None:
+    def type(
+        self, command: str, folder: Path, said: Path, wide: bool = False
+    ) -> subprocess.CompletedProcess[str] | None:
         """Run a command as it is typed, with what `AFTER` lets follow it; None where it needs a shell."""
         after = AFTER.search(command)
         words = as_words(command if after is None else command[: after.start()])
         if words is None:
             return None
-        done = self.run(words, folder, said)
+        done = self.run(words, folder, said, wide)
         if after is None:
             return done
         if after["file"]:

@@ -1,4 +1,4 @@
-"""The table of floors in ARCHITECTURE.md is the one that the code and import-linter keep."""
+"""The table of layers in ARCHITECTURE.md is the one that the code and import-linter keep."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ REBUILT = ("d3stats.models", "d3stats.inference", "d3stats.resampling", "d3stats
 """Folders in which a private module has more than one importer, and imports form no circle."""
 
 
-def floors() -> list[list[str]]:
+def layers() -> list[list[str]]:
     """Return the rows of the table: names in order, the ground first."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d [^|]*\| (.*) \|$", text, re.MULTILINE)
     return [re.findall(r"`(\w+)`", row) for row in rows]
+
+
+IMPORT = re.compile(r"^[ ]*((?:from [\w.]+ import (?:\([^)]*\)|\w.*)|import [a-z][\w.]*.*))$", re.MULTILINE)
 
 
 @cache
@@ -40,7 +43,10 @@ def imports() -> dict[str, set[str]]:
     known = modules()
     found: dict[str, set[str]] = defaultdict(set)
     for name, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        # Parsing the import statements alone takes a tenth of the time.
+        code = re.sub(r'"""[^"]*(?:"(?!"")[^"]*)*"""', "", path.read_text(encoding="utf-8"))
+        for statement in IMPORT.findall(code):
+            (node,) = ast.parse(statement).body
             if isinstance(node, ast.Import):
                 found[name] |= {alias.name for alias in node.names if alias.name in known}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -84,17 +90,17 @@ def test_the_search_for_circles_finds_them() -> None:
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_every_folder_and_module_has_one_floor() -> None:
-    listed = [name for row in floors() for name in row]
+def test_every_folder_and_module_has_one_layer() -> None:
+    listed = [name for row in layers() for name in row]
     there = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    assert len(floors()) == 6
+    assert len(layers()) == 6
     assert sorted(listed) == sorted(there - {"__init__", "__main__"})
 
 
 def test_no_import_runs_upward() -> None:
-    place = {name: (floor, k) for floor, row in enumerate(floors()) for k, name in enumerate(row)}
+    place = {name: (layer, k) for layer, row in enumerate(layers()) for k, name in enumerate(row)}
     up = []
     for name, others in imports().items():
         here = place.get(name.split(".")[1]) if "." in name else None
@@ -107,33 +113,35 @@ def test_no_import_runs_upward() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "unknown"),
+    ("folder", "unknown"),
     [
         ("d3stats.inputs", ("d3stats.log", "d3stats.sources")),
         ("d3stats.inference", ("d3stats.log",)),
         ("d3stats.planning", ("d3stats.log",)),
     ],
 )
-def test_statistics_know_no_logs(room: str, unknown: tuple[str, ...]) -> None:
+def test_statistics_know_no_logs(folder: str, unknown: tuple[str, ...]) -> None:
     """They compute on inputs: what reads files and columns is in `sources`."""
     reads = [
         f"{name} -> {other}"
         for name, others in imports().items()
-        if name.startswith(room)
+        if name.startswith(folder)
         for other in others
         if other.startswith(unknown)
     ]
-    assert any(name.startswith(room) for name in modules())
+    assert any(name.startswith(folder) for name in modules())
     assert reads == []
 
 
+@cache
 def readers() -> dict[str, ast.FunctionDef]:
     """Return the functions of inference and planning that take a source with the settings of its reading."""
     return {
         f"{name}.{node.name}": node
         for name, path in modules().items()
         if name.startswith(("d3stats.inference", "d3stats.planning"))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if "**reading" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef) and node.args.kwarg and node.args.kwarg.arg == "reading"
     }
 
@@ -152,28 +160,49 @@ def test_a_function_opens_its_source_before_it_does_anything_else_with_it() -> N
 
 def test_the_contract_of_import_linter_has_the_same_order() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
     ranks = {
         name.removeprefix("d3stats."): k
-        for k, row in enumerate(reversed(layers))
+        for k, row in enumerate(reversed(contract))
         for name in row.split(" | ")
     }
-    table = [[name for name in row if name in ranks] for row in floors()]
+    table = [[name for name in row if name in ranks] for row in layers()]
     for below, above in pairwise(table):
         assert max(ranks[name] for name in below) < min(ranks[name] for name in above)
     for row in table:
         assert [ranks[name] for name in row] == sorted(ranks[name] for name in row)
-    assert {name for row in floors() for name in row} == set(ranks)
+    assert {name for row in layers() for name in row} == set(ranks)
 
 
-@pytest.mark.parametrize("folder", REBUILT)
-def test_imports_form_no_circle(folder: str) -> None:
-    graph = {
-        name: {other for other in others if other.startswith(folder)}
-        for name, others in imports().items()
-        if name.startswith(folder)
+CIRCLES = [
+    {
+        "files",
+        "importers",
+        "importers.inspect_logs",
+        "writer",
+        "reader",
+        "arrays",
+        "consistency",
+        "frames",
+        "json_rows",
     }
-    assert circles(graph) == []
+    | {"lines", "proposals", "sheets", "table_reader", "wide"},  # a log of Inspect is opened as its records
+    {"campaigns", "ledger"},  # a ledger replays a log
+    {"__init__", "readings"},  # of protocols: what each role reads is shown of a protocol by its text
+]
+"""Modules of a folder that import each other inside functions, and why."""
+
+
+def test_imports_form_no_circle_but_these() -> None:
+    for folder in sorted({".".join(name.split(".")[:2]) for name in modules()} - {"d3stats"}):
+        graph = {
+            name: {other for other in others if other.startswith(f"{folder}.") or other == folder}
+            for name, others in imports().items()
+            if name.startswith(f"{folder}.") or name == folder
+        }
+        for circle in circles(graph):
+            found = {name.removeprefix(f"{folder}.") if name != folder else "__init__" for name in circle}
+            assert any(found <= known for known in CIRCLES), circle
 
 
 def test_a_private_module_has_more_than_one_importer() -> None:
@@ -210,11 +239,11 @@ def test_what_the_page_names_is_there_under_no_old_path() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     paths = {path for path in re.findall(r"`([\w/]+\.py)`", text) if "/" in path}
     assert [path for path in paths if not (PACKAGE / path).exists() and not (ROOT / path).exists()] == []
-    rooms = {name for row in floors() for name in row}
+    folders = {name for row in layers() for name in row}
     dotted = [
         name
         for name in re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
-        if name.split(".")[0] in rooms and not name.endswith(".py")
+        if name.split(".")[0] in folders and not name.endswith(".py")
     ]
     known = modules()
     lost = []

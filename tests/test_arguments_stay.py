@@ -22,7 +22,7 @@ CHANGES = {
 
 ALLOWED = {
     ("log/reader.py", "iter_records", "problems"): "the caller's list of what was passed over, as documented",
-    ("log/reader.py", "_blocks", "problems"): "a generator of blocks has no other way to tell a late problem",
+    ("log/lines.py", "blocks", "problems"): "a generator of blocks has no other way to tell a late problem",
     ("log/columns.py", "_stacked", "known"): "lists of texts that three parts of one log share",
     ("log/table_reader.py", "_confidences", "cells"): "the columns that the reader is making",
     **dict.fromkeys(
@@ -31,7 +31,10 @@ ALLOWED = {
                 (f"log/importers/{file}.py", "records", "said")
                 for file in ("alpaca_eval", "arena_hard", "lm_eval")
             ],
-            *[(f"log/importers/{file}.py", "_ratings", "said") for file in ("deepeval", "langfuse", "promptfoo")],
+            *[
+                (f"log/importers/{file}.py", "_ratings", "said")
+                for file in ("deepeval", "langfuse", "promptfoo")
+            ],
             ("log/importers/_pairs.py", "pair_records", "said"),
             ("log/importers/_ratings.py", "_once", "said"),
             ("log/importers/_ratings.py", "rating_records", "said"),

@@ -164,6 +164,30 @@ def test_every_family_has_sixteen_cells_and_cells_differ() -> None:
     assert [50, 50, *[2] * 18] in sizes
 
 
+def test_differences_have_cells_of_few_large_questions_whose_changes_go_one_way() -> None:
+    """There the limits of a difference miss most; the page on resampling quotes the table."""
+    cells = study()["cells"]
+    hostile = [cell for cell in cells.CELLS if cell.family == "paired" and cell.setting.get("alike")]
+    assert len(hostile) == 2
+    covers = table().query("estimator == 'paired difference' and quantity == 'difference'").set_index("cell")
+    text = (ROOT / "docs" / "methods" / "resampling.md").read_text(encoding="utf-8")
+    for cell in hostile:
+        drawn = [cells.draw(cell, np.random.default_rng(k)) for k in range(40)]
+        changes = np.concatenate([data.b - data.a for data in drawn])
+        assert (changes > 0).sum() >= 0.9 * (changes != 0).sum()
+        assert (changes != 0).mean() < 0.1
+        sizes = np.asarray(cell.setting["sizes"])
+        assert sizes.sum() ** 2 / (sizes**2).sum() < len(sizes) / 2
+        assert f"cover {100 * covers.loc[cell.name, 'coverage']:.1f} %" in text
+
+
+def test_every_exception_is_on_the_page_with_its_reason() -> None:
+    made, page = study()["estimators"], study()["page"].PAGE.read_text(encoding="utf-8")
+    for name, reason in made.EXCEPTIONS.items():
+        assert f"`{name.removeprefix('d3stats.')}`" in page
+        assert reason in page
+
+
 def test_the_page_is_what_the_table_gives() -> None:
     page = study()["page"]
     assert page.PAGE.read_text(encoding="utf-8") == page.text(table()), (

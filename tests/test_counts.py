@@ -267,6 +267,22 @@ def test_counts_that_differ_in_one_weight_differ() -> None:
     assert a != "counts"
 
 
+@every_kind
+def test_counts_are_equal_up_to_rounding_and_no_further(kind: Any, rows: Any) -> None:
+    """Weights that were added up in another order agree to 1e-12; a count that moved by 1e-9 is another one."""
+
+    def made(weight: float) -> Any:
+        if kind is ConfusionCounts:
+            return ConfusionCounts.from_pairs(["A", "B"], ["A", "A"], weights=[weight, 2.0])
+        return kind.from_columns(
+            *np.array([[1] * len(kind.columns), [2] * len(kind.columns)]).T, weights=[weight, 2]
+        )
+
+    assert made(1.0) == made(1.0 + 1e-14)
+    assert made(1.0) != made(1.0 + 1e-9)
+    assert made(1e-9) != made(2e-9)
+
+
 def test_a_weight_of_zero_leaves_no_cell() -> None:
     assert Counts.from_columns([1, 2], [2, 2], weights=[0, 1]) == Counts.from_columns([2], [2])
 

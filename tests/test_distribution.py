@@ -221,11 +221,11 @@ def test_a_missing_extra_is_one_line_with_the_commands_that_install_it(extra: st
 
 PLAIN = [
     ["example", "debates.csv"],
-    ["fit", "slm7", "--round", "1"],
+    ["fit", "slm7", "--round", "1", "--n-boot", "0"],
     ["replay", "slm7"],
     ["compare", "slm7", "slm7"],
     ["theorems", "d3-theorem-2"],
-    ["plan", "debates.csv"],
+    ["plan", "debates.csv", "--no-limit"],
     ["simulate", "study.toml"],
     ["agreement", "slm7"],
     ["power", "--effect", "0.02", "--discordance", "0.06"],
@@ -243,7 +243,7 @@ PLAIN = [
 def test_the_commands_run_without_any_extra(tmp_path: Path) -> None:
     """One interpreter runs them all, with every optional package out of reach."""
     world = '[[worlds]]\nname = "voter"\npanel = 3\n'
-    study = f'rules = ["fixed:2"]\nn_rounds = 3\ndebates = 200\nseeds = [1]\n\n{world}'
+    study = f'rules = ["fixed:2"]\nn_rounds = 3\ndebates = 50\nseeds = [1]\n\n{world}'
     (tmp_path / "study.toml").write_text(study, encoding="utf-8")
     (tmp_path / "world.toml").write_text('name = "courtroom"\n', encoding="utf-8")
     loop = f"""

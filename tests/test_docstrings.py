@@ -58,7 +58,13 @@ def shown() -> dict[str, Any]:
     return {place: value for place, value in found.items() if ">>>" in (inspect.getdoc(value) or "")}
 
 
-@pytest.mark.parametrize("name", MODULES)
+SAMPLED = {f"d3stats.models.bayes.{name}" for name in ("accuracy", "mixture", "result", "rounds")}
+"""Modules whose examples sample for seconds; tests/models/bayes samples the same models in the fast layer."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SAMPLED else ()) for name in MODULES]
+)
 def test_the_examples_of_a_module_run(name: str) -> None:
     """Those of the reference with nothing but the imports that their page shows, as when they are pasted."""
     module = importlib.import_module(name)

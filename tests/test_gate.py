@@ -128,6 +128,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("report sound.csv --gate --level much", 2),
     ],
 )
+@pytest.mark.usefixtures("without_pictures")
 def test_a_command_ends_with_the_code_of_its_claim(
     words: str, code: int, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_command_ends_with_the_code_of_its_claim(
         assert f'"code": {code}' in asked.output
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_python_and_the_terminal_give_one_gate(runs: Path) -> None:
     assert compare(runs / "old.csv", runs / "new.csv").gate(margin=0.05).code == 0
     assert agreement(runs / "ratings.csv").gate(at_least=0.99).code == 4

@@ -88,6 +88,7 @@ def noted(one: Result) -> Result:
     return replace(one, notes=NOTES) if "notes" in own else one  # type: ignore[type-var]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("name", sorted(RESULTS))
 def test_the_notes_of_a_dictionary_are_values(name: str) -> None:
     if name.startswith("d3stats.models.bayes"):
@@ -108,6 +109,7 @@ def test_the_notes_of_a_dictionary_are_values(name: str) -> None:
         assert {"text": "few", "severity": "note"} in values
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("name", sorted(RESULTS))
 def test_every_public_result_answers_in_one_sentence_in_every_form(name: str) -> None:
     kind = RESULTS[name]

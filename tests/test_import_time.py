@@ -31,7 +31,7 @@ except SystemExit as end:
 def run(code: str) -> subprocess.CompletedProcess[str]:
     """Run a line of Python in a fresh interpreter."""
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=600
     )
 
 
@@ -56,6 +56,7 @@ def least_cpu(code: str, limit: float, times: int = 6) -> float:
     return best
 
 
+@pytest.mark.slow
 def test_importing_the_package_takes_less_than_0_1_seconds() -> None:
     """Beside the start of the interpreter."""
     limit = least_cpu("pass", 0.0) + 0.1

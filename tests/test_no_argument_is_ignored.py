@@ -273,25 +273,32 @@ def with_other(function: str, kind: str, name: str) -> str:
     return said(call, kind, {**settings, name: others[name]} if name else settings)
 
 
-def ignored(function: str, kind: str) -> tuple[str, list[str]]:
+def ignored(function: str, kind: str, names: list[str]) -> tuple[str, list[str]]:
     usual = with_other(function, kind, "")
     return usual, [
-        name for name in CASES[function][3]
+        name for name in names
         if with_other(function, kind, name) == usual and kind not in NOTHING_TO_CHANGE.get((function, name), ())
     ]  # fmt: skip
 
 
-TRIED = [
-    pytest.param(function, kind, marks=[pytest.mark.slow] if 0 < k != 1 + i % (len(kinds) - 1) else [])
-    for i, (function, (_, kinds, _, _)) in enumerate(CASES.items())
-    for k, kind in enumerate(kinds)
-]
-"""Every kind of source of every function; the fast layer has the first kind and one more, dealt in turn."""
+def tried() -> list[Any]:
+    """Return every function with every kind of source and the arguments that are tried.
+
+    The fast layer has the first kind with every argument, and one more kind, dealt in turn, with every second one.
+    """
+    found = []
+    for i, (function, (_, kinds, _, others)) in enumerate(CASES.items()):
+        for k, kind in enumerate(kinds):
+            found.append(pytest.param(function, kind, "all", marks=pytest.mark.slow if k else ()))
+            if k and k == 1 + i % (len(kinds) - 1):
+                found.append(pytest.param(function, kind, "half" if len(others) > 2 else "each"))
+    return found
 
 
-@pytest.mark.parametrize(("function", "kind"), TRIED)
-def test_every_argument_has_an_effect_or_is_refused(function: str, kind: str) -> None:
-    usual, same = ignored(function, kind)
+@pytest.mark.parametrize(("function", "kind", "which"), tried())
+def test_every_argument_has_an_effect_or_is_refused(function: str, kind: str, which: str) -> None:
+    names = list(CASES[function][3])
+    usual, same = ignored(function, kind, names[::2] if which == "half" else names)
     assert not usual.startswith("refused"), usual
     assert same == []
 

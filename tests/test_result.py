@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from d3stats.estimate import Estimate
+from d3stats.inference.bias import each_judge, position_bias
+from d3stats.inference.comparison import noninferiority, paired_difference
 from d3stats.result import EstimatesResult, Result, json_value
 
 ODD = "<b>50 % & more_{x}</b>"
@@ -70,6 +72,21 @@ def test_html_and_latex_escape_what_users_wrote() -> None:
     assert r"50 \% \& more\_\{x\}" in latex
     assert latex.startswith("\\begin{tabular}{lrr}")
     assert "of" in shown.to_latex("table 1").splitlines()[2]
+
+
+def test_latex_of_a_title_is_that_table() -> None:
+    votes = {"item": [i // 2 for i in range(80)], "order": ["AB", "BA"] * 40, "vote": [*"AAAB"] * 20}
+    table = pd.DataFrame(votes | {"category": ["maths"] * 40 + ["law"] * 40, "judge": "J"})
+    margin = noninferiority(paired_difference([0, 1, 1, 0, 1] * 8, [1, 1, 0, 0, 1] * 8), 0.2)
+    audits = (position_bias(table, strata="category"), each_judge(position_bias, table, strata="category"))
+    for result in (*audits, margin):
+        main, *others = result._tables()
+        assert result.to_latex(main) == result.to_latex()
+        for title in others:
+            assert result.to_latex(title).count(r"\\") == len(result.to_frame(title)) + 1
+            assert result.to_latex(title) != result.to_latex()
+        with pytest.raises(ValueError, match="table must be one of"):
+            result.to_latex("no such table")
 
 
 def test_values_of_every_kind_reach_json() -> None:

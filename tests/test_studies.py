@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import d3stats
+from d3stats.stopping import from_text
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -33,6 +36,8 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
         "ledger",
         "pilot_bills",
         "judge_sprt",
+        "mutants",
+        "size",
     ],
 )
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
@@ -74,6 +79,115 @@ def test_the_bills_of_pilots_follow_from_the_journal_and_a_pilot_stopped_at_unan
     assert abs(ratio.mean() - 1) <= 4 * ratio.std() / np.sqrt(len(ratio))
 
 
+def test_the_page_on_sweeps_holds_the_tables_of_sizes_and_what_follows_from_them() -> None:
+    module, _, made = _study("size")
+    text = module["PAGE"].read_text(encoding="utf-8")
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    assert fill(text, module["for_page"](made)) == text
+    # By hand: 10^10 turns are 10 files of a million for each of a thousand workers.
+    size = made["size"].fillna({"source": "none"})
+    told = made["constants"].set_index("constant")["value"]
+    alone = size.query("job == 'counts' and source == 'parquet' and where == 'one process'").iloc[0]
+    far = module["extrapolated"](made).set_index(["workers", "turns_in_file"])
+    assert far.loc[(1000, 1_000_000), "work"] == pytest.approx(10 * alone["cpu_s"] / alone["turns"] * 1e6)
+    per_task = told["CPU ms of a task in the scheduler and the client"] / 1000
+    assert far.loc[(1000, 1_000_000), "scheduler"] == pytest.approx(10_000 * per_task)
+    assert far.loc[(100, 10_000_000), "scheduler"] == pytest.approx(1000 * per_task)
+    # What the page and the findings conclude, with their numbers.
+    assert far.loc[(1000, 1_000_000), "scheduler"] > 2 * far.loc[(1000, 1_000_000), "work"]
+    assert far.loc[(100, 10_000_000), "work"] > 2 * far.loc[(100, 10_000_000), ["scheduler", "client"]].max()
+    assert all(len(set(rows["bits"])) == 1 for _, rows in size.groupby(["job", "source"]))
+    one_file = size.query("job == 'counts of one file'").iloc[0]
+    assert alone["turns"] == 100 * one_file["turns"]
+    assert alone["peak_mb"] < 1.5 * one_file["peak_mb"]
+    flat = f"a hundred files take {alone['peak_mb']:.0f} MB where one takes {one_file['peak_mb']:.0f} MB"
+    work, scheduler = far.loc[(1000, 1_000_000), ["work", "scheduler"]]
+    first = f"has {work:.1f} s of work, and the scheduler needs {scheduler:.1f} s for the 10,000 tasks"
+    enough = f"take {far.loc[(100, 10_000_000), 'work']:.1f} s"
+    client = (
+        f"adds results in {far['client'].max():.1f} s at most, and receives {far['results_mb'].max():.0f} MB"
+    )
+    start = f"{told['CPU s of a start']:.2f} CPU s of each worker"
+    stored = f"{told['MB stored per million turns']:.2f} MB".removeprefix("0")
+    disk = f"workers read {far['storage_mb'].max():,.0f} MB"
+    whole = " ".join(text.split())
+    for said in (flat, first, enough, client, start, f"a million turns are {stored}", disk):
+        assert said in whole, said
+    findings = " ".join((ROOT / "simulations" / "size" / "findings.md").read_text(encoding="utf-8").split())
+    two = size.query("job == 'counts' and source == 'parquet' and where == 'two processes'").iloc[0]
+    of = {(row.job, row.source): row for row in size[size["where"] == "one process"].itertuples()}
+    shared = {
+        row.job: row.cpu_s
+        for row in size[size["where"] == "two processes"].itertuples()
+        if row.source == "parquet"
+    }
+    gain = {job: of[job, "parquet"].cpu_s / shared[job] for job in ("replay", "agreement")}
+    lines, fits = of["counts", "jsonl"], [of["d3stats fit", form] for form in ("parquet", "jsonl")]
+    for said in (
+        f"take {of['replay', 'parquet'].cpu_s / 10:.2f} and {of['agreement', 'parquet'].cpu_s / 10:.2f} CPU s per",
+        f"efficiencies of {gain['replay']:.2f} and {gain['agreement']:.2f} by CPU",
+        f"take {of['simulate(Voter)', 'none'].cpu_s / of['uniforms of numpy', 'none'].cpu_s:.1f} times the CPU seconds",
+        f"takes {of['d3stats replay', 'parquet'].cpu_s:.1f} CPU s and {of['d3stats replay', 'parquet'].peak_mb:.0f} MB",
+        f"take {alone['peak_mb']:.0f} MB in one process, those of 10^6 turns {one_file['peak_mb']:.0f} MB",
+        f"two processes take {two['peak_mb']:.0f} MB",
+        f"take {alone['cpu_s'] / 100:.2f} CPU s per million turns in one process and {two['cpu_s'] / 100:.2f}",
+        f"an efficiency of {alone['cpu_s'] / two['cpu_s']:.2f} by CPU",
+        f"JSON lines take {lines.cpu_s / 10:.2f}, with {lines.peak_mb:.0f} MB",
+        f"takes {fits[0].cpu_s:.1f} CPU s and {fits[0].peak_mb:.0f} MB from Parquet, {fits[1].cpu_s:.1f} and",
+    ):
+        assert said.replace(" 0.", " .") in findings, said
+
+
+@pytest.fixture(scope="module")
+def some_turns(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Return the study of sizes, its settings and three files of 30 debates each as it makes them."""
+    module, config, _ = _study("size")
+    module["make"].__globals__["PER_FILE"] = 2100
+    config |= {"turns": 6300, "turns_jsonl": 2100}
+    data = tmp_path_factory.mktemp("size")
+    module["make"](config, data)
+    return module, config, sorted(map(str, data.glob("*.parquet")))
+
+
+def test_the_lines_and_the_tables_of_the_study_of_sizes_hold_the_same_debates(some_turns: Any) -> None:
+    module, config, files = some_turns
+    lines = files[0].replace(".parquet", ".jsonl")
+    assert d3stats.count(lines) == d3stats.count(files[0])
+    assert module["turns_of"](config, "parquet", 3) == d3stats.count(*files).n_turns == 6300
+
+
+def test_sums_by_file_are_those_of_all_files(some_turns: Any) -> None:
+    module, config, files = some_turns
+    one = {"workers": 1}
+    t = d3stats.open(files).trajectories()
+    counts = module["work"]("counts", files, config, one)
+    assert counts.rounds == t.counts()
+    assert module["bits"](counts) == module["bits"](d3stats.count_log(*files))
+
+    stops = module["work"]("replay", files, config, one)
+    decided = t.verdicts()
+    for text, table in zip(config["rules"], stops, strict=True):
+        expected = np.zeros_like(table)
+        for i, stop in enumerate(from_text(text).stop_rounds(t).rounds):
+            verdict = decided[i, stop - 1]
+            expected[stop - 1, 2 if verdict < 0 else int(verdict != t.label[i])] += 1
+        assert table.tolist() == expected.tolist()
+        assert table.sum() == len(t)
+
+    sums = module["work"]("agreement", files, config, one)
+    alpha = d3stats.agreement(t, measures=["alpha"], round_number=config["rounds"], by="debate")
+    assert module["alpha_of"](sums) == pytest.approx(alpha.to_frame()["value"].iloc[0], abs=1e-12)
+    assert sums.sum(axis=0)[0] == len(t)
+
+
+@pytest.mark.slow
+def test_sums_have_the_same_bits_in_two_processes(some_turns: Any) -> None:
+    module, config, files = some_turns
+    for job in ("counts", "replay", "agreement"):
+        found = {module["bits"](module["work"](job, files, config, {"workers": n})) for n in (1, 2)}
+        assert len(found) == 1
+
+
 def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
     module, config, made = _study("d3_headline")
     found = made["calibrated"].query("what == 'parameter'").set_index("name")["calibrated"]
@@ -95,7 +209,7 @@ def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
 def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     module, config, made = _study("chateval_sweeps")
     config["seed"] = 7
-    config["sweep"] |= {"items": 1500, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
+    config["sweep"] |= {"items": 600, "referees": [2, 3], "turns": [1, 2], "turns_at": [3]}
     keys = ["world", "sweep", "roles", "referees", "turns", "extraction"]
     both = module["sweeps"](config).merge(made["sweeps"], on=keys, suffixes=("", "_full"))
     assert len(both) == 2 * (1 + 4 + 2) * 3
@@ -104,7 +218,7 @@ def test_a_smaller_run_of_the_chateval_study_agrees_with_its_tables() -> None:
     np.testing.assert_allclose(both["tokens"], both["tokens_full"], rtol=0.01)
     lost = both.query("extraction == 'majority' and referees == 2")["no_decision"]
     assert (lost > 0.05).all()
-    config["rankings"] |= {"items": 80, "spreads": [1.0]}
+    config["rankings"] |= {"items": 40, "spreads": [1.0]}
     ranked = module["rankings"](config).merge(
         made["rankings"], on=["spread", "method"], suffixes=("", "_full")
     )
@@ -287,7 +401,7 @@ def test_no_family_of_the_other_worlds_votes_out_of_range() -> None:
             assert 0.2 < (log.verdicts() == log.label[:, None]).mean() < 1
 
 
-@pytest.mark.slow  # plays all items of the study; the fast layer plays 150 others of them
+@pytest.mark.slow  # plays all items of the study; the fast layer plays 60 others of them
 def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
     module, config, made = _study("protocol_comparison")
     config["protocols"] = [p for p in config["protocols"] if p["label"].startswith("single judge")]
@@ -316,7 +430,7 @@ def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None
     ]
     config["protocols"] = [p for p in config["protocols"] if p["label"] in labels]
     world = module["world_of"](config["worlds"][0])
-    played = dict(module["play_all"](world, config["protocols"], 150, config["seed"] + 1))
+    played = dict(module["play_all"](world, config["protocols"], 60, config["seed"] + 1))
     small = module["measured"](played, config, config["baseline"])
     written = made["measures"].query("world == @config['worlds'][0]['label']")
     both = small.merge(written, on=["protocol", "measure"], suffixes=("", "_full")).dropna(
@@ -352,11 +466,11 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
 
     module, _, _ = _study("protocol_comparison")
     cell = {"label": "it", "protocol": protocol} | ({} if rule is None else {"rule": rule})
-    ((_, played),) = module["play_all"]({"name": "assembly"}, [cell], 12, 5)
+    ((_, played),) = module["play_all"]({"name": "assembly"}, [cell], 6, 5)
     fields = ("question", "text", "candidates", "answers", "label")
     items = [
         DebateItem(**{name: getattr(item, name) for name in fields})
-        for item in synthetic_items(Assembly(), 12, 5)
+        for item in synthetic_items(Assembly(), 6, 5)
     ]
     log = tmp_path / "log.jsonl"
     debate(
@@ -376,7 +490,7 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
         calls=("input", "size"), input=("input", "sum"), output=("output", "sum")
     )
     verdicts = {r.debate: (r.decision, r.round, r.stop_reason) for r in records if isinstance(r, Verdict)}
-    assert len(played) == len(verdicts) == 24
+    assert len(played) == len(verdicts) == 12
     for row in played.itertuples(index=False):
         verdict = None if pd.isna(row.verdict) else row.verdict
         assert (verdict, row.rounds, row.reason) == verdicts[row.debate]
@@ -438,7 +552,7 @@ def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
 
 def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
     module, config, made = _study("persona_study")
-    config |= {"questions": 150, "questions_of_paper": 60, "seed": 5}
+    config |= {"questions": 60, "questions_of_paper": 40, "seed": 5}
     for name, keys in (
         ("sizes", ["protocol", "arm", "k"]),
         ("ablation", ["protocol", "arm", "k", "measure"]),
@@ -449,8 +563,8 @@ def test_a_smaller_run_of_the_persona_study_agrees_with_its_tables() -> None:
         widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
         away = (both[value] - both[f"{value}_full"]).abs()
         assert (away <= 4 * np.hypot(*widths)).all(), both[away > 4 * np.hypot(*widths)]
-    fives = module["fives"](config | {"questions": 200})
-    assert set(fives["questions"]) == {60, 200}
+    fives = module["fives"](config | {"questions": 100})
+    assert set(fives["questions"]) == {40, 100}
     assert fives.query("jury == 'all fives of the pool'")["sd_between"].between(0.003, 0.05).all()
 
 
@@ -481,7 +595,7 @@ def test_a_smaller_run_of_the_advocates_study_agrees_with_its_tables() -> None:
     module, config, made = _study("advocates_hypotheses")
     chosen = ("default", "independent, three times as much to find", "prompts matter, a wording each")
     config["worlds"] = [world for world in config["worlds"] if world["label"] in chosen]
-    config |= {"questions": 200, "seed": 9}
+    config |= {"questions": 80, "seed": 9}
     both = module["hypotheses"](config).merge(
         made["hypotheses"], on=["world", "measure"], suffixes=("", "_full")
     )
@@ -661,3 +775,23 @@ def test_the_cap_ends_nearly_all_debates_where_the_laws_are_nearly_alike() -> No
     published = made["published"].set_index(["figure", "error"])
     assert published.loc[("capped", 0.05), "divergence"].between(0.05, 0.06).all()
     assert published.loc[("rounds", 0.05), "divergence"].dropna().min() > 15
+
+
+def test_the_shares_of_mutants_that_die_follow_from_the_rows() -> None:
+    """Wilson's limits are the roots of his quadratic; every survivor has a reason, and its change is in the code."""
+    module, config, made = _study("mutants")
+    rows, table = made["rows"], module["shown"](made)["modules"].set_index("module")
+    assert set(rows.outcome) <= {"killed", "killed since", "timeout", "survived"}
+    assert rows.key.is_unique
+    for name, of in [*rows.groupby("module"), ("all", rows)]:
+        n, p = len(of), float((of.outcome != "survived").mean())
+        square = 1.959963984540054**2
+        low, high = sorted(np.roots([1 + square / n, -(2 * p + square / n), p * p]).real)
+        assert table.loc[name, "share that dies"] == f"{p:.2f} [{low:.2f}, {min(high, 1.0):.2f}]"
+    survivors = rows[rows.outcome == "survived"]
+    reasons = dict(zip(made["reasons"].key, made["reasons"].reason, strict=True))
+    assert set(survivors.key) <= set(reasons)
+    modules = {one["name"]: one for one in config["modules"]}
+    assert set(rows.module) <= set(modules)
+    for one in config["modules"]:
+        assert all((ROOT / test).exists() for test in one["tests"]), one["name"]

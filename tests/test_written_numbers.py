@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from d3stats.estimate import Estimate
 from d3stats.inference import fleiss_kappa
@@ -23,16 +22,16 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_every_fixed_number_of_digits_drops_the_sign_of_zero(path: Path) -> None:
+def test_every_fixed_number_of_digits_drops_the_sign_of_zero() -> None:
     """The option z of a format, as in {value:z.3f}, writes a value that rounds to zero without a sign."""
     signed = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            form = ast.unparse(node.format_spec)[2:-1]
-            if re.search(r"\.(\d|\{.+\})[f%]$", form) and "z" not in re.sub(r"\{.*?\}", "", form):
-                signed.append((node.lineno, form))
-    assert not signed
+    for path in SHOWN:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+                form = ast.unparse(node.format_spec)[2:-1]
+                if re.search(r"\.(\d|\{.+\})[f%]$", form) and "z" not in re.sub(r"\{.*?\}", "", form):
+                    signed.append((path.relative_to(PACKAGE).as_posix(), node.lineno, form))
+    assert signed == []
 
 
 def test_a_kappa_that_rounds_to_zero_has_no_sign() -> None:

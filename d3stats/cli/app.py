@@ -26,6 +26,7 @@ GROUPS = {
         "demo",
         "report",
         "fit",
+        "count",
         "replay",
         "compare",
         "agreement",

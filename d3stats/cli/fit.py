@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import pandas as pd
 import typer
 
+from d3stats._words import percent
 from d3stats.cli.derive import Given, derived
 from d3stats.cli.options import (
     Everything,
@@ -27,6 +29,7 @@ from d3stats.cli.output import (
     print_notes,
     print_result,
     print_table,
+    print_tables,
     print_text,
     records,
     save_figure,
@@ -41,6 +44,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from d3stats.planning.describe import RoundsReport
+    from d3stats.sources import Opened
+
+_NO_INTERVALS = (
+    "No intervals: counts do not tell which debates share a question; d3stats fit of the log gives them."
+)
 
 
 @derived("d3stats.planning.describe:fit", {"logs": Logs})
@@ -77,6 +85,9 @@ def fit(
         )
     with working("fitting"):
         opened = given.open()
+        if opened.kind == "counts":
+            _show_counts(given, context, opened, figure, everything, as_json, as_latex)
+            return
         t, passed_over = opened.trajectories(), left_out(opened.checked().problems)
         report: RoundsReport = given(t, **({"n_boot": 0} if bayes else {}))
         result = report.bayes(rng=given.settings["rng"]) if bayes else report
@@ -92,6 +103,43 @@ def fit(
         print_latex(tables_of(result))
     else:
         print_result(result, everything=everything, notes=omitted)
+
+
+def _show_counts(
+    given: Given,
+    context: typer.Context,
+    opened: Opened,
+    figure: Path | None,
+    everything: bool,
+    as_json: bool,
+    as_latex: bool,
+) -> None:
+    """Print the fits of counts, which have no interval: counts do not tell which debates share a question."""
+    from d3stats.models.mixtures.rounds import fit_rounds
+    from d3stats.report.tables import table_of
+
+    why = "must come with the log itself, because counts do not tell which debates share a question"
+    refuse_unused(context, why, "--round", "--bayes", "--level", "--n-boot", "--missing")
+    found = fit_rounds(opened, n_components=given.settings["n_components"], rng=given.settings["rng"])
+    notes = [*opened.value.notes, *omitted_notes(left_out(opened.value.problems))]
+    if figure is not None:
+        save_figure(found.plot, figure)
+    whole = found.to_frame()
+    shown = {
+        "round": [str(r) for r in whole["round"]],
+        "debates": [f"{n:,g}" for n in whole["debates"]],
+        "votes right": [percent(x) for x in whole["mean"]],
+        "spread": [f"{x:.3f}" for x in whole["spread"]],
+        "KS": ["-" if pd.isna(x) else f"{x:.3f}" for x in whole["ks_pmf"]],
+    }
+    table = {"Rounds": pd.DataFrame(shown)}
+    if as_json:
+        print_document(found.to_dict(), [_NO_INTERVALS, *notes])
+    elif as_latex:
+        print_latex([table_of(title, frame) for title, frame in table.items()])
+    else:
+        drawn = [table_of(title, frame) for title, frame in table.items()]
+        print_tables([found.headline, _NO_INTERVALS], drawn, [*found.notes, *notes], everything=everything)
 
 
 def _show_round(

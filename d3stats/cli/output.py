@@ -13,6 +13,7 @@ import typer
 
 from d3stats._progress import working as working
 from d3stats._words import counted, visible, visible_json
+from d3stats.log.problems import shortened
 from d3stats.note import kind_of, note_values, severity_of, worst_first
 from d3stats.report.tables import Table, table_of, without_formulas
 
@@ -77,7 +78,7 @@ def prose_columns(piped: int = PIPED) -> int:
 
 
 def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
-    """Break a text at its spaces into lines of at most `room` columns; a wider word is cut.
+    """Break a text at its spaces into lines of at most `room` columns; a wider word is cut, a huge one shortened.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
     from rich.cells import cell_len, chop_cells
 
     lines, line, empty = [], first, True
-    for word in text.split():
+    for word in map(shortened, text.split()):
         if not empty and cell_len(line) + 1 + cell_len(word) > room:
             lines.append(line)
             line, empty = rest, True

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Confidences"]
+from d3stats._arrays import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["Confidences"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import counted
 from d3stats.values import canonical, name_text
 
 __all__ = ["ItemStrata", "Labels", "Level", "NoSuchStrata", "StrataOf", "common_strata"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Ints
 from d3stats._check import meant
 from d3stats._words import Advised
 
 __all__ = ["FIRST", "SECOND", "TIED", "Pairwise"]
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 FIRST, TIED, SECOND = 1, 0, -1
 """Outcomes of a judgment: the first won, neither did, the second won."""
@@ -57,7 +55,7 @@ class Pairwise:
     outcome: Ints
     judge: Ints
     cluster: Ints
-    ordered: Flags
+    ordered: Bools
     contestants: tuple[str, ...]
     judges: tuple[str, ...]
     clusters: tuple[str, ...]
@@ -99,7 +97,7 @@ class Pairwise:
         size = f"{len(self)} judgments on {len(self.contestants)} contestants by {judges}"
         return f"Pairwise({size}, {self.n_items} items in {len(np.unique(self.cluster))} clusters)"
 
-    def rows(self, keep: Flags) -> Pairwise:
+    def rows(self, keep: Bools) -> Pairwise:
         """Return some rows; names and codes stay."""
         names = ("first", "second", "outcome", "judge", "cluster", "ordered", "item")
         return replace(self, **{name: getattr(self, name)[keep] for name in names})

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._words import Advised, counted
 from d3stats.estimate import named_notes
 from d3stats.inputs.items import Shared, mostly_left_out, shared
@@ -17,9 +18,6 @@ from d3stats.inputs.questions import Contradiction, Questions, contradictions, r
 from d3stats.note import Note, warning
 
 __all__ = ["PairedRuns", "Run", "pair"]
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

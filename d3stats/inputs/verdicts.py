@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import LARGEST, meant
 from d3stats._words import setting
 from d3stats.inputs.lines import place_of
@@ -16,12 +17,6 @@ from d3stats.note import warning
 from d3stats.trajectories import MISSING
 
 __all__ = ["ONE_JUDGE", "PAIR", "TIE", "Judgments", "Votes", "one_judge"]
-
-
-Ints = NDArray[np.int64]
-
-
-Floats = NDArray[np.float64]
 
 
 Votes = Literal["answer", "slot"]

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from d3stats._lazy import lazy
 
 if TYPE_CHECKING:
-    from d3stats.log.counting import LogCounts, count_log, reduce_logs
+    from d3stats.log.counting import LogCounts, count, count_log
+    from d3stats.log.counts_file import read_counts, write_counts
     from d3stats.log.doctor import DoctorReport, FixReport, doctor, fix_log
+    from d3stats.log.frames import DebateLog
     from d3stats.log.problems import KINDS, Cause, LogError, Problem, causes_of
-    from d3stats.log.reader import DebateLog, iter_records, read_log
+    from d3stats.log.reader import iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
     from d3stats.log.writer import LogWriter, write_csv, write_jsonl, write_parquet
 
@@ -35,12 +37,14 @@ __all__ = [
     "Turn",
     "Verdict",
     "causes_of",
+    "count",
     "count_log",
     "doctor",
     "fix_log",
     "iter_records",
+    "read_counts",
     "read_log",
-    "reduce_logs",
+    "write_counts",
     "write_csv",
     "write_jsonl",
     "write_parquet",

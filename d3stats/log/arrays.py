@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import whole_numbers
-from d3stats.log.columns import Coded, Ints, unified
+from d3stats.log.columns import Coded, occurring, unified
 from d3stats.log.consistency import Checked
 from d3stats.log.scores import side_scores
 from d3stats.polling import OF_PROTOCOL, Polling
@@ -292,11 +293,11 @@ def voting_roles(role: Coded, voted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Advocates, aggregators, summarizers and a judge beside a jury speak and are paid for, but have no vote that could
     be missing. Turns without a role, at the end, have seats; if no agent votes, all agents have seats.
     """
-    votes = np.zeros(len(role.values) + 1, dtype=np.bool_)
-    votes[role.codes[voted]] = True
-    occurs = np.zeros(len(role.values) + 1, dtype=np.bool_)
-    occurs[role.codes] = True
-    votes[-1] = True
+    n = len(role.values)
+    if not n:
+        return np.ones(1, dtype=np.bool_)
+    votes = np.append(occurring([role.codes[voted]], n), True)
+    occurs = np.append(occurring([role.codes], n), (role.codes < 0).any())
     silent = occurs & ~votes
     return ~silent if (occurs & votes).any() else np.ones_like(votes)
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools
 from d3stats._words import counted, verb
+from d3stats.log.cells import truths
 from d3stats.log.column_names import other_names, plain, to_type
 from d3stats.log.columns import Coded, unified
 from d3stats.note import Note, Severity, warning
@@ -17,7 +19,6 @@ from d3stats.values import canonical_text, is_missing_word
 
 __all__ = ["beside_votes", "tells_of_votes"]
 
-Mask = NDArray[np.bool_]
 _MARKS = frozenset(("correct", *other_names("correct")))
 _STATES = frozenset(
     ("status", "callstatus", "responsestatus", "requeststatus", "apistatus", "finishreason", "finish", "stopreason",
@@ -121,8 +122,6 @@ def _cells(places: Sequence[Coded], n: int) -> NDArray[np.int64]:
 
 def _truths(name: str, column: Coded) -> NDArray[np.int64] | None:
     """Return 1, 0 or -1 (missing) of each row where a column says whether votes are right; None where it does not."""
-    from d3stats.log.table_reader import truths
-
     known = plain(name) in _MARKS or (
         plain(name) == "score" and {*column.occurring()} <= {"0", "1", "0.0", "1.0"}
     )
@@ -133,7 +132,7 @@ def _truths(name: str, column: Coded) -> NDArray[np.int64] | None:
     return lookup[column.codes]
 
 
-def _of_groups(cell: NDArray[np.int64], said: NDArray[np.int64], right: Mask) -> bool:
+def _of_groups(cell: NDArray[np.int64], said: NDArray[np.int64], right: Bools) -> bool:
     """Whether a column says one thing of all votes of a round although some are right and some wrong."""
     _, cell = np.unique(cell, return_inverse=True)
     n = np.bincount(cell)
@@ -142,7 +141,7 @@ def _of_groups(cell: NDArray[np.int64], said: NDArray[np.int64], right: Mask) ->
     return bool(mixed.any() and ((yes == 0) | (yes == n))[n > 1].all())
 
 
-def _failures(name: str, column: Coded, cast: Mask) -> list[Note]:
+def _failures(name: str, column: Coded, cast: Bools) -> list[Note]:
     if plain(name) not in _STATES:
         return []
     words = [text for text in column.occurring() if not is_missing_word(text)]

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats.log.problems import Problem
 
 Coding = Literal["answers", "correctness"]
-Ints = NDArray[np.int64]
 
 ITEM = (
     *("debate", "question", "cluster", "label", "answers", "log", "protocol", "polling", "first", "category"),
@@ -65,6 +65,35 @@ class Coder(dict[Any, int]):
     def values_list(self) -> list[Any]:
         """Return the values of the codes."""
         return list(self)[1:]
+
+
+_BLOCK = 1 << 14
+"""Codes that are looked at before it is asked whether others can still be missing."""
+
+
+def occurring(columns: Sequence[NDArray[np.int32]], n: int) -> NDArray[np.bool_]:
+    """Return which of the codes 0 to n - 1 occur."""
+    used = np.zeros(n + 1, dtype=np.bool_)
+    for codes in columns:
+        used[codes[:_BLOCK]] = True
+        if not used[:-1].all():
+            rest = codes[_BLOCK:]
+            used[rest[opens(rest)]] = True
+    return used[:-1]
+
+
+def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which entries begin a run of equal ones."""
+    new = np.ones(len(columns[0]), dtype=np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
+def opens(*columns: NDArray[Any]) -> Ints:
+    """Return where runs of equal entries begin."""
+    return np.flatnonzero(changes(*columns))
 
 
 @dataclass(frozen=True)
@@ -115,9 +144,7 @@ class Coded:
 
     def occurring(self) -> list[Any]:
         """Return the values that occur."""
-        used = np.zeros(len(self.values) + 1, dtype=np.bool_)
-        used[self.codes] = True
-        return list(compress(self.values, used.tolist()))
+        return list(compress(self.values, occurring([self.codes], len(self.values)).tolist()))
 
     def mapped(self, forms: Mapping[Any, Any]) -> Coded:
         """Put another value in place of each; values that become equal become one, None becomes missing."""

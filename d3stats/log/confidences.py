@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from d3stats._words import counted, verb
+from d3stats.log.cells import DECIMAL
 from d3stats.log.column_names import ColumnError, Resolved, other_names, plain, to_type
 from d3stats.log.columns import Coded
 from d3stats.log.problems import Advised
@@ -23,7 +24,6 @@ __all__ = ["FIELDS", "columns_of_votes", "one_field", "read_cells"]
 FIELDS = ("confidence", "confidence_percent")
 """The fields of a table that hold confidences, as numbers from 0 to 1 and from 0 to 100."""
 _WORDS = {field: frozenset(map(plain, (field, *other_names(field)))) for field in FIELDS}
-_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
 def one_field(found: Resolved) -> list[str]:
@@ -87,7 +87,7 @@ def columns_of_votes(
             for field, who in _parted(text):
                 key = who if known is by_name else (who, number)
                 if key in known:
-                    found.setdefault(field, {}).setdefault(known[key], name)  # type: ignore[index]
+                    found.setdefault(field, {}).setdefault(known[key], name)  # type: ignore[index]  # of its kind of key
     return found
 
 
@@ -202,6 +202,6 @@ def _step(named: str | list[str], such: str) -> str:
 def _number(text: str, most: float, *, percent: bool) -> float | None:
     written = text.strip()
     written = written.removesuffix("%").rstrip() if percent else written
-    if _NUMBER.fullmatch(written) is None or not float(written) <= most:
+    if DECIMAL.fullmatch(written) is None or not float(written) <= most:
         return None
     return float(written)

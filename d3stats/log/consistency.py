@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Ints
 from d3stats._words import counted, verb
-from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
+from d3stats.log.columns import Coded, Coder, Coding, Part, Records, changes, occurring, opens, unified
 from d3stats.log.files import journal_path
 from d3stats.log.problems import (
     CUT_SHORT,
@@ -32,8 +33,6 @@ from d3stats.log.problems import (
 from d3stats.note import Note, warning
 from d3stats.plausibility import running_totals
 from d3stats.values import Canonical, canonical_texts, missing_words
-
-Mask = NDArray[np.bool_]
 
 RESUME = "to resume the run, give its command again"
 
@@ -234,28 +233,6 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
         columns["items"]["answers"] = answers.mapped(forms)
     result: dict[str, Any] = {name: Part(part.row, columns[name]) for name, part in parts.items()}
     return replace(records, **result), notes, as_written
-
-
-def occurring(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
-    """Which of the codes 0 to n - 1 occur."""
-    used = np.zeros(n + 1, dtype=np.bool_)
-    for codes in columns:
-        used[codes[opens(codes)]] = True
-    return used[:-1]
-
-
-def changes(*columns: NDArray[Any]) -> Mask:
-    """Return which entries begin a run of equal ones."""
-    new = np.ones(len(columns[0]), dtype=np.bool_)
-    new[1:] = False
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return new
-
-
-def opens(*columns: NDArray[Any]) -> Ints:
-    """Return where runs of equal entries begin."""
-    return np.flatnonzero(changes(*columns))
 
 
 def _once(items: Part) -> Part:
@@ -492,15 +469,15 @@ class _Rules:
         """Say which debates have turns in several files: one debate in parts, or two that have one name."""
         if len(self.records.files) < 2 or not len(self.turns):
             return []
-        debate = self.turns.coded("debate").codes.astype(np.int64)
-        file = self.records.file[self.turns.row].astype(np.int64)
-        played = self.turns.numbers("round").astype(np.int64)
-        pairs = np.unique(np.stack([debate, file]), axis=1)
+        debate, file = self.turns.coded("debate").codes, self.records.file[self.turns.row]
+        runs = opens(debate, file)
+        pairs = np.unique(np.stack([debate[runs].astype(np.int64), file[runs]]), axis=1)
         found, times = np.unique(pairs[0], return_counts=True)
         split = found[times > 1]
         if not len(split):
             return []
-        cells = np.unique(np.stack([debate, played, file]), axis=1)
+        played = self.turns.numbers("round").astype(np.int64)
+        cells = np.unique(np.stack([debate.astype(np.int64), played, file]), axis=1)
         _, meet = np.unique(cells[:2], axis=1, return_counts=True)
         files = [self.records.files[k] for k in np.unique(pairs[1][np.isin(pairs[0], split)])[:3]]
         named = ", ".join(repr(self.names[k]) for k in split[:3]) + (", ..." if len(split) > 3 else "")
@@ -514,7 +491,7 @@ class _Rules:
             return [warning(text, "debates in several files", n=len(split), examples=files)]
         return [f"{said}; each is read as one debate"]
 
-    def _keep(self, gone: Mask, order: Ints | None) -> None:
+    def _keep(self, gone: Bools, order: Ints | None) -> None:
         """Leave out turns; `order` sorts them by debate, round and agent, None when they are in order."""
         if gone.any():
             place = np.cumsum(~gone) - 1
@@ -575,7 +552,8 @@ class _Rules:
         steady = size == size[first]
         if size.min() == size.max():
             panels = agents.reshape(-1, int(size[0]))
-            steady &= (panels == panels[first]).all(axis=1)
+            for seat in panels.T:
+                steady &= seat == seat[first]
         else:
             shift = np.repeat(begins - begins[first], size)
             here = np.arange(len(agents))
@@ -675,7 +653,7 @@ class _Rules:
             self._note(turns.row[i], "mixed panel", "agent", said, key, "nothing")
         return False
 
-    def _leave_out(self, cut: Mapping[int, str], ends: Mask) -> None:
+    def _leave_out(self, cut: Mapping[int, str], ends: Bools) -> None:
         """Leave out the last round of debates in which it was cut short; `ends` are the turns of last rounds."""
         debate = self.turns.coded("debate").codes
         gone = ends & np.isin(debate, list(cut))
@@ -689,7 +667,7 @@ class _Rules:
         self.without_cuts = True
         self._keep(gone, self.order)
 
-    def _under_way(self) -> Mask:
+    def _under_way(self) -> Bools:
         """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""
         records = self.records
         closed = np.zeros(len(self.names), dtype=np.bool_)
@@ -715,7 +693,7 @@ def _value(part: Part, name: str, i: int) -> Any:
     return None if code < 0 else column.values[code]
 
 
-def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> Mask:
+def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> Bools:
     """Which entries differ from the first entry of the same debate."""
     unlike = np.zeros(len(of), dtype=np.bool_)
     n_debates = int((first >= 0).sum())
@@ -731,7 +709,7 @@ def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> M
     return unlike
 
 
-def _outside(answers: Coded, of: NDArray[np.int32], column: Coded) -> Mask:
+def _outside(answers: Coded, of: NDArray[np.int32], column: Coded) -> Bools:
     """Which texts are not among the answers of their debate; `of` codes the answers of each entry."""
     outside = np.zeros(len(of), dtype=np.bool_)
     if not len(of) or not answers.values:
@@ -747,7 +725,7 @@ def _outside(answers: Coded, of: NDArray[np.int32], column: Coded) -> Mask:
     return outside
 
 
-def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> tuple[Ints | None, Mask]:
+def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> tuple[Ints | None, Bools]:
     """Return the order by debate, round and agent (None when it is the reading order), and which turns repeat one."""
     repeated = np.zeros(len(debate), dtype=np.bool_)
     if not len(debate):

@@ -8,7 +8,7 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,20 +17,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import choice, integer
 from d3stats._parallel import run_tasks
+from d3stats._words import counted, percent
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import Coded, Part, Records, joined, unified
-from d3stats.log.consistency import Checked, check, occurring, opens
-from d3stats.log.files import LogFile, find_files
+from d3stats.log.columns import Coded, Part, Records, joined, occurring, opens, unified
+from d3stats.log.consistency import Checked, check
+from d3stats.log.files import LogFile, files_note, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.reader import line_blocks, read_checked, read_file
 from d3stats.log.table_reader import parquet_blocks
+from d3stats.result import Result
 from d3stats.values import missing_words
 
-__all__ = ["LogCounts", "count_log", "reduce_logs"]
+__all__ = ["LogCounts", "count", "count_log"]
 
 Missing = Literal["exclude", "wrong"]
 
@@ -42,8 +45,11 @@ ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
-class LogCounts:
+class LogCounts(Result):
     r"""The sufficient statistics of a log; adds up over files when no debate is spread over two of them.
+
+    The table ``cells`` has all of it. A row says how many debates had so many right votes (``successes``) of so many
+    cast (``trials``) in a round. The next two columns say the same of the next round, where votes were cast in it.
 
     Attributes
     ----------
@@ -57,6 +63,8 @@ class LogCounts:
         What a lenient count left out; empty when strict.
     missing : {"exclude", "wrong"}
         How missing votes were counted.
+    notes : tuple of str
+        What was done in reading that is no defect.
 
     Examples
     --------
@@ -64,6 +72,12 @@ class LogCounts:
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
     >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\nd,2,a,A,A\nd,2,b,A,A\n")
     >>> counts = count_log(path)
+    >>> counts.to_frame()
+       round  debates  votes  right  share
+    0      1      1.0    2.0    1.0    0.5
+    1      2      1.0    2.0    2.0    1.0
+    >>> counts.to_frame("cells").columns.tolist()
+    ['round', 'successes', 'trials', 'next_successes', 'next_trials', 'weight']
     >>> counts.n_debates, counts.n_turns, counts.rounds.n_obs, counts.transitions.n_obs
     (1, 4, 2.0, 1.0)
     >>> (counts + counts).rounds[2].to_frame().values.tolist()
@@ -76,6 +90,49 @@ class LogCounts:
     n_debates: int
     problems: tuple[Problem, ...] = ()
     missing: Missing = "exclude"
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def headline(self) -> str:
+        """Turns and debates that were counted."""
+        last = self.rounds.rounds[-1:]
+        deep = f" of at most {counted(last[0], 'round')}" if last else ""
+        return f"{counted(self.n_turns, 'turn')} of {counted(self.n_debates, 'debate')}{deep}."
+
+    def _title(self) -> str:
+        missing = "are left out" if self.missing == "exclude" else "count as wrong"
+        return f"Votes in debates with a known right answer, by round; missing votes {missing}."
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"rounds": self._by_round(), "cells": self._cells()}
+
+    def _shown(self) -> Mapping[str, pd.DataFrame]:
+        whole = self._by_round()
+        text = {name: [f"{value:,g}" for value in whole[name]] for name in ("debates", "votes", "right")}
+        shares = {"share right": ["-" if x != x else percent(x) for x in whole["share"]]}
+        return {"rounds": pd.DataFrame({"round": whole["round"], **text, **shares})}
+
+    def _by_round(self) -> pd.DataFrame:
+        cells = self.rounds.to_frame()
+        cells["votes"], cells["right"] = (cells[name] * cells["weight"] for name in ("trials", "successes"))
+        sums = cells.groupby("round")[["weight", "votes", "right"]].sum().reset_index()
+        sums = sums.rename(columns={"weight": "debates"})
+        return sums.assign(share=sums["right"] / sums["votes"].where(sums["votes"] > 0))
+
+    def _cells(self) -> pd.DataFrame:
+        before = list(RoundCounts.columns)
+        moves = self.transitions.to_frame().astype({"next_successes": "Int64", "next_trials": "Int64"})
+        gone = moves.groupby(before)["weight"].sum()
+        here = self.rounds.to_frame().set_index(before)["weight"]
+        ended = here.sub(gone, fill_value=0.0)
+        if (ended < 0).any():
+            raise ValueError("rounds must hold every debate of transitions; got more of them in transitions")
+        rest = ended[ended > 0].reset_index()
+        rest = rest.assign(
+            **dict.fromkeys(("next_successes", "next_trials"), pd.array([pd.NA] * len(rest), "Int64"))
+        )
+        both = pd.concat([rest[list(moves.columns)], moves], ignore_index=True)
+        return both.sort_values(list(TransitionCounts.columns), ignore_index=True, na_position="first")
 
     def __add__(self, other: object) -> LogCounts:
         if not isinstance(other, LogCounts):
@@ -89,6 +146,7 @@ class LogCounts:
             self.n_debates + other.n_debates,
             self.problems + other.problems,
             self.missing,
+            tuple(dict.fromkeys([*self.notes, *other.notes])),
         )
 
     def __radd__(self, other: object) -> LogCounts:
@@ -141,47 +199,72 @@ def count_log(
     """
     choice("missing", missing, ("exclude", "wrong"))
     integer("workers", workers, minimum=1)
-    files = find_files(paths)
+    return _count_together(paths, missing, strict, missing_values, columns, encoding, workers=workers)
+
+
+def _count_together(
+    paths: Sequence[str | Path],
+    missing: Missing,
+    strict: bool,
+    missing_values: Iterable[str] | None,
+    columns: Columns,
+    encoding: str | None,
+    *,
+    workers: int = 1,
+    sheet: str | None = None,
+    scorer: str | None = None,
+) -> LogCounts:
+    files = find_files(paths, sheet, scorer)
     words = missing_words(missing_values)
     # Compressed files say little of their size.
     if sum(file.path.stat().st_size * (1 if _is_plain(file) else 50) for file in files) > SIZE:
         counts = _count_in_pieces(files, missing, words, columns, encoding, workers)
         if counts is not None:
             return counts
-    checked = read_checked(paths, strict=strict, missing_values=words, columns=columns, encoding=encoding)
+    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet, "scorer": scorer}
+    checked = read_checked(paths, strict=strict, missing_values=words, **how)
     return replace(_counted(checked, missing), problems=checked.problems)
 
 
-def reduce_logs(
+def count(
     *paths: str | Path,
     missing: Missing = "exclude",
-    strict: bool = True,
+    workers: int = 1,
+    scheduler: str | None = None,
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
+    sheet: str | None = None,
+    scorer: str | None = None,
+    lenient: bool = False,
 ) -> LogCounts:
-    r"""Count every file by itself and add the counts.
+    r"""Count every file by itself, and add the counts in the order of the files.
 
-    The result does not depend on the number of workers: a file's counts are whole numbers, and they are added
-    in the order of the files. A debate must lie in one file. :func:`d3stats.log.count_log` on all files at
-    once also sees a debate that is spread over two of them; counting file by file cannot.
+    Counts are whole numbers, so the result is the same to the last bit for any number of workers. A debate must lie in
+    one file. :func:`d3stats.count_log` on all files at once also sees a debate that is spread over two of them;
+    counting file by file cannot. :func:`d3stats.log.write_counts` keeps the result.
 
     Parameters
     ----------
     *paths : path or glob
         Each file counts once.
-    missing, strict, missing_values, columns, encoding
-        As in :func:`d3stats.log.count_log`.
+    missing : {"exclude", "wrong"}
+        A missing vote is left out (the number of votes then varies) or counts as wrong.
     workers : int
-        Processes on this machine.
+        Processes on this machine among which the files are shared out.
     scheduler : str, optional
-        Address of a dask scheduler whose workers see the same files; needs the extra ``scale``.
+        Address of a dask scheduler whose workers see the same files, as tcp://host:8786; needs the extra 'scale'.
+    missing_values, columns, encoding, sheet, scorer, lenient
+        As in :func:`d3stats.open`.
 
     Returns
     -------
     LogCounts
+
+    Raises
+    ------
+    LogError
+        Unless `lenient`, names file, line, field, the requirement and what was got.
 
     Examples
     --------
@@ -189,24 +272,33 @@ def reduce_logs(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> for name in "ab":
     ...     _ = (folder / f"{name}.csv").write_text(f"debate,round,agent,vote,label\n{name},1,x,A,A\n")
-    >>> reduce_logs(folder / "*.csv").rounds.to_frame()
+    >>> count(folder / "*.csv").rounds.to_frame()
        round  successes  trials  weight
     0      1          1       1     2.0
     """
     choice("missing", missing, ("exclude", "wrong"))
-    options: dict[str, Any] = {"missing": missing, "strict": strict, "columns": columns, "encoding": encoding}
-    options["missing_values"] = None if missing_values is None else tuple(missing_values)
-    tasks = [(file.name, options) for file in find_files(paths)]
+    words = None if missing_values is None else tuple(missing_values)
+    files = find_files(paths, sheet, scorer)
+    if sheet is not None and not any(file.format == "xlsx" for file in files):
+        raise ValueError(f"sheet must be left out for files that are no workbooks; got {sheet!r}")
+    tasks = [
+        (
+            file.name,
+            (missing, not lenient, words, columns, encoding),
+            {"sheet": sheet, "scorer": scorer if file.inspect else None},
+        )
+        for file in files
+    ]
     total: LogCounts | None = None
     told: dict[str, Any] = {"what": "counting files", "total": len(tasks)}
-    for counts in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True, **told):
-        total = counts if total is None else total + counts
+    for part in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True, **told):
+        total = part if total is None else total + part
     assert total is not None, "find_files returns at least one file"
-    return total
+    return replace(total, notes=tuple(dict.fromkeys([*files_note(files), *total.notes])))
 
 
-def _count_file(path: str, options: dict[str, Any]) -> LogCounts:
-    return count_log(path, **options)
+def _count_file(path: str, how: tuple[Any, ...], more: dict[str, Any]) -> LogCounts:
+    return _count_together([path], *how, **more)
 
 
 def _is_plain(file: LogFile) -> bool:
@@ -236,7 +328,8 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     if (key[1:] >= key[:-1]).all():
         begins = opens(key)
         cells = key[begins]
-        cast, rights, asked = (np.add.reduceat(each, begins, dtype=np.int64) for each in each_turn)
+        size = np.diff(begins, append=len(key))
+        cast, rights, asked = (_sums(each, begins, size) for each in each_turn)
     else:
         cells, at = distinct(key, len(items) * n_rounds + 1)
         cast, rights, asked = (np.bincount(at[each], minlength=len(cells)) for each in each_turn)
@@ -260,7 +353,21 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
         len(turns),
         len(items),
         missing=missing,
+        notes=tuple(dict.fromkeys(checked.notes)),
     )
+
+
+def _sums(each: NDArray[np.bool_], begins: Ints, size: Ints) -> Ints:
+    """Count what is true in each run of turns."""
+    if each.all():
+        return size
+    if len(size) and size.min() == size.max() < 256:
+        seats = each.view(np.uint8).reshape(len(size), -1).T
+        total = np.zeros(len(size), dtype=np.uint8)
+        for seat in seats:
+            total += seat
+        return total.astype(np.int64)
+    return np.asarray(np.add.reduceat(each, begins, dtype=np.int64))
 
 
 # -------------------------------------------------------------------- pieces

@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats
 from d3stats.log.arrays import MISSING, tally_rounds
 from d3stats.polling import Polling
 
 __all__ = ["TIE", "Decided", "decided", "tie_rule"]
 
 Codes = NDArray[np.int32]
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 TIE = "tie"
 """The answer that neither side is better, where that may be voted for."""
@@ -27,7 +26,7 @@ class Decided(NamedTuple):
     """Decisions after each round, ``MISSING`` for none, and where two answers or more led; both (debates, rounds)."""
 
     verdict: Codes
-    tied: Flags
+    tied: Bools
 
 
 def decided(
@@ -107,7 +106,7 @@ class _Case(NamedTuple):
         """What it means that both sides lead."""
         return self.tie if self.sides is not None and MISSING not in self.sides else MISSING
 
-    def by_scores(self, points: Floats, known: Flags) -> Decided:
+    def by_scores(self, points: Floats, known: Bools) -> Decided:
         """Return the sides with more points; `points` has the two sides in its last axis."""
         a, b = points[..., 0], points[..., 1]
         level = np.isclose(a, b, rtol=_CLOSE, atol=_CLOSE)
@@ -116,11 +115,11 @@ class _Case(NamedTuple):
         return Decided(np.where(known, verdict, MISSING).astype(np.int32), level & known)
 
 
-def _points(polling: Polling, scores: Floats | None, shape: tuple[int, ...]) -> tuple[Floats, Flags]:
+def _points(polling: Polling, scores: Floats | None, shape: tuple[int, ...]) -> tuple[Floats, Bools]:
     """Return the points that count after each round, and where there are some."""
     if scores is None or scores.shape[2] != 2 or polling.scored_from == 0:
         return np.zeros((*shape, 2)), np.zeros(shape, dtype=np.bool_)
-    known: Flags = ~np.asarray(np.isnan(scores).any(axis=2), dtype=np.bool_)
+    known: Bools = ~np.asarray(np.isnan(scores).any(axis=2), dtype=np.bool_)
     given = np.where(known[:, :, None], scores, 0.0)
     if polling.scored == "last":
         return given, known
@@ -200,7 +199,7 @@ def _plurality(polling: Polling, votes: Codes, case: _Case, scores: Floats | Non
     return Decided(verdict, tied)
 
 
-def _weighted(weights: tuple[float, ...], votes: Codes, n_answers: int) -> tuple[Codes, Flags, Flags]:
+def _weighted(weights: tuple[float, ...], votes: Codes, n_answers: int) -> tuple[Codes, Bools, Bools]:
     """Return the answer with the most weight, where several have as much, and which have."""
     seats = votes.shape[2]
     # Where both votes of a voter count, they are next to each other. Other weights are not those of this panel.
@@ -209,7 +208,7 @@ def _weighted(weights: tuple[float, ...], votes: Codes, n_answers: int) -> tuple
         own = np.zeros(seats)
     size = np.stack([((votes == i) * own).sum(axis=2) for i in range(n_answers)], axis=2)
     top = size.max(axis=2, keepdims=True, initial=0.0)
-    leads: Flags = np.isclose(size, top, rtol=_CLOSE, atol=_CLOSE) & (top > 0)
+    leads: Bools = np.isclose(size, top, rtol=_CLOSE, atol=_CLOSE) & (top > 0)
     count = leads.sum(axis=2)
     winner = np.where(count > 0, leads.argmax(axis=2), MISSING).astype(np.int32)
     return winner, count > 1, leads

@@ -25,8 +25,9 @@ from d3stats.log.column_names import Columns, command_on, reading_options
 from d3stats.log.columns import unified
 from d3stats.log.consistency import Checked
 from d3stats.log.files import LogFile, find_files, journal_path
-from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of
-from d3stats.log.reader import DebateLog, iter_records, read_both, read_log, seated
+from d3stats.log.frames import DebateLog, seated
+from d3stats.log.problems import CUT_SHORT, Advised, Cause, Problem, causes_of, shortened
+from d3stats.log.reader import iter_records, read_both, read_log
 from d3stats.log.scores import Scored, scored_turns
 from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.note import MISSING_VALUES, Note, kind_of, severity_of, warning
@@ -713,8 +714,8 @@ def _told(number: int, cause: Cause) -> list[str]:
 
 
 def wrapped(lines: Iterable[str], width: int | None) -> Iterator[str]:
-    """Wrap each line under its own beginning; a word that is longer than a line, as a path may be, stays whole."""
-    for line in lines:
+    """Wrap each line under its own beginning; a word longer than a line, as a path may be, is kept on one line."""
+    for line in (" ".join(map(shortened, line.split(" "))) for line in lines):
         start = len(line) - len(line.lstrip(" -"))
         if width is None or len(line) <= width:
             yield line

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import counted, verb
-from d3stats.log.columns import Coded, Ints
+from d3stats.log.columns import Coded
 from d3stats.note import UNREAD_SCORES, Note
 from d3stats.plausibility import score_signs, warnings_of
 

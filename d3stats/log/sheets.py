@@ -25,13 +25,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import meant
 from d3stats._progress import tell
 from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
 )
-from d3stats.log.columns import Coded, Coder, Ints
+from d3stats.log.columns import Coded, Coder
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.packed import TooLarge, refuse_larger
 from d3stats.log.problems import Advised, Problem
@@ -707,6 +708,9 @@ _AT_ONCE = 1 << 22
 _FEW = 1 << 10
 """Texts of a column that are remembered from block to block."""
 
+_HEAD_ROWS, _LISTED = 1 << 12, 32
+"""Rows at the top of a block in which few texts of a column, at most so many, are likely to be all that it has."""
+
 
 class ParquetTable:
     """A Parquet file, whose errors are those of duckdb.
@@ -747,13 +751,11 @@ class ParquetTable:
         step = max(rows or self.n, 1)
         for first in range(0, max(self.n, 1), step):
             stop = min(self.n, first + step)
-            within = f"WHERE file_row_number >= {first} AND file_row_number < {stop}"
-            source = self._whole if stop - first == self.n else f"(SELECT * FROM {self._whole} {within})"
             columns = {name: Coded.constant(-1 + len(v), stop - first, v) for name, v in settled.items()}
             unread = [name for name in self.kinds if name not in columns]
             several = max(1, _AT_ONCE // max(1, stop - first))
             for k in range(0, len(unread), several):
-                columns |= self._cells(unread[k : k + several], source)
+                columns |= self._cells(unread[k : k + several], first, stop)
                 read = first * len(unread) + (stop - first) * min(k + several, len(unread))
                 tell(f"reading {self.file.name}", read, self.n * len(unread))
             notes = [
@@ -765,40 +767,81 @@ class ParquetTable:
             cells = [columns[name] for name in self.kinds]
             yield Sheet(self.file.name, list(self.kinds), cells, line, notes=notes, n_records=len(line))
 
-    def _cells(self, names: Sequence[str], source: str) -> dict[str, Coded]:
-        """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over."""
+    def _rows(self, first: int, stop: int) -> str:
+        """Write the source of a block of rows."""
+        if stop - first == self.n:
+            return self._whole
+        within = f"WHERE file_row_number >= {first} AND file_row_number < {stop}"
+        return f"(SELECT * FROM {self._whole} {within})"
+
+    def _cells(self, names: Sequence[str], first: int, stop: int) -> dict[str, Coded]:
+        """Read columns: numbers as they are, few texts as places in a list, other texts as hashes.
+
+        Both are many times faster to hand over than texts.
+        """
         written = {name: _as_text(name, self.kinds[name]) for name in names}
         texts = {name: written[name] for name in names if self.kinds[name] not in _INTEGERS}
-        known = self._texts({name: text for name, text in texts.items() if name not in self._known}, source)
-        written |= {name: f"hash({text})" for name, text in texts.items() if known.get(name, True)}
-        query = ", ".join(f"{text} AS c{i}" for i, text in enumerate(written.values()))
-        found = self._con.execute(f"SELECT {query} FROM {source}").fetchnumpy()
-        columns = {}
-        for name, cells in zip(names, found.values(), strict=True):
+        listed = self._listed(texts, first, stop)
+        for name, values in listed.items():
+            place = f"list_position({text_list(values)}, {texts[name]})"
+            written[name] = f"coalesce({place}, {len(values) + 1})::UTINYINT"
+        hashed = {name: text for name, text in texts.items() if name not in listed}
+        source = self._rows(first, stop)
+        known = self._texts({name: text for name, text in hashed.items() if name not in self._known}, source)
+        written |= {name: f"hash({text})" for name, text in hashed.items() if known.get(name, True)}
+        found = dict(zip(names, self._fetched(written.values(), source), strict=True))
+        columns: dict[str, Coded] = {}
+        for name, cells in found.items():
             if name not in texts:
                 columns[name] = _numbered(cells)
-                continue
-            by_hash = known.get(name) or self._known.get(name, {})
-            try:
-                columns[name] = _hashed(cells, by_hash)
-            except KeyError:  # a text that no block before had
-                by_hash = by_hash | self._texts({name: texts[name]}, source)[name]
-                columns[name] = _hashed(cells, by_hash)
-            if 0 < len(by_hash) <= _FEW:
-                self._known[name] = by_hash
+            elif name in hashed:
+                columns[name] = self._of_hashes(name, texts[name], cells, known.get(name), source)
+            elif int(cells.max()) <= len(listed[name]):
+                columns[name] = texts_as_cells(cells.astype(np.int32) - 1, listed[name])
+            else:  # a text below, or an empty cell, that the top has not
+                known |= self._texts({name: texts[name]}, source)
+                (cells,) = self._fetched([f"hash({texts[name]})" if known[name] else texts[name]], source)
+                columns[name] = self._of_hashes(name, texts[name], cells, known[name], source)
         return columns
+
+    def _fetched(self, columns: Iterable[str], source: str) -> list[Any]:
+        query = ", ".join(f"{text} AS c{i}" for i, text in enumerate(columns))
+        return list(self._con.execute(f"SELECT {query} FROM {source}").fetchnumpy().values())
+
+    def _of_hashes(
+        self, name: str, text: str, cells: Any, known: dict[int, Any] | None, source: str
+    ) -> Coded:
+        by_hash = known or self._known.get(name, {})
+        try:
+            column = _hashed(cells, by_hash)
+        except KeyError:  # a text that no block before had
+            by_hash = by_hash | self._texts({name: text}, source)[name]
+            column = _hashed(cells, by_hash)
+        if 0 < len(by_hash) <= _FEW:
+            self._known[name] = by_hash
+        return column
+
+    def _listed(self, texts: Mapping[str, str], first: int, stop: int) -> dict[str, list[str]]:
+        """Return the texts at the top of a block in order, for columns with few of them and no empty cell there."""
+        if stop - first < 4 * _HEAD_ROWS or not texts:
+            return {}
+        head = self._fetched(texts.values(), self._rows(first, first + _HEAD_ROWS))
+        listed = {}
+        for name, cells in zip(texts, head, strict=True):
+            values = list(dict.fromkeys(cells.tolist()))
+            if len(values) <= _LISTED and None not in values and "\0" not in "".join(values):
+                listed[name] = values
+        return listed
 
     def _texts(self, columns: Mapping[str, str], source: str) -> dict[str, dict[int, Any]]:
         """Return the different texts of columns by their hashes; nothing where two texts have one hash."""
-        if not columns:
-            return {}
-        lists = ", ".join(f"list(DISTINCT {text}) AS l{i}" for i, text in enumerate(columns.values()))
-        both = ", ".join(f"l{i}, list_transform(l{i}, lambda x: hash(x))" for i in range(len(columns)))
-        (row,) = self._all(f"SELECT {both} FROM (SELECT {lists} FROM {source})")
         known = {}
-        for name, values, hashes in zip(columns, row[::2], row[1::2], strict=True):
-            by_hash = dict(zip(hashes or (), values or (), strict=True))
-            known[name] = by_hash if len(by_hash) == len(values or ()) else {}
+        for name, text in columns.items():
+            different = f"(SELECT DISTINCT {text} AS x FROM {source})"
+            values, hashes = self._fetched(["x", "hash(x)"], different)
+            listed = values.tolist()
+            by_hash = dict(zip(hashes.tolist(), listed, strict=True))
+            known[name] = by_hash if len(by_hash) == len(listed) else {}
         return known
 
     def _settled(self, without: Collection[str]) -> dict[str, list[str]]:
@@ -850,23 +893,38 @@ def _numbered(cells: Any) -> Coded:
     given = ~np.ma.getmaskarray(cells)
     whole = bool(given.all())
     numbers = np.ma.getdata(cells)
-    codes, values = pd.factorize(numbers if whole else numbers[given])
+    codes, values = _few_numbers(numbers) if whole else pd.factorize(numbers[given])
     if not whole:
         known, codes = codes, np.full(len(cells), -1)
         codes[given] = known
     return _merged(codes, list(values))
 
 
+def _few_numbers(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Do as pandas' factorize; small whole numbers that the top has are looked up in a table of their codes."""
+    if numbers.dtype.kind in "iu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < _HEAD_ROWS:
+            _, values = pd.factorize(numbers[:_HEAD_ROWS])
+            table = np.full(high - low + 1, -1, dtype=np.int32)
+            table[values.astype(np.int64) - low] = np.arange(len(values), dtype=np.int32)
+            wide = numbers.astype(np.int16) if numbers.dtype == np.int8 else numbers  # 127 + 128 is no int8
+            codes = table[wide - low if low else wide]
+            if codes.min() >= 0:
+                return codes, values
+    return pd.factorize(numbers)
+
+
 def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
     """Return texts as codes by their hashes, or texts themselves."""
     if cells.dtype == object:
-        return _of_values(np.ma.filled(cells, None).tolist())
+        return _of_values(cells.tolist())
     hashes = np.asarray(cells)
     opens = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
     in_runs = 4 * len(opens) < len(hashes)
     codes, seen = pd.factorize(hashes[opens] if in_runs else hashes)
     if in_runs:
-        codes = np.repeat(codes, np.diff(opens, append=len(hashes)))
+        codes = np.repeat(codes.astype(np.int32), np.diff(opens, append=len(hashes)))
     return texts_as_cells(codes, [texts[each] for each in seen.tolist()])
 
 

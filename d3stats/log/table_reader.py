@@ -18,7 +18,24 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats.log.beside import beside_votes, tells_of_votes
+from d3stats.log.cells import (
+    Wrong,
+    WrongCell,
+    how_to_write,
+    is_temperature,
+    is_zero,
+    no_truths,
+    not_given,
+    to_answers,
+    to_scores,
+    to_share,
+    to_temperature,
+    to_truth,
+    to_whole,
+    truths_note,
+)
 from d3stats.log.column_names import (
     TABLE_COLUMNS,
     ColumnError,
@@ -33,14 +50,13 @@ from d3stats.log.column_names import (
     resolve,
     to_type,
 )
-from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together
+from d3stats.log.columns import TEXTS, Coded, Coder, Part, Records, joined, together
 from d3stats.log.confidences import FIELDS as CONFIDENCES
 from d3stats.log.confidences import one_field, read_cells
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.numbers import with_points
 from d3stats.log.problems import LONGEST, Advised, Problem, shortened
 from d3stats.log.proposals import is_slip, proposed
-from d3stats.log.schema import MOST_TEMPERATURE, Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import (
     ParquetTable,
     Sheet,
@@ -132,12 +148,12 @@ def parquet_blocks(
                 at = {}  # the first block says what is wrong
             several = {name: at[name][0] for name in ("round", "correct") if name in at and table.n > rows}
             texts = {name: table.different(column) for name, column in several.items()}
-            odd = _no_truths(texts.get("correct", ()))
+            odd = no_truths(texts.get("correct", ()))
             if odd is not None:
                 wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
                 yield nothing(file.name, [wrong])
                 return
-            zero = any(map(_is_zero, texts.get("round", ()))) or None
+            zero = any(map(is_zero, texts.get("round", ()))) or None
             unread = {column for name in without for column in at.get(name, ())}
             for sheet in table.sheets(rows, unread):
                 yield records_of_sheet(sheet, columns, from_zero=zero)
@@ -273,10 +289,7 @@ def _is_number(text: str) -> bool:
 def _are_temperatures(sheet: Sheet, at: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether a column of this name has sampling temperatures only; another, such as the weather's, is not read."""
     (name,) = at["temperature"]
-    return all(
-        is_missing_word(text) or (_TEMPERATURE.fullmatch(text.strip()) and float(text) <= MOST_TEMPERATURE)
-        for text in sheet.get(name).occurring()
-    )
+    return all(is_missing_word(text) or is_temperature(text) for text in sheet.get(name).occurring())
 
 
 def _is_empty(sheet: Sheet, names: tuple[str, ...]) -> bool:
@@ -298,19 +311,6 @@ def _reads(sheet: Sheet, choice: Mapping[str, str | Sequence[str]]) -> bool:
 # ------------------------------------------------------------------------------------------------ rows
 
 
-_WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
-_TEMPERATURE = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
-_TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-_TRUTH_WORDS = {
-    word: truth
-    for truth, words in enumerate(
-        (
-            "no n f wrong incorrect fail failed i falsch nein non faux \u2717 \u2718",
-            "yes y t right correct pass passed c wahr richtig ja oui vrai s\u00ed \u2713 \u2714",
-        )
-    )
-    for word in words.split()
-}
 _SAID = (
     *(
         "correct",
@@ -328,10 +328,6 @@ _SAID = (
     "vote",
 )
 _CLOSING = ("decision", "stop_round", "stop_reason")
-
-Wrong = tuple[str, str, Any]
-"""The field, what it must be, and what was got."""
-
 
 _MEASURED = ("label", "vote", "correct", "tokens", "tokens_in", "tokens_out", "tokens_cached")
 """Fields on whose values the results rest, so that two columns for one of them are warned of."""
@@ -459,10 +455,10 @@ class TableReader:
         if said is not None:
             raise _Refused(sheet, "wrong field", *said)
         said_right = cells["correct"].occurring() if "correct" in cells else []
-        odd = _no_truths(said_right)
+        odd = no_truths(said_right)
         if odd is not None:
             told = cells["correct"]
-            wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
+            wrong = [k for k, text in enumerate(told.values) if no_truths([text]) is not None]
             first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
             raise _Refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
         notes = [*self.taken, *sheet.notes]
@@ -868,15 +864,18 @@ def _without_row_numbers(sheet: Sheet, found: Resolved) -> Resolved:
     return found
 
 
-_ERRORS = ("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+_ERRORS = frozenset(("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
 
 
 def _without_errors(sheet: Sheet) -> Sheet:
     """Empty the cells that hold an error of a spreadsheet."""
     columns, notes = [], []
     for name, column in zip(sheet.names, sheet.columns, strict=True):
+        if _ERRORS.isdisjoint(column.values):
+            columns.append(column)
+            continue
         errors = [code for code, text in enumerate(column.values) if text in _ERRORS]
-        wrong = np.isin(column.codes, errors) if errors else np.zeros(0, dtype=np.bool_)
+        wrong = np.isin(column.codes, errors)
         if wrong.any():
             column = Coded(np.where(wrong, -1, column.codes).astype(np.int32), column.values)
             which = " and ".join(column.values[code] for code in errors)
@@ -1006,7 +1005,7 @@ class _Rows:
             shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
             keys = (self.cells[key] for key in ("debate", "round", "agent") if key in self.cells)
             key = tuple(column.values[column.codes[row]] for column in keys if column.codes[row] >= 0)
-            message = Advised(f"{name} {requirement}", got=f"{name}={shown}{_ungrouped(name, got)}")
+            message = Advised(f"{name} {requirement}", got=f"{name}={shown}{how_to_write(name, got)}")
             self.problems.append(Problem(self.name, int(self.line[row]), name, message, "wrong field", key))
         self.wrong |= rows
 
@@ -1018,7 +1017,7 @@ class _Rows:
         for code, text in enumerate(column.values):
             try:
                 values.append(None if is_missing_word(text) else parse(name, text))
-            except _WrongCell as error:
+            except WrongCell as error:
                 values.append(None)
                 wrong[code] = error.wrong
         if wrong:
@@ -1037,20 +1036,25 @@ class _Rows:
         if not self.given("debate").all():
             self.refuse(~self.given("debate"), ("debate", "must be given", ""))
         answers = (
-            _values_of(cells["answers"].codes, self.parsed("answers", _answers))
+            _values_of(cells["answers"].codes, self.parsed("answers", to_answers))
             if "answers" in cells
             else None
         )
         played = self._rounds()
         if "scores" in cells:
-            cells["scores"] = _values_of(cells["scores"].codes, self.parsed("scores", _scores))
+            cells["scores"] = _values_of(cells["scores"].codes, self.parsed("scores", to_scores))
         columns: dict[str, Any] = {"round": played}
         for name in ("tokens_in", "tokens_out", "tokens_cached"):
             if name in cells:
-                columns[name] = self.numbers(name, _whole)
+                columns[name] = self.numbers(name, to_whole)
         if "round" in cells and len(played):
             self._in_range(played, "round")
-        parsers = {"correct": _truth, "tokens": _whole, "temperature": _temperature, "confidence": _share}
+        parsers = {
+            "correct": to_truth,
+            "tokens": to_whole,
+            "temperature": to_temperature,
+            "confidence": to_share,
+        }
         for name, parse in parsers.items():
             if name in cells:
                 columns[name] = self.numbers(name, parse)
@@ -1123,16 +1127,16 @@ class _Rows:
         if "round" not in self.cells:
             return np.ones(self.n)
         column = self.cells["round"]
-        zero = any(map(_is_zero, column.values)) if self.from_zero is None else self.from_zero
+        zero = any(map(is_zero, column.values)) if self.from_zero is None else self.from_zero
         self.shift = int(zero)
         if zero:
             self.notes.append(f"{self.name}: rounds count from 0 and were shifted to count from 1")
         words = np.array([*map(is_missing_word, column.values), True])
         has_round = ~words[column.codes]
         if (has_round != self.given("agent")).any():
-            self.refuse(has_round & ~self.given("agent"), _absent("agent"))
-            self.refuse(~has_round & self.given("agent"), _absent("round"))
-        played = self.numbers("round", _whole)
+            self.refuse(has_round & ~self.given("agent"), not_given("agent"))
+            self.refuse(~has_round & self.given("agent"), not_given("round"))
+        played = self.numbers("round", to_whole)
         return played + 1 if zero else played
 
     shift = 0
@@ -1146,8 +1150,8 @@ class _Rows:
         none: dict[str, Any] = {}
         if not {"closed", *_CLOSING} & set(self.cells):
             return none, np.zeros(self.n, dtype=np.bool_)
-        stop = self.numbers("stop_round", _whole) + self.shift
-        closed = self.numbers("closed", _truth)
+        stop = self.numbers("stop_round", to_whole) + self.shift
+        closed = self.numbers("closed", to_truth)
         said = self.given("decision") | self.given("stop_round") | self.given("stop_reason")
         if ((closed == 0) & said).any():
             texts = self.cells["closed"]
@@ -1189,121 +1193,3 @@ def _values_of(codes: NDArray[np.int32], values: list[Any]) -> Coded:
     coder = Coder()
     lookup = np.array([*map(coder.__getitem__, values), -1], dtype=np.int32)
     return Coded(lookup[codes], coder.values_list())
-
-
-# ------------------------------------------------------------------------------------------------ cells of a kind
-
-
-class _WrongCell(ValueError):
-    def __init__(self, name: str, requirement: str, got: Any) -> None:
-        super().__init__(name)
-        self.wrong: Wrong = (name, requirement, got)
-
-
-def _absent(name: str) -> Wrong:
-    return name, "must be given with the other of round and agent", ""
-
-
-def _whole(name: str, text: str) -> int:
-    match = _WHOLE.fullmatch(text.strip())
-    if match is None:
-        raise _WrongCell(name, "must be a whole number >= 0", text)
-    return int(match[1])
-
-
-def _temperature(name: str, text: str) -> float:
-    if _TEMPERATURE.fullmatch(text.strip()) is None or (found := float(text)) > MOST_TEMPERATURE:
-        raise _WrongCell(name, f"must be a number from 0 to {MOST_TEMPERATURE:,}", text)
-    return found
-
-
-def _share(name: str, text: str) -> float:
-    return float(text)  # looked at before, see `confidences.py`
-
-
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+")
-
-
-_COUNTS = frozenset(("tokens", "tokens_in", "tokens_out", "tokens_cached", "round", "stop_round"))
-
-
-def _ungrouped(name: str, got: Any) -> str:
-    """Return how a whole number with marks between thousands or decimals is written, as the end of a refusal."""
-    text = got.strip() if name in _COUNTS and isinstance(got, str) else ""
-    if _THOUSANDS.fullmatch(text):
-        return f" (write {re.sub('[^0-9]', '', text)})"
-    if re.fullmatch(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+", text):
-        return f" (write {text.replace('.', '')} if the point parts thousands)"
-    return " (a count has no decimals: round it)" if re.fullmatch(r"[0-9]+[.,][0-9]+", text) else ""
-
-
-def _is_zero(text: str) -> bool:
-    match = _WHOLE.fullmatch(text.strip())
-    return match is not None and int(match[1]) == 0
-
-
-def _truth(name: str, text: str) -> int:
-    word = text.strip().lower()
-    found = _TRUTH.get(word, _TRUTH_WORDS.get(word) if name == "correct" else None)
-    if found is None:
-        raise _WrongCell(name, "must be 0, 1 or empty", text)
-    return found
-
-
-def truths(texts: Iterable[str]) -> dict[str, int] | None:
-    """Return what each text of a column correct says, nothing where one says neither right nor wrong."""
-    known = _TRUTH | _TRUTH_WORDS
-    meant = {t: known.get(t.strip().lower()) for t in texts if not is_missing_word(t)}
-    return None if None in meant.values() else {t: truth for t, truth in meant.items() if truth is not None}
-
-
-def truths_note(texts: Iterable[str]) -> list[str]:
-    """Say how words in a column correct are read."""
-    words = [t for t in texts if t.strip().lower() in _TRUTH_WORDS]
-    read = ", ".join(f"{t!r} is {_TRUTH_WORDS[t.strip().lower()]}" for t in sorted(words)[:6])
-    return [f"words in the column correct: {read}"] if words else []
-
-
-def _no_truths(texts: Iterable[str]) -> str | None:
-    """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
-    odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
-    listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-    return (
-        Advised("correct must be 0, 1 or empty", truths_advice(odd), got=f"correct={listed}") if odd else None
-    )
-
-
-def truths_advice(odd: Iterable[Any]) -> str:
-    """Say what to do with values of a column correct that say neither right nor wrong."""
-    try:
-        _ = [float(each) for each in odd]
-    except ValueError:
-        choice_ = to_type(label="correct")
-        return f"write 1 for right and 0 for wrong, or if the column holds right answers, choose it with {choice_}"
-    return "for points name the column score"
-
-
-def _json(name: str, text: str) -> Any:
-    try:
-        return parse_json(text)
-    except (ValueError, RecursionError):
-        raise _WrongCell(name, "must be JSON", text) from None
-
-
-def _answers(name: str, text: str) -> tuple[str, ...] | None:
-    answers = _checked(name, _json(name, text), Item, debate="d", question="q")
-    return None if answers is None else tuple(answers)
-
-
-def _scores(name: str, text: str) -> str | None:
-    scores = _checked(name, _json(name, text), Turn, debate="d", round=1, agent="a")
-    if scores is None:
-        return None
-    return msgspec.json.encode(msgspec.convert(scores, dict[str, dict[str, float]])).decode()
-
-
-def _checked(name: str, value: Any, model: type[Record], **others: Any) -> Any:
-    defect = first_defect(others | {name: value}, model)
-    if defect is not None:
-        raise _WrongCell(*defect)
-    return value

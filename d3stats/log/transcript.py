@@ -239,7 +239,7 @@ def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, 
     >>> read_transcripts(path, debates=["d 1", "d 2"])["d 1"].item.text
     'Why?'
     """
-    from d3stats.log.reader import read_line
+    from d3stats.log.lines import read_line
 
     items: dict[str, Item] = {}
     turns: dict[str, list[Turn]] = {}

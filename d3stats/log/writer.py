@@ -24,7 +24,7 @@ from d3stats.log.schema import AnyRecord, Header, Item, Turn, Verdict, first_def
 if TYPE_CHECKING:
     import pandas as pd
 
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["LogWriter", "write_csv", "write_jsonl", "write_parquet"]
 
@@ -433,7 +433,8 @@ def write_csv(source: Source, dest: str | Path) -> Path:
 
 
 def _log(source: Source) -> DebateLog:
-    from d3stats.log.reader import DebateLog, read_log
+    from d3stats.log.frames import DebateLog
+    from d3stats.log.reader import read_log
 
     if isinstance(source, DebateLog):
         return source

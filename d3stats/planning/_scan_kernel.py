@@ -7,25 +7,18 @@ rule that uses more than camps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
+from d3stats._compiled import compiled
+
 __all__ = ["packed", "residual_squares", "totals"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _compiled(function: F) -> F:
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def packed(fires: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
     """Write every row of True and False as one whole number, a bit for each column.
 
@@ -49,7 +42,7 @@ def packed(fires: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
     return masks
 
 
-@_compiled
+@compiled
 def totals(
     stops: NDArray[Any], order: Ints, codes: NDArray[np.uint16], spent: Floats
 ) -> tuple[Ints, np.int64, float, Ints, NDArray[np.uint16], Floats]:
@@ -94,7 +87,7 @@ def totals(
     return counts, rounds, tokens, played, code, paid
 
 
-@_compiled
+@compiled
 def residual_squares(
     played: Ints,
     code: NDArray[np.uint16],

@@ -17,10 +17,11 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats
 from d3stats._check import choice, loss, probability
 from d3stats._words import counted, percent
 from d3stats.note import Note
-from d3stats.planning.cells import Write, amount, cells, share_cell
+from d3stats.planning.cells import Write, amount, cells, share_cell, state_cell
 from d3stats.planning.costs import (
     Measured,
     absent_note,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Abstention", "abstain"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Order = Literal["given", "none"]
 
 _MOST_ROWS = 15
@@ -160,16 +159,12 @@ class Abstention(Result):
     def _shown(self) -> Mapping[str, pd.DataFrame]:
         cost = "tokens" if "tokens" in self._table.columns else "rounds"
 
-        def state(row: Mapping[Any, Any]) -> str:
-            words = ("chosen", "certified", "tested")
-            return next((word for word in words if row[word]), "not tested")
-
         columns: dict[str, Write] = {
             "votes": lambda row: str(row["votes"]),
             "kept": share_cell("kept", None),
             "error": share_cell("error", None),
             f"{cost} a verdict": amount(cost, 0 if cost == "tokens" else 2, limits=False),
-            "state": state,
+            "state": state_cell,
         }
         table = self._table
         if len(table) > _MOST_ROWS:
@@ -292,9 +287,9 @@ def abstain(
     _refuse_nothing_known(t, voted, known)
     shares = np.where(voted, np.round(of_it / np.maximum(asked, 1), 12), -1.0)
     thresholds = np.unique(shares[voted])[::-1]
-    kept: BoolArray = shares[:, None] >= thresholds
-    wrong: BoolArray = kept & (known & ~found.correct)[:, None]
-    judged: BoolArray = kept & known[:, None]
+    kept: Bools = shares[:, None] >= thresholds
+    wrong: Bools = kept & (known & ~found.correct)[:, None]
+    judged: Bools = kept & known[:, None]
     n_thresholds = len(thresholds)
     method, sizes, p = p_values(wrong[known], judged[known], t.cluster[known], max_error)
     # The complement of .9 is not quite .1.
@@ -356,7 +351,7 @@ def abstain(
 
 def _stops(
     t: Trajectories, rule: StoppingRule | str | None
-) -> tuple[str | None, NDArray[np.int64], FloatArray | None]:
+) -> tuple[str | None, NDArray[np.int64], Floats | None]:
     """Return the rule's name, where it stops every debate, and the tokens of a run under it."""
     if rule is None:
         return None, t.depth, tokens_by_round(t)
@@ -382,7 +377,7 @@ def _stops(
     return name, stops.rounds.astype(np.int64), bill(t, one)
 
 
-def _refuse_nothing_known(t: Trajectories, voted: BoolArray, known: BoolArray) -> None:
+def _refuse_nothing_known(t: Trajectories, voted: Bools, known: Bools) -> None:
     if not voted.any():
         raise ValueError(
             "trajectories must hold a debate with a verdict by votes; got none; d3stats doctor shows what was read"
@@ -396,8 +391,8 @@ def _refuse_nothing_known(t: Trajectories, voted: BoolArray, known: BoolArray) -
 
 
 def p_values(
-    wrong: BoolArray, kept: BoolArray, cluster: NDArray[np.int64], max_error: float
-) -> tuple[Literal["binomial", "betting"], FloatArray, FloatArray]:
+    wrong: Bools, kept: Bools, cluster: NDArray[np.int64], max_error: float
+) -> tuple[Literal["binomial", "betting"], Floats, Floats]:
     """Return the test, the size of each question, and the p-value of "the error is above the limit" by threshold.
 
     `wrong` and `kept` have a row for each labelled debate and a column for each threshold.
@@ -448,20 +443,20 @@ def _needed(row: Mapping[Any, Any], max_error: float, delta: float) -> int | Non
     return int(np.ceil(sizes[enough.argmax()] / kept)) if enough.any() else None
 
 
-def _runs(t: Trajectories, wrong: BoolArray, judged: BoolArray) -> list[Note]:
+def _runs(t: Trajectories, wrong: Bools, judged: Bools) -> list[Note]:
     """Say what the log shows of an effect that its runs share."""
     return run_notes(wrong.astype(np.float64), judged, t, "error")
 
 
 def _notes(
     t: Trajectories,
-    voted: BoolArray,
-    known: BoolArray,
+    voted: Bools,
+    known: Bools,
     table: pd.DataFrame,
     delta: float,
     order: Order,
     method: str,
-    sizes: FloatArray,
+    sizes: Floats,
 ) -> list[str]:
     notes = []
     if silent := int((~voted).sum()):

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._words import counted, percent
 from d3stats.models.chains.panel_chain import ChainLaws, chain_laws, fit_panel_chain
@@ -43,8 +44,6 @@ __all__ = [
     "stops_of",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BLOCK = 25
 """Debates between two choices of the early rule."""

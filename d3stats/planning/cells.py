@@ -19,6 +19,7 @@ __all__ = [
     "plain",
     "rule_cell",
     "share_cell",
+    "state_cell",
     "with_error",
 ]
 
@@ -41,6 +42,11 @@ def cells(table: pd.DataFrame, columns: Mapping[str, Write]) -> pd.DataFrame:
 def rule_cell(row: Mapping[Any, Any]) -> str:
     """Name the rule of a row, a published one by its short name."""
     return short_name(str(row["rule"]))
+
+
+def state_cell(row: Mapping[Any, Any]) -> str:
+    """Name how far the tests of a row went."""
+    return next((word for word in ("chosen", "certified", "tested") if row[word]), "not tested")
 
 
 def amount(measure: str, digits: int, *, limits: bool = True) -> Write:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Bools, Floats, Ints
 from d3stats._words import counted, percent, setting
 from d3stats.inference.comparison.pair_data import changes_of
 from d3stats.note import Note
@@ -78,9 +79,6 @@ __all__ = [
     "with_turns",
 ]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 Target = Literal["accuracy", "agreement"]
 """The meanings of a kept verdict: a right one, or that of full depth."""
@@ -141,22 +139,22 @@ class Outcomes:
         "tokens", "dollars" or another cost up to the stop, NaN where that of some round is not recorded.
     """
 
-    rounds: IntArray
+    rounds: Ints
     verdict: NDArray[np.int32]
-    tied: BoolArray
-    scored: BoolArray
-    correct: BoolArray
-    compared: BoolArray
-    agrees: BoolArray
-    flips: BoolArray
-    judged: BoolArray
-    gained: BoolArray
-    lost: BoolArray
-    early: BoolArray
-    premature: BoolArray
-    spent: dict[str, FloatArray]
+    tied: Bools
+    scored: Bools
+    correct: Bools
+    compared: Bools
+    agrees: Bools
+    flips: Bools
+    judged: Bools
+    gained: Bools
+    lost: Bools
+    early: Bools
+    premature: Bools
+    spent: dict[str, Floats]
 
-    def column(self, name: str) -> FloatArray:
+    def column(self, name: str) -> Floats:
         """Return a column of numbers: a flag, "rounds", "debates", a cost (0 where unknown) or "known_" and a cost.
 
         "scored_tokens" are the tokens of scored debates, and "points" is 100 where the verdict of one is right; both
@@ -174,7 +172,7 @@ class Outcomes:
         values = np.ones(len(self.rounds)) if name == "debates" else getattr(self, name)
         return np.asarray(values, dtype=np.float64)
 
-    def of(self, measure: str) -> tuple[FloatArray, FloatArray]:
+    def of(self, measure: str) -> tuple[Floats, Floats]:
         """Return the two columns of a measure."""
         above, below = MEASURES[measure]
         return self.column(above), self.column(below)
@@ -224,7 +222,7 @@ def can_run(trajectories: Trajectories, rule: StoppingRule) -> bool:
         return True
     if trajectories.polled is not None:
         return bool((trajectories.polled | ~trajectories.reached()).all())
-    asked: BoolArray = np.any(trajectories.had_turns(), axis=2)
+    asked: Bools = np.any(trajectories.had_turns(), axis=2)
     return not _at_the_end(trajectories, asked)
 
 
@@ -237,7 +235,7 @@ def refuse_votes_at_the_end(pilot: Trajectories) -> None:
         )
 
 
-def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -> FloatArray | None:
+def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -> Floats | None:
     """Return the cost of a run under a rule that stops after each round, a first column of 0; None when none is known.
 
     Agents that only vote are paid after every round where the rule reads votes, and else once, at the stop; see
@@ -250,8 +248,8 @@ def bill(trajectories: Trajectories, rule: StoppingRule, kind: str = "tokens") -
 
 
 def bill_of(
-    trajectories: Trajectories, rule: StoppingRule, cost: FloatArray, polls: FloatArray | None
-) -> FloatArray | None:
+    trajectories: Trajectories, rule: StoppingRule, cost: Floats, polls: Floats | None
+) -> Floats | None:
     """Return what :func:`bill` does for any cost of a round, `polls` being the part of it that a poll costs."""
     t = trajectories
     if t.polled is None:
@@ -267,7 +265,7 @@ def bill_of(
     return found
 
 
-def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills: FloatArray | None) -> bool:
+def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills: Floats | None) -> bool:
     """Return whether a debate stops after a round without a poll, at a cost not known."""
     if bills is None:
         return False
@@ -275,7 +273,7 @@ def unpriced(trajectories: Trajectories, rounds: NDArray[np.integer[Any]], bills
     return bool((np.isnan(at_stop) & ~np.isnan(bills[:, 0])).any())
 
 
-def tokens_by_round(trajectories: Trajectories) -> FloatArray | None:
+def tokens_by_round(trajectories: Trajectories) -> Floats | None:
     """Return tokens spent by the end of each round, a first column of 0 before it; None when none is known.
 
     A debate with any unrecorded round is NaN throughout, so that every rule is charged on the same debates.
@@ -283,7 +281,7 @@ def tokens_by_round(trajectories: Trajectories) -> FloatArray | None:
     return None if trajectories.tokens is None else spent_by_round(trajectories, trajectories.tokens)
 
 
-def spent_by_round(trajectories: Trajectories, cost: FloatArray) -> FloatArray | None:
+def spent_by_round(trajectories: Trajectories, cost: Floats) -> Floats | None:
     """Return what was spent by the end of each round, as :func:`tokens_by_round` does, for any cost of a round."""
     spent = np.where(trajectories.reached(), cost, 0.0)
     known = ~np.isnan(spent).any(axis=1)
@@ -299,7 +297,7 @@ def outcomes(
     trajectories: Trajectories,
     rounds: NDArray[np.integer[Any]],
     missing: Missing = "exclude",
-    **spent: FloatArray | None,
+    **spent: Floats | None,
 ) -> Outcomes:
     """Compare the verdicts after so many rounds with the labels and with the verdicts at full depth.
 
@@ -313,7 +311,7 @@ def outcomes(
         Costs by their name, as :func:`bill` returns them; None is left out. A cost that is not known in a debate whose
         rounds are all recorded is unknown in every debate: the others alone would be another sample.
     """
-    played: IntArray = np.asarray(rounds, dtype=np.int64)
+    played: Ints = np.asarray(rounds, dtype=np.int64)
     verdict, tied = verdicts_at(trajectories, played)
     final, _ = verdicts_at(trajectories, trajectories.depth)
     label = trajectories.label
@@ -364,13 +362,13 @@ def uncounted(result: Outcomes) -> Outcomes:
     )
 
 
-def _held_by_a_majority(trajectories: Trajectories, played: IntArray) -> BoolArray:
+def _held_by_a_majority(trajectories: Trajectories, played: Ints) -> Bools:
     """Return whether more than half of the votes cast in the last of so many rounds are for one answer."""
     if trajectories.n_rounds == 0:
         return np.zeros(len(played), dtype=bool)
     row, column = np.arange(len(played)), np.maximum(played - 1, 0)
     lead, _, cast = (counts[row, column] for counts in trajectories.camps())
-    majority: BoolArray = (2 * lead > cast) & (played > 0)
+    majority: Bools = (2 * lead > cast) & (played > 0)
     return majority
 
 
@@ -424,10 +422,10 @@ class Limits:
         The denominators in the data.
     """
 
-    estimate: FloatArray
-    low: FloatArray
-    high: FloatArray
-    sizes: FloatArray
+    estimate: Floats
+    low: Floats
+    high: Floats
+    sizes: Floats
 
 
 class RatioColumns:
@@ -435,7 +433,7 @@ class RatioColumns:
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        self._columns: list[FloatArray] = []
+        self._columns: list[Floats] = []
         self.measures: list[tuple[str, str]] = []
         self._ratios: list[tuple[int, int]] = []
         self._shares: list[bool] = []
@@ -515,7 +513,7 @@ class RatioColumns:
         return Limits(estimate, low, high, sizes)
 
 
-def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
+def change_limits(change: Floats, cluster: Ints, level: float) -> tuple[float, float]:
     """Return the paired t limits of a mean change of right and wrong by debate, NaN where there are none.
 
     Student's limits of the mean would miss where few debates changed.
@@ -525,7 +523,7 @@ def change_limits(change: FloatArray, cluster: IntArray, level: float) -> tuple[
 
 
 def paired_change(
-    one: Outcomes, other: Outcomes, cluster: IntArray, level: float, target: Target = "accuracy"
+    one: Outcomes, other: Outcomes, cluster: Ints, level: float, target: Target = "accuracy"
 ) -> Measured:
     """Return how many more verdicts one rule keeps than another on the debates that count under both.
 
@@ -554,13 +552,13 @@ class Measured(NamedTuple):
     df: float = np.nan
 
 
-def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray:
+def _totals(above: ArrayLike, below: ArrayLike, cluster: Ints) -> Floats:
     columns = np.column_stack([np.asarray(above, np.float64), np.asarray(below, np.float64)])
     return cluster_totals(columns, cluster)
 
 
 def ratio(
-    above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float, *, symmetric: bool = False
+    above: ArrayLike, below: ArrayLike, cluster: Ints, level: float, *, symmetric: bool = False
 ) -> Measured:
     """Return the ratio of two sums over debates with a Student interval over questions, see :func:`item_ratio`."""
     of, per = np.asarray(above, np.float64), np.asarray(below, np.float64)
@@ -580,7 +578,7 @@ def ratio(
     return Measured(value, low, high, float(found.se[0]), df)
 
 
-def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) -> Measured:
+def share(hits: ArrayLike, counted: ArrayLike, cluster: Ints, level: float) -> Measured:
     """Return a share with its cluster Wilson interval over questions, see :func:`share_limits`."""
     above, below = _totals(hits, counted, cluster).T
     value = float(above.sum() / below.sum()) if below.any() else np.nan
@@ -588,7 +586,7 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) 
     return Measured(value, *(np.nan if x is None else x for x in (found.low, found.high, found.se)))
 
 
-def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
+def log_ratio(above: ArrayLike, below: ArrayLike, cluster: Ints, level: float) -> Measured:
     """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
     return _less(ratio(above, below, cluster, level))
 
@@ -712,7 +710,7 @@ def point_notes(
 def paired_table(
     pairs: Sequence[tuple[str, str]],
     results: Mapping[str, Outcomes],
-    cluster: IntArray,
+    cluster: Ints,
     level: float,
 ) -> pd.DataFrame:
     """Return the difference of every pair of rules in every measure that both have."""
@@ -801,7 +799,7 @@ def votes_at_the_end(trajectories: Trajectories) -> bool:
     return _at_the_end(trajectories, (trajectories.votes != MISSING).any(axis=2))
 
 
-def _at_the_end(t: Trajectories, voted: BoolArray) -> bool:
+def _at_the_end(t: Trajectories, voted: Bools) -> bool:
     last = np.arange(t.n_rounds) == t.depth[:, None] - 1
     several = (t.depth > 1)[:, None]
     return bool((voted & last & several).any() and not (voted & ~last).any())
@@ -876,7 +874,7 @@ def _missing_votes(trajectories: Trajectories) -> list[str]:
     ]
 
 
-def _no_flip(steady: Mapping[str, Outcomes], cluster: IntArray, level: float) -> list[str]:
+def _no_flip(steady: Mapping[str, Outcomes], cluster: Ints, level: float) -> list[str]:
     """Say how many flips rules without one may have: the upper limit of the table, and what it rests on."""
     found: dict[tuple[float, int, int], list[str]] = {}
     for name, result in steady.items():

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from d3stats._words import points
 from d3stats.planning.ladders import Evaluated, rule_of
@@ -20,7 +19,6 @@ from d3stats.stopping.text import short_name
 
 __all__ = ["Candidate", "EarlierStop", "best_by_cost", "earlier_stop", "frontier_table", "most_accurate"]
 
-Floats = NDArray[np.float64]
 _MOST = 8
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice
 from d3stats._words import counted
 from d3stats.models.chains.panel_chain import ChainLaws
@@ -131,7 +132,6 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
     return Coded(votes, target, used, others, tuple(notes))
 
 
-Floats = NDArray[np.float64]
 Thresholds = tuple[int, ...]
 
 _LEVELS = 4

@@ -26,15 +26,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.planning.costs import Target
 from d3stats.stopping import Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["FEW", "MISFIT", "ChainLoss", "PilotLosses", "misfit_sd"]
 
-Floats = NDArray[np.float64]
 
 MISFIT = 0.3
 """c; ``simulations/plans_elsewhere`` has what this and other values give."""

@@ -12,8 +12,8 @@ from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._words import counted, percent
@@ -28,7 +28,6 @@ from d3stats.trajectories import Trajectories
 
 __all__ = ["SIZES", "PilotSizes", "net_by_size", "pilot_sizes"]
 
-Floats = NDArray[np.float64]
 
 SIZES = (25, 50, 100, 200, 400)
 """The sizes of pilots that are compared where none is named."""

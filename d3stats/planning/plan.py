@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._words import Advised, counted, counted_points, percent, points, verb
@@ -95,7 +96,6 @@ __all__ = [
     "untold",
 ]
 
-Floats = NDArray[np.float64]
 
 INTERVALS = (
     "Student's t over questions; accuracy: cluster Wilson; change: paired t; loss: equal-tailed over draws "

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import meant, nonnegative, number, probability
 from d3stats._words import percent
 from d3stats.note import warning
@@ -33,7 +34,6 @@ __all__ = [
     "spending",
 ]
 
-Floats = NDArray[np.float64]
 
 Price = float | tuple[float, float]
 """Dollars per million tokens: one price, or the prices of prompt and of completion tokens."""

@@ -318,7 +318,7 @@ class Replay(Result):
 
             Then ``level, missing``.
         """
-        return super().to_frame(table)
+        return self._table.copy() if table is None else super().to_frame(table)
 
     def paired(self, against: str | StoppingRule | None = None) -> pd.DataFrame:
         """Return differences between rules on the same debates, with intervals.

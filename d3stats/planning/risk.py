@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats._words import percent
 from d3stats.note import Note
-from d3stats.planning.cells import Write, amount, cells, rule_cell
+from d3stats.planning.cells import Write, amount, cells, rule_cell, state_cell
 from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
 from d3stats.planning.scan import StopFinder
 from d3stats.resampling import cluster_totals
@@ -56,9 +57,6 @@ __all__ = [
 MeanOver = Literal["debates", "units"]
 Unit = Literal["question", "group"]
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class DebateLosses:
@@ -75,9 +73,9 @@ class DebateLosses:
         What was left out.
     """
 
-    losses: FloatArray
+    losses: Floats
     counted: NDArray[np.bool_]
-    rounds: FloatArray
+    rounds: Floats
     notes: tuple[str, ...]
 
 
@@ -99,10 +97,10 @@ class UnitLosses:
         What was left out.
     """
 
-    sums: FloatArray
-    sizes: FloatArray
+    sums: Floats
+    sizes: Floats
     single: bool
-    rounds: FloatArray
+    rounds: Floats
     notes: tuple[str, ...]
 
     @property
@@ -190,7 +188,7 @@ def losses_of_debates(
     return DebateLosses(losses, counted, np.array([rounds.mean() for rounds in stops]), tuple(notes))
 
 
-def _units(t: Trajectories, rules: Sequence[StoppingRule], unit: Unit) -> IntArray:
+def _units(t: Trajectories, rules: Sequence[StoppingRule], unit: Unit) -> Ints:
     if unit == "group":
         if not t.groups:
             raise ValueError("trajectories must have groups for unit='group'; got none")
@@ -205,7 +203,7 @@ def _units(t: Trajectories, rules: Sequence[StoppingRule], unit: Unit) -> IntArr
 
 
 def _stops(
-    t: Trajectories, rules: Sequence[StoppingRule], units: IntArray, unit: Unit
+    t: Trajectories, rules: Sequence[StoppingRule], units: Ints, unit: Unit
 ) -> list[NDArray[np.int64]]:
     if unit == "question" or all(isinstance(rule, Rule) for rule in rules):
         finder = StopFinder(t, rules)
@@ -225,7 +223,7 @@ Order = Literal["given", "split", "none"]
 METHODS = ("binomial", "hoeffding_bentkus", "betting")
 
 
-def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
+def binomial_p(losses: Floats, limit: float) -> Floats:
     """Return P(Bin(n, limit) <= k), exact for losses that are 0 or 1; k is how many are 1.
 
     Losses of -1 count as 0: E[loss] <= P(loss = 1), so a small P(loss = 1) is enough, if more than needed.
@@ -234,12 +232,12 @@ def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
 
 
 def hoeffding_bentkus_p(
-    sums: FloatArray,
+    sums: Floats,
     limit: float,
     lowest: float = 0.0,
-    sizes: FloatArray | None = None,
+    sizes: Floats | None = None,
     largest: float | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return the smaller of Hoeffding's and Bentkus's bounds for losses in [lowest, 1].
 
     With m the mean and h the Bernoulli divergence, min(exp(-n h(min(m, limit), limit)),
@@ -261,7 +259,7 @@ def hoeffding_bentkus_p(
     return _array(np.minimum(1.0, np.minimum(np.exp(-n * divergence), bentkus)))
 
 
-def _array(values: object) -> FloatArray:
+def _array(values: object) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
@@ -271,13 +269,13 @@ def lowest_loss(target: Target) -> float:
 
 
 def p_values(
-    sums: FloatArray,
+    sums: Floats,
     max_loss_vs_full: float,
     method: Method,
     target: Target,
-    sizes: FloatArray | None = None,
+    sizes: Floats | None = None,
     largest: float | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return the p-value of "the mean loss is above `max_loss_vs_full`" for each column of (units, rules) sums of it.
 
     `sizes` are the debates of each unit, by default 1; the binomial test takes units of one debate alone. `largest` is
@@ -292,7 +290,7 @@ def p_values(
 
 
 def certified_rules(
-    p: FloatArray, delta: float, order: Order = "given"
+    p: Floats, delta: float, order: Order = "given"
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which hypotheses are tested and which rejected, with P(any false rejection) <= delta.
 
@@ -393,16 +391,12 @@ class RiskControlled(Result):
         return {"rules": self._table.copy()}
 
     def _shown(self) -> Mapping[str, pd.DataFrame]:
-        def state(row: Mapping[Any, Any]) -> str:
-            words = ("chosen", "certified", "tested")
-            return next((word for word in words if row[word]), "not tested")
-
         columns: dict[str, Write] = {
             "rule": rule_cell,
             "rounds": amount("rounds", 2),
             "loss": lambda row: f"{100 * row['risk']:z.2f} %",
             "p": lambda row: f"{row['p_value']:z.4f}",
-            "state": state,
+            "state": state_cell,
         }
         return {"Rules in the order of the tests; loss: on the tested units": cells(self._table, columns)}
 
@@ -684,7 +678,7 @@ _SHUFFLES = 999
 _DIFFERENT = 0.01
 
 
-def run_notes(values: FloatArray, counted: NDArray[np.bool_], t: Trajectories, what: str) -> list[Note]:
+def run_notes(values: Floats, counted: NDArray[np.bool_], t: Trajectories, what: str) -> list[Note]:
     """Say whether the logs or groups of a pilot differ by more than their questions do, by a permutation test.
 
     A guarantee takes questions as independent. The names of the groups are shuffled over the questions, or within them
@@ -711,7 +705,7 @@ def run_notes(values: FloatArray, counted: NDArray[np.bool_], t: Trajectories, w
     rest, run, block = rest[ordered], run[ordered], block[ordered]
     random = np.random.default_rng(0)
 
-    def spread(of: FloatArray) -> float:
+    def spread(of: Floats) -> float:
         each = np.bincount(run, of, minlength=len(names))
         return float((each**2 / np.maximum(np.bincount(run, minlength=len(names)), 1)).sum())
 
@@ -739,7 +733,7 @@ ONE_RUN, RUNS_DIFFER = "one run", "runs differ"
 
 
 def _notes(
-    sizes: FloatArray,
+    sizes: Floats,
     largest: float,
     max_loss_vs_full: float,
     delta: float,
@@ -747,7 +741,7 @@ def _notes(
     target: Target,
     order: Order,
     unit: Unit,
-    rounds: FloatArray,
+    rounds: Floats,
 ) -> list[str]:
     notes = []
     lossless = p_values(np.zeros((len(sizes), 1)), max_loss_vs_full, method, target, sizes, largest)[0]

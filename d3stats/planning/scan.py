@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer
 from d3stats.planning.costs import (
     LABELLED,
@@ -50,7 +51,6 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 __all__ = ["StopFinder", "scan"]
 
 Masks = NDArray[np.unsignedinteger[Any]]
-IntArray = NDArray[np.int64]
 
 _TABLE_BITS = 16
 _KEPT_BYTES = 128 * 2**20
@@ -216,8 +216,6 @@ def _first_bits(n_bits: int) -> NDArray[np.uint8]:
     return table
 
 
-FloatArray = NDArray[np.float64]
-
 _FLAGS = ("correct", "scored", "agrees", "compared", "gained", "lost", "judged", "premature", "early")
 """What is known of a debate at a stop; flag i is bit i of its code."""
 
@@ -350,15 +348,15 @@ class _Ledger:
     (False), and `unknown` the stops at which a bill is not known.
     """
 
-    order: IntArray
-    ends: IntArray
-    factors: FloatArray
+    order: Ints
+    ends: Ints
+    factors: Floats
     codes: NDArray[np.uint16]
-    spent: dict[bool, FloatArray]
+    spent: dict[bool, Floats]
     unknown: dict[bool, NDArray[np.bool_] | None]
-    known: FloatArray
-    usual_rounds: FloatArray
-    usual_tokens: FloatArray
+    known: Floats
+    usual_rounds: Floats
+    usual_tokens: Floats
     labelled: bool
 
     @classmethod
@@ -377,7 +375,7 @@ class _Ledger:
             result = outcomes(t, np.full(len(t), r), missing)
             for bit, flag in enumerate(_FLAGS):
                 codes[:, r] |= getattr(result, flag) * np.uint16(1 << bit)
-        spent: dict[bool, FloatArray] = {}
+        spent: dict[bool, Floats] = {}
         unknown: dict[bool, NDArray[np.bool_] | None] = {}
         usual = tokens_by_round(t)
         known = np.empty(0) if usual is None else 1.0 - np.isnan(usual[order, 0])

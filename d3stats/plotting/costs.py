@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.plotting.style import (
     BLUE,
     MARKERS,
@@ -17,7 +18,6 @@ from d3stats.plotting.style import (
     PALETTE,
     TWO_COLUMNS,
     VERMILLION,
-    Floats,
     Look,
     check_frame,
     column,

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.plotting.style import (
     BLUE,
     GREEN,
@@ -18,7 +19,6 @@ from d3stats.plotting.style import (
     SKY,
     TWO_COLUMNS,
     VERMILLION,
-    Floats,
     Look,
     check_frame,
     column,

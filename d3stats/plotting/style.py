@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "intervals_drawn", "save", "use_style"]
 
-Floats = NDArray[np.float64]
 Look = dict[str, Any]
 Group = tuple[str, NDArray[np.bool_], str, str]
 

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import PositiveInt, choice, integer, nonnegative, number
 from d3stats.agent import Case, Message, Request, Slot
 from d3stats.polling import Polling
@@ -211,8 +211,6 @@ def _agreed(case: Case, both: list[str | None]) -> str | None:
     # One vote for each candidate is a tie; a candidate and a tie are no vote.
     return settled({vote for vote in both if vote is not None}, case.sides, case.answers)
 
-
-Floats = NDArray[np.float64]
 
 COLUMNS = ("reviewer", "model", "opponent", "score")
 

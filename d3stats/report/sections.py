@@ -35,7 +35,7 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 if TYPE_CHECKING:
     from d3stats.inference.comparison.strata import Strata
     from d3stats.inputs.labels import ItemStrata
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
     from d3stats.log.schema import Item, Turn
     from d3stats.log.transcript import Transcript
     from d3stats.planning.plan import Plan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from d3stats.inputs.recorded import RecordedLog
     from d3stats.log.consistency import Checked
     from d3stats.log.doctor import DoctorReport
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
     from d3stats.planning.prices import RoundDollars
     from d3stats.worlds.tokens import PriceTable
 
@@ -80,7 +80,7 @@ class Source:
 
     def voting_agents(self) -> set[str]:
         """Return the names of the agents of roles that vote; none for a log of arrays."""
-        from d3stats.log.reader import seated
+        from d3stats.log.frames import seated
 
         return set() if self.log is None else set(self.log.turns["agent"][seated(self.log.turns)])
 

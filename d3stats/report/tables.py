@@ -146,7 +146,7 @@ def agreement_table(found: AgreementTable) -> Table:
     rows = [
         (
             one.estimate.name if one.estimate.kind in (usual, "none") else _with_kind(one.estimate),
-            _plain(one.estimate)
+            one.estimate._text()
             if one.estimate.low is not None
             else f"{one.estimate.value:z.3f}, no interval",
             f"{one.share.value:z.3f}",
@@ -188,7 +188,7 @@ def comparison_tables(found: Comparison) -> list[Table]:
     runs = (
         "The runs",
         ["run", "mean", "interval"],
-        [[run.name, _plain(run), "-" if run.low is None else interval_kind(run)] for run in found.runs],
+        [[run.name, run._text(), "-" if run.low is None else interval_kind(run)] for run in found.runs],
     )
     rows = [
         [d.name if k == 0 else "", test.name, said_p(test.p_value), test.detail or test.note]
@@ -209,12 +209,12 @@ def strata_of(parts: Sequence[Strata]) -> list[Table]:
             part.raw, part.shrunken, part.p_values, part.p_holm, part.p_bh, strict=True
         ):
             size = str(e.n if e.n_clusters is None else e.n_clusters)
-            beside = [] if not shrunk else ["" if pulled is None else _plain(pulled)]
-            rows.append([e.name, size, _plain(e), *beside, *(_tested(x) for x in (p, holm, bh))])
+            beside = [] if not shrunk else ["" if pulled is None else pulled._text()]
+            rows.append([e.name, size, e._text(), *beside, *(_tested(x) for x in (p, holm, bh))])
         whole = part.overall
         size = str(whole.n if whole.n_clusters is None else whole.n_clusters)
-        centre = [] if not shrunk else ["" if part.mean is None else f"mean {_plain(part.mean)}"]
-        rows.append(["all", size, _plain(whole), *centre, "", "", ""])
+        centre = [] if not shrunk else ["" if part.mean is None else f"mean {part.mean._text()}"]
+        rows.append(["all", size, whole._text(), *centre, "", "", ""])
         kinds = " or ".join(dict.fromkeys(e.kind for e in part.raw if e.low is not None)) or whole.kind
         title = f"{part.quantity}, by {part.column} ({100 * whole.level:.6g} % {kinds}; p tests {part.null})"
         heads = [
@@ -243,10 +243,6 @@ def _tested(p: float | None) -> str:
 def _signed(effect: Estimate) -> str:
     limits = "no interval" if effect.low is None else f"[{effect.low:+z.3f}, {effect.high:+z.3f}]"
     return f"{effect.value:+z.3f} {limits}"
-
-
-def _plain(run: Estimate) -> str:
-    return f"{run.value:z.3f}" + ("" if run.low is None else f" [{run.low:z.3f}, {run.high:z.3f}]")
 
 
 def audit_table(result: Audit) -> Table:
@@ -301,7 +297,7 @@ def _audit_row(e: Estimate) -> tuple[str, ...]:
     bare = f"{e.value:z.3f} ({'reference' if e.kind == 'reference' else 'no interval'})"
     clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
     tested = "" if e.p_value is None else p_text(e.p_value)
-    return e.name, bare if e.low is None else _plain(e), f"{e.n}", clusters, tested
+    return e.name, bare if e.low is None else e._text(), f"{e.n}", clusters, tested
 
 
 def rationale_tables(found: Rationales) -> list[Table]:
@@ -319,7 +315,7 @@ def rationale_tables(found: Rationales) -> list[Table]:
     tables: list[Table] = []
     for title, part in parts:
         rows = [
-            (e.name, _plain(e), f"{e.n:,}", "-" if e.low is None else interval_kind(e))
+            (e.name, e._text(), f"{e.n:,}", "-" if e.low is None else interval_kind(e))
             for e in found.estimates
             if of.get(e.name, "citing") == part
         ]
@@ -375,7 +371,7 @@ def rationale_comparison_tables(found: RationaleComparison) -> list[Table]:
     for e in found.differences:
         name, ratio = e.quantity, e.of == f"{found.names[1]} / {found.names[0]}"
         own = [one.find(name) for one in (found.first, found.second)]
-        shown = _plain(e) if ratio else _signed(e)
+        shown = e._text() if ratio else _signed(e)
         values = ["" if ratio or one is None else f"{one.value:z.3f}" for one in own]
         tested = "-" if e.p_value is None else said_p(e.p_value).removeprefix("p = ")
         kind = "-" if e.low is None else interval_kind(e)

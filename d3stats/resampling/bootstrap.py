@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.resampling.cluster_t import ALIKE, carried_weights, linearised
 from d3stats.resampling.clusters import (
@@ -53,7 +54,6 @@ __all__ = [
     "with_errors",
 ]
 
-Floats = NDArray[np.float64]
 _INFINITE = 1e300
 _ROUNDING_OF_COUNTS = 1e-6
 

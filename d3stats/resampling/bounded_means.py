@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from d3stats._arrays import Floats
 
 __all__ = ["betting_p", "betting_upper"]
 
-Floats = NDArray[np.float64]
 
 _STAKES = 64
 _BETS = 1.0 - ((np.arange(_STAKES) + 0.5) / _STAKES) ** 2

@@ -41,8 +41,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, probability
 from d3stats.estimate import Estimate
 from d3stats.resampling.clusters import (
@@ -78,8 +79,6 @@ __all__ = [
     "student_limits",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ALIKE = "every cluster gives the same value, so the variation between clusters is unknown"
 UNDEFINED = "without one of the clusters the statistic is undefined, so there is no jackknife error"

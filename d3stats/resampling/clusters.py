@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, integer, whole_numbers
 
 __all__ = [
@@ -36,8 +37,6 @@ __all__ = [
     "swapped_totals",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 """Sums of shape (m, q) to values of shape (m, p) or (m,), row by row; NaN where undefined."""
 

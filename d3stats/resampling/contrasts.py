@@ -24,8 +24,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats
 from d3stats._check import probability
 from d3stats.estimate import Estimate
 from d3stats.resampling.cluster_t import cluster_t, student_limits
@@ -39,7 +40,6 @@ from d3stats.resampling.degrees import (
 
 __all__ = ["MOVER", "WELCH", "contrast_of_means", "contrast_of_shares", "share_reaches"]
 
-Floats = NDArray[np.float64]
 
 MOVER = "mid-p MOVER"
 """The kind of limits of a contrast of shares."""

@@ -25,8 +25,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats
 from d3stats.note import warning
 from d3stats.resampling.clusters import ONE_CLUSTER
 
@@ -42,7 +43,6 @@ __all__ = [
     "unequal_clusters",
 ]
 
-Floats = NDArray[np.float64]
 
 UNEQUAL = "equal clusters and their variation is unknown"
 """End of the reason for no interval where one cluster has most of the weight."""

@@ -13,7 +13,7 @@ number; :func:`exact_coverage` says how often each does, by adding up the Binomi
 Trials of one question are not independent. With `cluster`, :func:`share` takes the ratio of cluster sums and an
 interval from the clusters. By default it is Wilson's formula at as many trials as the clusters are worth. Others are
 Student's t with a cluster-robust error and a bootstrap of clusters. The t is a Wald interval, which is too short near 0
-and 1. At a share of .95 of 40 clusters of four, intraclass correlation .3, its 95 % limits cover 87 %, Wilson's 92 %.
+and 1. At a share of .95 of 40 clusters of four, intraclass correlation .3, its 95 % limits cover 87 %, Wilson's 97 %.
 
 References
 ----------
@@ -31,6 +31,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
 from d3stats.resampling.bootstrap import LimitsKind, bootstrap_limits
@@ -61,8 +62,6 @@ __all__ = [
     "share_limits",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Limits = tuple[Floats, Floats]
 Kind = Literal["Wilson", "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform", "Wald"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -262,7 +261,11 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     n_clusters, size = len(below), float(below.sum())
     if n_clusters < 2:
         return ShareLimits(None, None, None, WILSON, ONE_CLUSTER)
-    note = f"only {n_clusters} clusters" if n_clusters < FEW_CLUSTERS else ""
+    note, equal = "", effective_clusters(below)
+    if n_clusters < FEW_CLUSTERS:
+        note = f"only {n_clusters} clusters"
+    elif equal < FEW_CLUSTERS:
+        note = f"{n_clusters} clusters of unequal size, worth only {equal:z.1f} equal ones"
     if why := too_unequal(below):
         return ShareLimits(None, None, None, WILSON, why)
     value = min(float(above.sum()) / size, 1.0)

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer
 
 __all__ = ["SignFlip", "sign_flip_p"]
 
-Floats = NDArray[np.float64]
 MOST_ENUMERATED = 40
 """Up to so many real cluster sums all sign patterns are counted, in two halves."""
 

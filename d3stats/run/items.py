@@ -23,7 +23,8 @@ from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, t
 from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
-from d3stats.log.reader import flat_sheet, iter_records
+from d3stats.log.json_rows import flat_sheet
+from d3stats.log.reader import iter_records
 from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
 from d3stats.sources import open

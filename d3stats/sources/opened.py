@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import Advised
+from d3stats.counts import RoundCounts
 from d3stats.inputs.recorded import RecordedLog
 from d3stats.log.column_names import (
     TABLE_COLUMNS,
@@ -30,9 +31,13 @@ from d3stats.log.column_names import (
 )
 from d3stats.log.columns import Coded, Records
 from d3stats.log.consistency import Checked, check
+from d3stats.log.counting import LogCounts
+from d3stats.log.counts_file import holds_counts, read_counts
 from d3stats.log.files import LogFile, as_path, files_note, find_files, unusable
+from d3stats.log.frames import DebateLog, log_of
+from d3stats.log.json_rows import flat_sheet, is_flat, json_sheet
 from d3stats.log.problems import Problem, omissions
-from d3stats.log.reader import DebateLog, flat_sheet, is_flat, json_sheet, log_of, read_lines, together
+from d3stats.log.reader import read_lines, together
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.log.stated import stated_forms, stated_notes, with_stated_answers
 from d3stats.log.table_reader import FRAME, nothing, records_of_sheet
@@ -50,7 +55,7 @@ from d3stats.sources.item_tables import (
     without_words,
 )
 from d3stats.sources.recorded import recorded_of
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical_text, missing_words
 
 __all__ = [
@@ -72,7 +77,7 @@ LogSource = Any
 """Any source of debates that :func:`open` opens."""
 
 Read = Literal["answer"]
-Kind = Literal["records", "table", "log", "arrays", "values"]
+Kind = Literal["records", "table", "log", "arrays", "values", "counts"]
 
 
 class Reading(TypedDict, total=False):
@@ -133,11 +138,11 @@ class Opened:
     ----------
     name : str
         What messages call it: the paths, or the kind of object.
-    kind : {"records", "table", "log", "arrays", "values"}
+    kind : {"records", "table", "log", "arrays", "values", "counts"}
         Files of records; tables (files, frames, rows); logs in memory; arrays of votes; other values, such as one
-        number per item.
+        number per item; counts of rounds, which no longer hold debates.
     value : object
-        The frame, log or arrays that were given, or several logs, each opened; None for files.
+        The frame, log, arrays or counts that were given, or several logs, each opened; None for files.
     paths : tuple of str
         The files or globs, where there are any.
     reading : Reading
@@ -157,6 +162,8 @@ class Opened:
     >>> items = Fields(("item",), ("item",), ("correct",), one_round=True)
     >>> scores.is_log(items), scores.aside("task").items(items).frame.columns.tolist()
     (False, ['item', 'correct'])
+    >>> log.counts() == log.trajectories().counts()
+    True
     >>> given = d3stats.open(scores.value, columns={"item": "name"})
     >>> given.lacking(), given.choosing({"item": "item"}).lacking()
     ({'item'}, set())
@@ -298,6 +305,7 @@ class Opened:
             _refuse_first_sheet(self.name, table, fields)
             table = replace(table, notes=[*files_note(self.files), *table.notes])
         else:
+            self._refuse_counts()
             raise TypeError(f"a table of items must have rows; got {self!r}")
         if self.reading.get("read") == "answer":
             table = _items_with_stated_answers(table)
@@ -342,6 +350,7 @@ class Opened:
         if self.kind == "log":
             found: Checked = self.value.to_checked()
             return found
+        self._refuse_counts()
         if not self.has_records:
             raise TypeError(f"a log of records is needed; got {self.name}, which hold votes alone")
         if texts not in self._checked:
@@ -415,6 +424,7 @@ class Opened:
         TypeError
             When the values are no debates.
         """
+        self._refuse_counts()
         if self._recorded is None:
             if self.has_records:
                 self._recorded = recorded_of(self.checked(), self.trajectories())
@@ -431,8 +441,34 @@ class Opened:
             return self.value
         return Trajectories.concat(*(one.trajectories() for one in self.value))
 
+    def counts(self, missing: Missing = "exclude") -> RoundCounts:
+        """Return the counts of rounds: those that were read, or those of the debates.
+
+        Raises
+        ------
+        ValueError
+            When the counts were made with another choice of `missing`.
+        """
+        if self.kind != "counts":
+            return self.trajectories().counts(missing)
+        kept: LogCounts = self.value
+        if kept.missing != missing:
+            step = f"count the logs again with --missing {missing}"
+            raise ValueError(
+                Advised(f"missing must be {kept.missing!r} for {self.name}", step, got=repr(missing))
+            )
+        return kept.rounds
+
+    def _refuse_counts(self) -> None:
+        if self.kind == "counts":
+            step = "use the log itself; d3stats fit and d3stats.fit_rounds also take counts"
+            raise TypeError(
+                Advised("a log must hold debates", step, got=f"counts of rounds alone in {self.name}")
+            )
+
     def trajectories(self) -> Trajectories:
         """Return the array view of the debates, see :meth:`recorded`."""
+        self._refuse_counts()
         if self._recorded is not None or not self.has_records:
             return self.recorded().trajectories
         if self._trajectories is None:
@@ -505,6 +541,8 @@ def open(source: LogSource, **reading: Unpack[Reading]) -> Opened:
         return Opened("the table", "table", _with_index(as_frame(source)), reading=reading)
     if isinstance(source, DebateLog):
         return Opened("a DebateLog", "log", source, reading=reading)
+    if isinstance(source, LogCounts):
+        return Opened("counts", "counts", source)
     if several and all(isinstance(one, _LOGS) for one in source):
         roles = reading.get("roles")
         of_roles: Reading = {} if roles is None else {"roles": tuple(roles)}
@@ -610,7 +648,16 @@ def _items_with_stated_answers(table: TableFile) -> TableFile:
 
 def _files(paths: Sequence[str | Path], name: str, reading: Reading) -> Opened:
     found = tuple(map(as_path, paths))
-    records = any(file.format == "jsonl" and not is_flat(file) for file in find_files(found))
+    files = find_files(found)
+    if holds_counts(files):
+        if given := {k: v for k, v in _given(reading).items() if k != "lenient"}:
+            step = "give it where the logs are counted"
+            name_of = next(iter(given))
+            raise ValueError(
+                Advised(f"{name_of} must be left out for counts", step, got=repr(given[name_of]))
+            )
+        return Opened(name, "counts", read_counts(*found), paths=found)
+    records = any(file.format == "jsonl" and not is_flat(file) for file in files)
     return Opened(name, "records" if records else "table", paths=found, reading=reading)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import Advised, counted, verb
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.pairwise import FIRST, SECOND, TIED, Pairwise
@@ -24,11 +25,10 @@ from d3stats.trajectories import MISSING
 from d3stats.values import canonical, numbers_of
 
 if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["FIELDS", "as_pairwise"]
 
-Ints = NDArray[np.int64]
 
 _PAIR = ("item", "first", "second", "winner")
 _SCORED = ("item", "contestant", "score")
@@ -172,7 +172,7 @@ def _of_judgments(data: Judgments) -> Pairwise:
 
 def _from_log(log: DebateLog) -> tuple[pd.DataFrame, list[str]]:
     """Return a row per debate and voting agent: its last vote on the two answers of the debate."""
-    from d3stats.log.reader import seated
+    from d3stats.log.frames import seated
 
     if log.coding != "answers":
         raise ValueError(
@@ -368,7 +368,10 @@ def _of_scores(table: pd.DataFrame, notes: Sequence[str], missing_values: Iterab
     if again.any():
         row = int(np.argmax(again.to_numpy()))
         item, who, name = given.loc[row, ["item", "judge", "contestant"]]
-        step = f"make the column in which the scores differ a part of the item, {to_type(item=['item', 'COLUMN'])}"
+        step = (
+            "make the column in which the scores differ a part of the item and keep the column of the item as the "
+            f"cluster, {to_type(item=['ITEM', 'COLUMN'], cluster='ITEM')}"
+        )
         got = f"{name!r} of item {item!r} by {who!r} again {place_of(table, row)}"
         raise ValueError(Advised("a judge must score a contestant of an item once", step, got=got))
     lost = int(given["score"].isna().sum())

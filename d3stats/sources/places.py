@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._words import Advised, counted, percent, setting
 from d3stats.inputs.verdicts import TIE, Votes
+from d3stats.log.cells import truths
 from d3stats.log.column_names import choice_of, plain, to_type
-from d3stats.log.table_reader import truths
 from d3stats.note import Note
 from d3stats.trajectories import MISSING
 from d3stats.values import is_missing_word
@@ -31,7 +32,6 @@ __all__ = [
     "votes_of_scores",
 ]
 
-Ints = NDArray[np.int64]
 _PAIRS = (("length_a", "length_b"), ("family_a", "family_b"), ("model_a", "model_b"))
 _CLEARLY = 0.9
 """From this share of exchanged items on, columns describe places; below it some items are wrong in another way."""

@@ -37,7 +37,7 @@ from d3stats.values import canonical, numbers_of, shared_spelling
 
 if TYPE_CHECKING:
     from d3stats.inputs.recorded import RecordedLog
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["CORRECTNESS", "DECISION", "FIELDS", "as_ratings", "ratings_with_strata"]
 
@@ -341,7 +341,7 @@ def _long_table(
 
 
 def _of_log(log: DebateLog, round_number: int | None, by: str) -> tuple[pd.DataFrame, list[str]]:
-    from d3stats.log.reader import seated
+    from d3stats.log.frames import seated
 
     notes: list[str] = []
     vote = "vote" if log.coding == "answers" else "correct"

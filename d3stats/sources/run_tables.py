@@ -17,8 +17,8 @@ from d3stats.inputs.items import ItemIs
 from d3stats.inputs.lines import place_of
 from d3stats.inputs.questions import Questions
 from d3stats.inputs.recorded import RecordedLog
+from d3stats.log.cells import truths, truths_advice, truths_note
 from d3stats.log.column_names import maybe_label, other_names, plain, to_choose
-from d3stats.log.table_reader import truths, truths_advice, truths_note
 from d3stats.note import MISSING_VALUES, Note, kind_of, warning
 from d3stats.plausibility import MUCH_MISSING, OF_NUMBERS, judged, name_signs, number_signs, warnings_of
 from d3stats.sources.item_tables import (

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import LARGEST
 from d3stats._words import counted, verb
 from d3stats.inputs.items import ItemIs
@@ -35,8 +36,6 @@ from d3stats.sources.strata import item_strata
 from d3stats.trajectories import Missing
 
 __all__ = ["RunOf", "as_run", "as_runs", "runs_of"]
-
-Floats = NDArray[np.float64]
 
 
 def as_run(

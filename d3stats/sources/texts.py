@@ -26,7 +26,7 @@ from d3stats._words import Advised, counted, cut, setting, verb, visible
 from d3stats.inputs.texts import Texts
 from d3stats.log.column_names import to_type
 from d3stats.log.files import LogFile, journal_path
-from d3stats.log.reader import DebateLog, in_order, seated
+from d3stats.log.frames import DebateLog, in_order, seated
 from d3stats.sources.opened import Opened, Reading, open
 from d3stats.sources.recorded import questions_of
 

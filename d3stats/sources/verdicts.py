@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import choice, shown
 from d3stats._words import Advised, setting
 from d3stats.inputs.labels import ItemStrata, StrataOf
@@ -34,11 +35,10 @@ from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import RIGHT, WRONG, canonical
 
 if TYPE_CHECKING:
-    from d3stats.log.reader import DebateLog
+    from d3stats.log.frames import DebateLog
 
 __all__ = ["DECISION", "FIELDS", "as_judgments", "judge_and_order", "judgments_with_strata"]
 
-Ints = NDArray[np.int64]
 
 DECISION = "decision"
 """Name of the protocol as a judge; its verdicts are the decisions of its debates."""
@@ -352,7 +352,7 @@ def _from_log(log: DebateLog, *, decisions: bool, personas: bool = False) -> pd.
     The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
     item is the question, so that its debates in either order meet; else it is the debate.
     """
-    from d3stats.log.reader import seated
+    from d3stats.log.frames import seated
 
     turns, verdicts = log.turns[seated(log.turns)], log.verdicts
     items = log.items.set_index("debate")

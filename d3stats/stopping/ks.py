@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import NonNegativeFloat, NonNegativeInt, OpenProbability, PositiveInt, integer, number
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.mixtures.ks import empirical_ks, ks_upper
@@ -33,17 +35,15 @@ from d3stats.trajectories import MISSING, Missing
 
 __all__ = ["KSStability", "NoiseAwareKS", "stop_round_of_series"]
 
-IntArray = NDArray[np.int64]
-
 
 class PairedCounts(NamedTuple):
     """The camp's votes and all votes in two rounds, of the debates that have a vote in both; cluster beside them."""
 
-    successes_a: IntArray
-    trials_a: IntArray
-    successes_b: IntArray
-    trials_b: IntArray
-    cluster: IntArray
+    successes_a: Ints
+    trials_a: Ints
+    successes_b: Ints
+    trials_b: Ints
+    cluster: Ints
 
 
 class CountWindow:
@@ -63,7 +63,7 @@ class CountWindow:
         self._first = MISSING
         self._carry: Watcher | None = None if carry is None else watch(carry, ReasonBook())
         self._finished: NDArray[np.bool_] | None = None
-        self._past: list[tuple[IntArray, IntArray]] = []
+        self._past: list[tuple[Ints, Ints]] = []
         self._number = 0
 
     def step(self, latest: BatchRound) -> PairedCounts | None:
@@ -222,15 +222,30 @@ class KSStability(BatchRule):
             return None
         if self.source == "empirical":
             return empirical_ks(pair.successes_a, pair.trials_a, pair.successes_b, pair.trials_b)
-        from d3stats.models.mixtures.rounds import fit_rounds
+        before = Counts.from_columns(pair.successes_a, pair.trials_a)
+        after = Counts.from_columns(pair.successes_b, pair.trials_b)
+        return _fitted_ks(_cells_of(before), _cells_of(after), self.scale, self.seed)
 
-        rounds = RoundCounts.from_rounds(
-            {
-                1: Counts.from_columns(pair.successes_a, pair.trials_a),
-                2: Counts.from_columns(pair.successes_b, pair.trials_b),
-            }
-        )
-        return float(fit_rounds(rounds, n_components=2, rng=self.seed).ks(scale=self.scale)[0])
+
+_Cells = tuple[bytes, bytes]
+"""Keys and weights of counts, as a value that can be compared."""
+
+
+def _cells_of(counts: Counts) -> _Cells:
+    return counts.keys.tobytes(), counts.weights.tobytes()
+
+
+@lru_cache(maxsize=256)
+def _fitted_ks(before: _Cells, after: _Cells, scale: Literal["pmf", "latent"], seed: int) -> float:
+    """Return the distance of two fitted rounds; rules that differ in threshold or patience share the fit."""
+    from d3stats.models.mixtures.rounds import fit_rounds
+
+    counts = [
+        Counts(np.frombuffer(keys, np.int64).reshape(-1, 2), np.frombuffer(weights, np.float64))
+        for keys, weights in (before, after)
+    ]
+    rounds = RoundCounts.from_rounds({1: counts[0], 2: counts[1]})
+    return float(fit_rounds(rounds, n_components=2, rng=seed).ks(scale=scale)[0])
 
 
 @dataclass

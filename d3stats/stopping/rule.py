@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Ints
 from d3stats._check import PositiveInt, choice, integer
 from d3stats._named import Value, written
 from d3stats.polling import reads_votes
@@ -51,8 +52,6 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int16]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class StopReason(StrEnum):
@@ -197,7 +196,7 @@ class Stops:
     [[2, 'exhausted', 0.5], [2, 'unanimity', 0.5]]
     """
 
-    rounds: IntArray
+    rounds: Ints
     reasons: NDArray[np.str_]
 
     def __post_init__(self) -> None:
@@ -390,7 +389,7 @@ class Rule(StoppingRule):
         """Open a debate."""
 
     @abstractmethod
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Say after which rounds the rule fires, shape (debates, rounds), if the debate continued that far."""
 
     def firings(self, trajectories: Trajectories) -> Firings:
@@ -494,12 +493,12 @@ class ReasonedRule(Rule):
     reasons: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def conditions(self, trajectories: Trajectories) -> Sequence[BoolArray]:
+    def conditions(self, trajectories: Trajectories) -> Sequence[Bools]:
         """Say in which rounds each condition holds, one array (debates, rounds) per reason."""
 
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Fire in every round in which a condition holds."""
-        result: BoolArray = np.logical_or.reduce(self.conditions(trajectories))
+        result: Bools = np.logical_or.reduce(self.conditions(trajectories))
         return result
 
     def firings(self, trajectories: Trajectories) -> Firings:
@@ -517,7 +516,7 @@ class ReasonedRule(Rule):
         return CONTINUE
 
 
-def first_firing(codes: Codes) -> tuple[Codes, IntArray]:
+def first_firing(codes: Codes) -> tuple[Codes, Ints]:
     """Return each row's first nonzero code (0 if none) and its position."""
     if codes.shape[1] == 0:
         return np.zeros(len(codes), np.int16), np.zeros(len(codes), np.int64)
@@ -560,9 +559,9 @@ class BatchRound:
     number: int
     votes: NDArray[np.int32]
     label: NDArray[np.int32]
-    played: BoolArray
-    panel: IntArray
-    cluster: IntArray
+    played: Bools
+    panel: Ints
+    cluster: Ints
     tokens: NDArray[np.float64] | None = None
     scores: NDArray[np.float64] | None = None
     answers: tuple[str, ...] | None = None
@@ -611,9 +610,7 @@ class BatchRound:
         names = self.answers
         return min(codes, key=lambda code: code if names is None else names[code], default=MISSING)
 
-    def camp_trials(
-        self, camp: Camp, missing: Missing, first: int | None = None
-    ) -> tuple[IntArray, IntArray]:
+    def camp_trials(self, camp: Camp, missing: Missing, first: int | None = None) -> tuple[Ints, Ints]:
         """Count one camp's votes and all votes of each debate; (0, 0) where it did not play.
 
         Parameters
@@ -862,7 +859,7 @@ class Decisions:
     ([False, True], ['', 'unanimity'])
     """
 
-    stop: BoolArray
+    stop: Bools
     reasons: NDArray[np.str_]
 
 
@@ -872,7 +869,7 @@ class MixedState:
     def __init__(self, rule: StoppingRule, watch: Watch) -> None:
         self._book = ReasonBook()
         self._watcher = _watcher(rule, watch, self._book)
-        self.stopped: BoolArray | None = None
+        self.stopped: Bools | None = None
 
     def update(self, latest: BatchRound, /) -> Decisions:
         """Take the next round of all debates and say which of them stop after it."""
@@ -920,7 +917,7 @@ class _Combination(StoppingRule):
 
     def _joins(self) -> list[StoppingRule]:
         """Return the parts, in order."""
-        values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]  # every rule is a dataclass
         return [value for value in values if isinstance(value, StoppingRule)]
 
     def _part_text(self, part: StoppingRule, binding: int) -> str:
@@ -946,9 +943,9 @@ class _DebateCombination(_Combination, Rule):
             by_round[r] = state.update(_Number(r + 1))
         return Firings(np.ascontiguousarray(by_round.T) * t.reached(), tuple(book.codes))
 
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Say in which rounds the combination fires."""
-        result: BoolArray = self.firings(trajectories).codes > 0
+        result: Bools = self.firings(trajectories).codes > 0
         return result
 
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import NonNegativeFloat, OpenProbability, PositiveFloat, PositiveInt, integer
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import MISSING, Trajectories
@@ -26,7 +27,6 @@ __all__ = ["SPRT", "AdaptiveConsistency", "BettingConfidence", "EProcess", "Look
 
 Evidence = Literal["all", "latest"]
 
-IntArray = NDArray[np.int64]
 Camps = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 _FEW_ANSWERS = 6
@@ -138,7 +138,7 @@ def _leads_needed(rule: ThresholdRule, size: int) -> NDArray[np.int32]:
     return table
 
 
-def smallest(holds: Callable[[IntArray], NDArray[np.bool_]], above: IntArray) -> IntArray:
+def smallest(holds: Callable[[Ints], NDArray[np.bool_]], above: Ints) -> Ints:
     """Return the smallest integers above `above` at which a condition holds that stays true once true."""
     low, high = above.copy(), above + 1
     while not (reached := holds(high)).all():

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools
 from d3stats._check import NonNegativeFloat, PositiveInt, Probability
 from d3stats.stopping.rule import (
     CONTINUE,
@@ -41,8 +42,6 @@ __all__ = [
     "Supermajority",
     "Unanimity",
 ]
-
-BoolArray = NDArray[np.bool_]
 
 
 def out_of_reach(rule: Rule, trajectories: Trajectories, needed: NDArray[Any]) -> tuple[str, ...]:
@@ -113,12 +112,12 @@ class Unanimity(MemorylessRule):
     def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int64]:
         return panel if self.missing == "block" else np.minimum(self.min_votes, panel)
 
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Fire in every unanimous round."""
         lead, _, cast = trajectories.camps()
         needed = self._needed(trajectories.panel)
         # At least one vote: a round in which nobody spoke is not agreement.
-        result: BoolArray = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
+        result: Bools = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
         return result
 
 
@@ -145,7 +144,7 @@ class CampRule(Rule):
         sizes = zip(t.panel.tolist(), np.maximum(t.depth, 1).tolist(), strict=True)
         return out_of_reach(self, t, np.array([self.needed(panel, depth) for panel, depth in sizes]))
 
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Fire where the camp has been large enough for `patience` rounds running."""
         t = trajectories
         sizes, size = np.unique(t.panel, return_inverse=True)
@@ -153,7 +152,7 @@ class CampRule(Rule):
         most = len(t.seats) + 1
         table = [[min(self.needed(panel, r), most) for r in t.rounds] for panel in sizes.tolist()]
         needed = np.array(table, dtype=np.int32).reshape(len(sizes), t.n_rounds)
-        large: BoolArray = t.camps()[0] >= needed[size]
+        large: Bools = t.camps()[0] >= needed[size]
         if self.patience == 1:
             return large
         held = np.zeros_like(large)
@@ -279,10 +278,10 @@ class AgreementRouting(MemorylessRule):
             self, trajectories, np.array([self.needed(n) for n in trajectories.panel.tolist()])
         )
 
-    def fires(self, trajectories: Trajectories) -> BoolArray:
+    def fires(self, trajectories: Trajectories) -> Bools:
         """Fire in every early round with a large enough camp."""
         needed = np.array([self.needed(n) for n in trajectories.panel.tolist()], dtype=np.int64)
-        large: BoolArray = trajectories.camps()[0] >= needed[:, None]
+        large: Bools = trajectories.camps()[0] >= needed[:, None]
         large[:, self.within :] = False
         return large
 
@@ -426,7 +425,7 @@ class CommitWalls(ReasonedRule):
         step = np.where(right >= left - 1e-12, 1, -1) * (np.maximum(right, left) > 1e-12)
         return np.where(np.abs(position) >= self.wall, position, position + step)
 
-    def conditions(self, trajectories: Trajectories) -> tuple[BoolArray, ...]:
+    def conditions(self, trajectories: Trajectories) -> tuple[Bools, ...]:
         """Say where the right wall, the left wall and the last round are reached."""
         places = self._positions(trajectories)
         capped = np.zeros(places.shape, dtype=bool)

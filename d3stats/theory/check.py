@@ -588,9 +588,8 @@ class Audit(Result):
         """Return one JSON document."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs table: claim, stated status, what was found, counterexample found."""
-        self.to_frame(table)
+    def _latex(self, digits: int) -> str:
+        """Return claim, stated status, what was found, and the counterexample that was found."""
         rows = [(v.claim, v.status, v.verdict, v.found) for v in self.verdicts]
         head = ("claim", "stated", "found", "counterexample")
         return booktabs("llp{0.22\\linewidth}p{0.3\\linewidth}", head, rows)

@@ -284,9 +284,8 @@ class Contents(Result):
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {"claims": pd.DataFrame(list(self.rows), columns=["claim", "source", "verdict", "evidence"])}
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return the table for LaTeX, with the rules of booktabs."""
-        return booktabs("lllp{0.45\\linewidth}", list(self.to_frame(table).columns), self.rows)
+    def _latex(self, digits: int) -> str:
+        return booktabs("lllp{0.45\\linewidth}", list(self.to_frame().columns), self.rows)
 
 
 def contents() -> Contents:

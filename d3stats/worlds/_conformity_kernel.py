@@ -8,26 +8,19 @@ Random bits come from xoshiro256++ (Blackman and Vigna, 2021). Importing this mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-F = TypeVar("F", bound=Callable[..., Any])
+from d3stats._compiled import compiled
 
 HALF = np.uint64(0xFFFFFFFF)
 S17, S23, S32, S41, S45, S19 = (np.uint64(s) for s in (17, 23, 32, 41, 45, 19))
 ONE_BIT = np.uint64(1)
 
 
-def _compiled(function: F) -> F:
-    """Compile on first use, keep the machine code on disk, release the interpreter lock while running."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def _step(a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return 64 random bits and the generator's next state."""
     total = a + d
@@ -42,7 +35,7 @@ def _step(a: Any, b: Any, c: Any, d: Any) -> Any:
     return bits, a, b, c, d
 
 
-@_compiled
+@compiled
 def fill(
     states: NDArray[np.uint64],
     cut_difficulty: NDArray[np.uint64],

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import NonNegativeFloat, PositiveFloat, Probability
 from d3stats.agent import Message, Refused, Reply, Request, Rubric, Size
 from d3stats.polling import OF_PROTOCOL, Polling
@@ -41,8 +42,6 @@ from d3stats.worlds.streams import (
 )
 
 __all__ = ["Assembly", "AssemblyAgent"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import Finite, NonNegativeFloat, Probability, integer, number
 from d3stats.agent import Refused, Request
 from d3stats.models.chains.process import CountProcess
@@ -37,7 +38,6 @@ __all__ = [
 ]
 
 
-Floats = NDArray[np.float64]
 Pairs = tuple[tuple[float, float], ...]
 
 

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice, integer, meant
 from d3stats.worlds.courtroom import Courtroom, shown_share
 
 __all__ = ["JuryLaw", "jury_law"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import (
     Finite,
     NonNegativeFloat,
@@ -57,7 +58,6 @@ __all__ = [
 ]
 
 
-Floats = NDArray[np.float64]
 CRITERIA = 6
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer
 from d3stats.models.chains.process import CountProcess
 from d3stats.polling import Polling
@@ -36,7 +37,6 @@ __all__ = [
     "simulate_debates",
 ]
 
-Floats = NDArray[np.float64]
 
 BLOCK = 1024
 """Debates that share a stream of random numbers; part of what a seed means, so never changed."""

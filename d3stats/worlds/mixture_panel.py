@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import Probability, probability
 from d3stats.agent import Request
 from d3stats.models.chains.process import CountProcess
@@ -23,7 +23,6 @@ from d3stats.worlds.streams import Stream, synthetic_agent
 
 __all__ = ["MixturePanel", "mixtures_by_round"]
 
-Floats = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
 

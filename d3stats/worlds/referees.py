@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import Finite, NonNegativeFloat, NonNegativeInt, PositiveInt, Probability, within
 from d3stats.agent import Message, Refused, Reply, Request
 from d3stats.polling import OF_PROTOCOL, Polling
@@ -31,7 +32,6 @@ from d3stats.worlds.streams import (
 
 __all__ = ["Pair", "RefereeAgent", "Referees", "draw_pair", "heard_difference"]
 
-Floats = NDArray[np.float64]
 
 A, B, TIE = 0, 1, 2
 LOWEST, HIGHEST = 1, 10

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats
 from d3stats._check import NonNegativeFloat, PositiveFloat, RngLike, as_rng, choice, integer, number
 from d3stats._named import Value
 from d3stats._words import cut
@@ -67,8 +68,6 @@ class Lengths(Value):
         """Mean tokens that an agent writes in a round, its verdict included."""
         return (self.message_words + self.verdict_words) * self.tokens_per_word
 
-
-Floats = NDArray[np.float64]
 
 PER_MILLION = 1e6
 

@@ -32,6 +32,7 @@ Setting = Mapping[str, Any]
 POPULATION = 400_000
 WIDE = [1, 2, 4, 8, 200] * 5
 PAIRED_UP = [50, 50, *[2] * 18]
+DOUBLING = [2**k for k in range(12)]
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def draw_mean(s: Setting, rng: np.random.Generator) -> Data:
 
 
 def draw_paired(s: Setting, rng: np.random.Generator) -> Data:
-    """Draw two runs on the same items, right or wrong or scores; their latent normals correlate by one half."""
+    """Draw two runs on the same items, right or wrong or scores; their latent normals correlate by `alike`, or .5."""
     question, alike = codes(s["sizes"]), s.get("alike", 0.5)
     ua, ub = (uniforms(question, s["icc"], rng, 1)[:, 0] for _ in range(2))
     za, zb = (ndtri(np.clip(u, 1e-12, 1 - 1e-12)) for u in (ua, ub))
@@ -581,6 +582,7 @@ DESIGNS: dict[str, list[int]] = {
     "5 x [1, 2, 4, 8, 200]": WIDE,
     "2 x 50 + 18 x 2": PAIRED_UP,
     "100 + 9 x 1": [100, *[1] * 9],
+    "1 x [1, 2, 4, ..., 2048]": DOUBLING,
     "12 x 12": [12] * 12,
     "30 x 12": [12] * 30,
     "20 x 3 + 20 x 24": [*[3] * 20, *[24] * 20],
@@ -659,6 +661,9 @@ def _cells() -> list[Cell]:
     ]:
         out.append(cell("paired", design, a=a, b=b, icc=icc))
     out.append(cell("paired", "40 x 5", a=0.7, b=0.7, icc=0.3, missing=0.3))
+    # Nearly all changes are gains, and few large questions hold most items.
+    out.append(cell("paired", "5 x [1, 2, 4, 8, 200]", a=0.95, b=0.98, icc=0.5, alike=0.97))
+    out.append(cell("paired", "1 x [1, 2, 4, ..., 2048]", a=0.9, b=0.95, icc=0.7, alike=0.97))
     for design, law, icc in [
         *(("20 x 1", "normal", 0.0), ("60 x 1", "lognormal", 0.0), ("40 x 5", "normal", 0.3)),
         *(("5 x [1, 2, 4, 8, 200]", "normal", 0.3), ("2 x 50 + 18 x 2", "normal", 0.3)),

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pandas as pd
-from estimators import ESTIMATORS
+from estimators import ESTIMATORS, EXCEPTIONS
 
 HERE = Path(__file__).resolve().parent
 CONFIG = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
@@ -17,12 +17,16 @@ HEAD = """\
 
 **Do the intervals hold the truth as often as they say, and do the tests reject as rarely as they say?**
 
-Every public method was called on simulated data sets whose truth is known. Each row is one method. It names the cell in
-which the method did worst: how often the printed interval held the truth there, or how often the test rejected a true
+Public methods were called on simulated data sets whose truth is known; those without a row are
+[listed with the reason](#functions-without-a-row). Each row is one method. It names the cell in which the method did
+worst: how often the printed interval held the truth there, or how often the test rejected a true
 null. Levels are 95 % and 5 % unless the row says another. The number after ± is one Monte Carlo error.
 
 - *printed* is the share of data sets of that cell in which the program printed an interval or a p-value. In the others
-  it prints none, and a note says why; the column *note* has the most frequent one.
+  it prints none, and a note says why; the column *note* has the most frequent one. Coverage is that of the data sets
+  with an interval.
+- *cells* counts the cells behind a row. "27 of 28" leaves out a cell in which fewer than 20 data sets have an interval.
+  A test counts only where its null is true. The table of misses has all cells.
 - A cell reads "40 x 5, p 0.9, icc 0.3": 40 questions of 5 items, a true share of .9, and a correlation of .3 within a
   question. "5 x [1, 2, 4, 8, 200]" are 25 questions of which five have 200 items each.
 - The worst of many cells lies below the level by chance alone: of twenty cells with 400 data sets each and a true
@@ -38,7 +42,8 @@ FAMILIES = {
     "mean": ("Means, resampling and strata", "Values with a normal, log-normal or exponential law."),
     "paired": (
         "Two runs on the same items",
-        "Right or wrong, or scores; *a* and *b* are the true accuracies.",
+        "Right or wrong, or scores; *a* and *b* are the true accuracies. *alike* is the correlation of the normals "
+        "behind both runs, .5 unless it is named; with .97 nearly all changes are gains.",
     ),
     "sides": (
         "Audits of a judge",
@@ -127,12 +132,13 @@ def worst(table: pd.DataFrame) -> pd.DataFrame:
             # The distance from the level, since one row may have a level of its own.
             goal = known["level"] if what == "coverage" else 0.05
             row = known.loc[(shown * (known[what] - goal)).idxmax()]
+            of = rows["cell"].nunique() if what == "coverage" else len(known)
             out.append(
                 {
                     "family": row["family"],
                     "method": f"{name}: {quantity}",
                     "what": "interval" if what == "coverage" else "test",
-                    "cells": len(known),
+                    "cells": f"{len(known)} of {of}" if len(known) < of else str(len(known)),
                     "middle": known[what].median(),
                     "worst": number(row[what], row[f"{what}_se"]),
                     "value": row[what],
@@ -190,7 +196,7 @@ def _line(row: pd.Series) -> str:
     cells = [
         _short(row["method"]),
         row["what"] + level,
-        str(row["cells"]),
+        row["cells"],
         middle,
         row["worst"],
         row["cell"],
@@ -230,7 +236,16 @@ def text(table: pd.DataFrame) -> str:
             + "\n".join(_line(row) for _, row in rows.iterrows())
             + "\n"
         )
-    return "".join(parts)
+    return "".join([*parts, without_a_row()])
+
+
+def without_a_row() -> str:
+    """Return the part about the public functions that are not in the table, with the reason of each."""
+    names: dict[str, list[str]] = {}
+    for name, reason in EXCEPTIONS.items():
+        names.setdefault(reason, []).append(f"`{name.removeprefix('d3stats.')}`")
+    lines = [f"| {', '.join(those)} | {reason} |" for reason, those in names.items()]
+    return "\n## Functions without a row\n\n| function | reason |\n|---|---|\n" + "\n".join(lines) + "\n"
 
 
 def write(table: pd.DataFrame) -> None:

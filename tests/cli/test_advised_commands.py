@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,16 +46,21 @@ def court() -> pd.DataFrame:
 HOW = ["--columns", COLUMNS, "--missing-values", "weiß nicht", "--encoding", "latin-1"]
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made, table = tmp_path_factory.mktemp("tables"), court()
+    table.to_csv(made / "my court.csv", index=False, encoding="latin-1")
+    pd.concat([table, table.head(1)]).to_csv(made / "twice.csv", index=False, encoding="latin-1")
+    bare = table.drop(columns=["Truth"]).assign(Finding=(table["Finding"] == table["Truth"]).astype(int))
+    bare.to_csv(made / "right.csv", index=False, encoding="latin-1")
+    return made
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "1000")
-    table = court()
-    table.to_csv("my court.csv", index=False, encoding="latin-1")
-    table.to_excel("court.xlsx", index=False)
-    pd.concat([table, table.head(1)]).to_csv("twice.csv", index=False, encoding="latin-1")
-    bare = table.drop(columns=["Truth"]).assign(Finding=(table["Finding"] == table["Truth"]).astype(int))
-    bare.to_csv("right.csv", index=False, encoding="latin-1")
+    shutil.copytree(tables, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -89,7 +95,7 @@ CASES: dict[str, tuple[list[str], int]] = {
     "example, JSON lines": (["example", "example.jsonl"], 4),
     "plan": (["plan", "my court.csv", *HOW], 0),
     "replay": (["replay", "my court.csv", *HOW], 0),
-    "fit": (["fit", "my court.csv", *HOW], 0),
+    "fit": (["fit", "my court.csv", *HOW, "--n-boot", "20"], 0),
     "agreement": (["agreement", "my court.csv", *HOW], 0),
     "compare": (["compare", "my court.csv", "my court.csv", *HOW], 0),
     "bias": (["bias", "my court.csv", "--audit", "persona", *HOW], 0),

@@ -14,6 +14,9 @@ import d3stats
 from d3stats.cli import app
 from d3stats.inference.judges.agreement import MEASURES
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
+
 VOTES = "item,x,y,z\nq1,A,A,B\nq2,B,B,B\nq3,A,B,A\nq4,tie,tie,A\nq5,A,A,A\nq6,B,B,\n"
 
 

@@ -14,7 +14,7 @@ from d3stats import plan, report
 from d3stats.cli import app
 from d3stats.cli.output import folded
 
-pytestmark = pytest.mark.usefixtures("without_pictures")
+pytestmark = pytest.mark.usefixtures("without_pictures", "computed_once")
 
 STUDY = """
 rules = ["fixed:2", "supermajority:0.85"]

@@ -194,18 +194,33 @@ def test_what_goes_into_a_pipe_is_utf8_whatever_the_code_page(tmp_path: Path) ->
     """As on Windows, whose pipes begin in a code page without the lines of a table and without most names."""
     votes = "debate,round,agent,vote,label\n東,1,a,A,A\n東,1,b,B,A\n"
     (tmp_path / "log.csv").write_text(votes, encoding="utf-8")
-    code = "import sys; sys.{}.reconfigure(encoding='cp1252'); from d3stats.cli import app; app({!r})"
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
-    env["PYTHONPATH"] = str(Path(d3stats.__file__).parents[1])
-    for words, stream, said in (
+    cases = [
         (["show", "log.csv"], "stdout", "東"),
         (["replay", "slm7"], "stdout", "───"),
         (["show", "log.csv", "西"], "stderr", "西"),
-    ):
-        command = [sys.executable, "-c", code.format(stream, words)]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
-        assert said in getattr(done, stream).decode("utf-8"), words
-        assert done.returncode == (stream == "stderr"), words
+    ]
+    code = f"""
+import sys
+from d3stats.cli import app
+for words, stream, _ in {cases!r}:
+    for one in (sys.stdout, sys.stderr):
+        one.write(chr(30))
+        one.flush()
+    getattr(sys, stream).reconfigure(encoding="cp1252")
+    try:
+        app(words)
+    except SystemExit as end:
+        assert bool(end.code) == (stream == "stderr"), words
+"""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
+    env |= {"PYTHONPATH": str(Path(d3stats.__file__).parents[1]), "PYTHONUTF8": "0", "PYTHONUNBUFFERED": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    written = {name: getattr(done, name).decode("utf-8").split(chr(30))[1:] for name in ("stdout", "stderr")}
+    for (words, stream, said), out, err in zip(cases, written["stdout"], written["stderr"], strict=True):
+        assert said in (out if stream == "stdout" else err), words
 
 
 @pytest.mark.parametrize(

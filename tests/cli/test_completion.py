@@ -144,7 +144,7 @@ def test_names_of_formats_and_claims_are_offered(command: str, word: str, some: 
 
 
 LOGS = [
-    *((command, "logs") for command in ("fit", "replay", "report", "doctor", "scores", "abstain")),
+    *((command, "logs") for command in ("fit", "count", "replay", "report", "doctor", "scores", "abstain")),
     *((command, "pilot") for command in ("plan", "calibrate")),
     ("simulate", "--like"),
     ("compare", "runs"),

@@ -15,14 +15,14 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from d3stats import Trajectories, as_trajectories, compare, read_log, replay, report
+from d3stats import Trajectories, as_trajectories, compare, read_log, replay
 from d3stats.cli import app
 from d3stats.inference import compare_rationales
 from d3stats.inputs.questions import Questions, contradictions, warned
 from d3stats.planning import escalate, join_protocols
 from d3stats.sources.recorded import questions_of
 
-pytestmark = pytest.mark.usefixtures("without_pictures")
+pytestmark = pytest.mark.usefixtures("without_pictures", "computed_once")
 
 N = 40
 """Questions, each with two debates."""
@@ -202,8 +202,9 @@ def test_a_log_that_contradicts_itself_is_warned_of(
     code, text = said(ONE_LOG[command], **paths)
     assert code in (0, 2), text
     assert WITHIN[contradiction][1] in text
-    _, sound = said(ONE_LOG[command], **paths | {"one": files / "one.csv", "page": tmp_path / "sound.html"})
-    assert "several labels" not in sound
+    if command not in STRATA or ONE_LOG[command] != STRATA[command]:  # else the test of strata has it
+        _, sound = said(ONE_LOG[command], **paths | {"one": files / "one.csv"})
+        assert "several labels" not in sound
 
 
 @pytest.mark.parametrize(
@@ -272,8 +273,6 @@ def test_python_functions_refuse_and_warn_as_the_commands_do(files: Path) -> Non
             join_protocols(*sources)
         with pytest.raises(ValueError, match="label must be the same in both logs"):
             escalate(*sources)
-    found = report(*views, names=["one", "two"], n_boot=20, transcripts=0)
-    assert found.warnings[0].startswith("label must be the same in both logs; got 'A' (one) and 'B' (two)")
     rationales = compare_rationales(one, two)
     assert any(note.startswith("WARNING: label must be the same in both logs") for note in rationales.notes)
 
@@ -351,6 +350,7 @@ def test_a_category_that_differs_between_debates_of_a_question(
     assert (code == 0) == (command == "report")
     code, text = said(STRATA[command], **paths | {"one": files / "one.csv", "page": tmp_path / "sound.html"})
     assert code == 0, text
+    assert "several labels" not in text
 
 
 def test_a_run_may_differ_between_debates_of_a_question(files: Path, tmp_path: Path) -> None:

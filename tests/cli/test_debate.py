@@ -118,15 +118,12 @@ def test_a_path_with_blanks_is_quoted_in_the_next_command(world: str, tmp_path: 
     assert "calls, attempts" in done.stdout
 
 
-def test_the_program_is_a_module_too(world: str) -> None:
+def test_the_program_is_a_module_too() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "d3stats.cli", "debate", "--synthetic", world, "--limit", "2", "--dry-run"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "d3stats.cli", "--version"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "forecast: 2 debates" in done.stdout
+    assert done.stdout.startswith("d3stats ")
 
 
 @pytest.mark.parametrize(

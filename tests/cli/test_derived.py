@@ -138,6 +138,7 @@ def test_most_commands_are_derived() -> None:
         "scores",
         "plan",
         "fit",
+        "count",
         "replay",
         "compare",
         "agreement",

@@ -17,16 +17,16 @@ from typer.testing import CliRunner, Result
 from d3stats.cli import app
 
 COMMANDS = {
-    "fit": ("fit", "slm7", "--n-boot", "20"),
-    "fit of a round": ("fit", "slm7", "--n-boot", "20", "--round", "2"),
+    "fit": ("fit", "slm7", "--n-boot", "5"),
+    "fit of a round": ("fit", "slm7", "--n-boot", "5", "--round", "2"),
     "replay": ("replay", "slm7"),
-    "plan": ("plan", "slm7", "--no-limit"),
+    "plan": ("plan", "slm7", "--no-limit", "--n-draws", "20"),
     "agreement": ("agreement", "slm7", "--measure", "fleiss"),
     "simulate": ("simulate", "--like", "slm7", "--debates", "500"),
     "simulate a study": ("simulate", "STUDY"),
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
     "bias": ("bias", "VERDICTS"),
-    "calibrate": ("calibrate", "slm7"),
+    "calibrate": ("calibrate", "slm7", "--world", "voter", "--n-rep", "40", "--n-sim", "100"),
     "protocols": ("protocols", "samre:jurors=3"),
     "rationales": ("rationales", "SAID"),
     "abstain": ("abstain", "slm7"),

@@ -11,6 +11,9 @@ from typer.testing import CliRunner
 from d3stats.cli import app
 from d3stats.cli.example import example_table
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
+
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 WITH_LATEX = sorted(name for name, c in COMMANDS.items() if any("--latex" in p.opts for p in c.params))
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pandas as pd
@@ -22,8 +17,6 @@ from d3stats.protocols import protocol_from_text
 from d3stats.sources import as_trajectories
 from d3stats.stopping import from_text
 from d3stats.worlds import from_table
-
-LISTS = ("rules", "worlds", "protocols", "formats")
 
 
 def run(*words: str) -> Result:
@@ -58,25 +51,6 @@ def test_one_name_shows_all_its_parameters() -> None:
     (row,) = json.loads(run("worlds", "courtroom", "--json").stdout)
     assert all(f"  {parameter}" in shown for parameter in row["parameters"])
     assert "  n\n" in run("rules", "fixed").output
-
-
-@pytest.mark.parametrize("what", LISTS)
-def test_a_list_fits_a_terminal_of_80_columns(what: str) -> None:
-    pid, handle = pty.fork()
-    if pid == 0:
-        os.environ.pop("COLUMNS", None)
-        os.execv(sys.executable, [sys.executable, "-m", "d3stats", what])
-    fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    said = b""
-    try:
-        while part := os.read(handle, 65536):
-            said += part
-    except OSError:  # the other end is closed
-        pass
-    os.waitpid(pid, 0)
-    lines = said.decode().replace("\r", "").split("\n")
-    assert len(lines) > 8
-    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ GROUP = get_command(app)
 REPORT = "report log.csv --n-boot 20 --overwrite -o page.html"
 MODES: dict[str, list[str]] = {
     "fit": ["fit log.csv --n-boot 20", "fit log.csv --n-boot 20 --round 2"],
+    "count": ["count log.csv"],
     "replay": ["replay log.csv", "replay log.csv --paired --strata kind"],
-    "plan": ["plan log.csv", "plan log.csv --prices prices.toml --model mine"],
+    "plan": ["plan log.csv --n-draws 30", "plan log.csv --n-draws 30 --prices prices.toml --model mine"],
     "compare": [
         "compare log.csv other.csv",
         "compare log.csv other.csv --kind percentile --n-boot 50 --margin 0.1 --strata kind",
@@ -47,7 +48,7 @@ MODES: dict[str, list[str]] = {
     ],
     "escalate": ["escalate more.jsonl samre.jsonl --max-loss-vs-second 0.2 --confidence 0.6"],
     "abstain": ["abstain log.csv --max-error 0.1 --confidence 0.5"],
-    "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 200"],
+    "simulate": ["simulate study.toml", "simulate --like log.csv --world voter --debates 100"],
     "power": [
         "power --effect 0.05 --discordance 0.2",
         "power --n 300 --discordance 0.2",
@@ -57,7 +58,7 @@ MODES: dict[str, list[str]] = {
         "power --pilot run_one.csv,run_two.csv --n 100",
         "power --pilot short.csv,run_two.csv --n 100",
     ],
-    "calibrate": ["calibrate log.csv --world voter"],
+    "calibrate": ["calibrate log.csv --world voter --n-rep 40 --n-sim 100 --n-starts 2"],
     "paper": [
         "paper d3:table-1 log.csv other.csv",
         "paper d3:table-2 log.csv other.csv --prices prices.toml --model mine",
@@ -68,6 +69,7 @@ MODES: dict[str, list[str]] = {
 }
 CHANGES: dict[str, list[str]] = {
     "fit": ["--n-components 1", "--round 1", "--missing wrong", "--level 0.5", "--n-boot 30", "--seed 7"],
+    "count": ["--missing wrong"],
     "replay": [
         *(
             "--rule unanimity|fixed:2",
@@ -227,8 +229,8 @@ CHANGES: dict[str, list[str]] = {
         "--level 0.5",
         "--seed 7",
         "--method simulated_moments",
-        "--n-rep 200",
-        "--n-sim 100",
+        "--n-rep 60",
+        "--n-sim 200",
         "--n-starts 1",
     ],
 }
@@ -278,6 +280,9 @@ NOTHING_TO_CHANGE = {
     "--n-starts": ["calibrate log.csv --world voter"],
 }  # fmt: skip
 """Options without an effect in modes that begin so, with the reason."""
+
+
+pytestmark = pytest.mark.usefixtures("computed_once")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from d3stats.cli import app
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

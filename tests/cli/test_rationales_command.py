@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

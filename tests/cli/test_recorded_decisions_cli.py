@@ -14,6 +14,9 @@ from d3stats.cli import app
 from d3stats.log.reader import read_log
 from d3stats.trajectories import Trajectories
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
+
 PROTOCOLS = ("samre", "multi_persona", "eot")
 N = 40
 

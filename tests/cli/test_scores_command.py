@@ -17,6 +17,8 @@ from d3stats.inference import aspect_correlations, borda_count, direct_scores
 from d3stats.log import read_log
 from d3stats.planning import score_gaps, scores
 
+pytestmark = pytest.mark.usefixtures("computed_once")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,11 +15,12 @@ from d3stats.cli.app import app
 from d3stats.plotting.style import save
 
 RUN = CliRunner()
+pytestmark = pytest.mark.usefixtures("computed_once")
 
 
-@pytest.fixture
-def logs(tmp_path: Path) -> list[str]:
-    paths = []
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    paths, folder = [], tmp_path_factory.mktemp("logs")
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
         rows = []
@@ -30,7 +31,7 @@ def logs(tmp_path: Path) -> list[str]:
                 vote = "A" if rng.random() < 0.7 else "B"
                 rows.append((f"q{k}", 1, f"J ({order})", vote, "AB"[first], kind))
         columns = ["debate", "round", "agent", "vote", "label", "category"]
-        paths.append(tmp_path / f"run{seed}.csv")
+        paths.append(folder / f"run{seed}.csv")
         pd.DataFrame(rows, columns=columns).to_csv(paths[-1], index=False)
     return [str(path) for path in paths]
 
@@ -98,13 +99,13 @@ def test_personas_have_tables_by_stratum_and_a_figure(
     assert "--figure must come with" in str(refused.exception) + refused.output
 
 
-def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[list[plt.Axes]]:
-    """Return the axes of every figure that is saved."""
+def _drawn(monkeypatch: pytest.MonkeyPatch, written: bool = True) -> list[list[plt.Axes]]:
+    """Return the axes of every figure that is saved, or would be."""
     found: list[list[plt.Axes]] = []
 
     def keep(figure: plt.Figure, path: Path) -> tuple[Path, Path]:
         found.append(list(figure.axes))
-        return save(figure, path)
+        return save(figure, path) if written else (Path(path), Path(path))
 
     monkeypatch.setattr("d3stats.plotting.style.save", keep)
     return found
@@ -126,7 +127,7 @@ def _strata_in(axes: list[plt.Axes]) -> set[str]:
 def test_a_figure_with_strata_draws_every_quantity_by_stratum(
     logs: list[str], command: str, quantities: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = _drawn(monkeypatch)
+    drawn = _drawn(monkeypatch, written=False)
     words = [word.format(*logs) for word in command.split()]
     invoke(*words, "--strata", "category", "--figure", str(tmp_path / "strata"))
     (axes,) = drawn

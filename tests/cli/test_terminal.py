@@ -11,9 +11,11 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -48,6 +50,7 @@ CASES: dict[str, list[str]] = {
     ],
     "confidence": ["confidence confident.csv", "confidence confident.csv --by-round --bins 4"],
     "correct": ["correct judged.csv --width 0.08", "correct judged.csv --labelled chosen"],
+    "count": ["count turns.csv", "count ragged.csv -o counts.parquet"],
     "debate": [
         "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
         "debate --synthetic world.toml --limit 8 --dry-run --budget-tokens 90000",
@@ -102,24 +105,34 @@ CASES: dict[str, list[str]] = {
 """Each command on small inputs; demo has none, so it is slow."""
 
 DRIVER = """
-import json, sys
-from typer.main import get_command
-from typer.testing import CliRunner
+import json, os, sys
 from d3stats.cli import app
+from d3stats.report import sections
+from remembered import remembered
+from typer.main import get_command
 
 group = get_command(app)
-for words in json.load(open(sys.argv[1])):
-    sys.stdout.write(chr(30))
-    sys.stdout.flush()
-    try:
-        group(words, prog_name="d3stats")
-    except SystemExit as end:
-        sys.stdout.flush()
-        if end.code not in (0, 2, None):
-            sys.stdout.write(f"EXIT {end.code} of {words}\\n")
-    sys.stdout.flush()
+# The page of a report is not read here.
+sections.svg = lambda draw, title: ('<svg width="9pt" height="9pt" xmlns="http://www.w3.org/2000/svg"/>', "")
+with remembered():
+    for folder, out in json.load(open(sys.argv[1])):
+        os.chdir(folder)
+        os.dup2(out, 0)
+        os.dup2(out, 1)
+        sys.stdout = open(1, "w", closefd=False)
+        for words in json.load(open("cases.json")):
+            sys.stdout.write(chr(30))
+            sys.stdout.flush()
+            try:
+                group(words, prog_name="d3stats")
+            except SystemExit as end:
+                sys.stdout.flush()
+                if end.code not in (0, 2, None):
+                    sys.stdout.write(f"EXIT {end.code} of {words}\\n")
+            sys.stdout.flush()
 """
-"""One process runs all commands of a width, since most of a command's time is the import of the library."""
+"""One process runs all commands at every width: most of a command's time is the import of the library, and what is
+computed for one width is shown at another too."""
 
 WIDTHS = (80, pytest.param(100, marks=pytest.mark.slow))
 PIPE_AND_WIDTHS = (None, *WIDTHS)
@@ -159,7 +172,18 @@ def write_scores(folder: Path) -> None:
 
 
 def make_inputs(folder: Path) -> None:
-    """Write every file that the cases read."""
+    """Write every file that the cases read; they are made once in a process."""
+    shutil.copytree(_inputs().name, folder, dirs_exist_ok=True)
+
+
+@cache
+def _inputs() -> tempfile.TemporaryDirectory[str]:
+    made = tempfile.TemporaryDirectory()
+    _write_inputs(Path(made.name))
+    return made
+
+
+def _write_inputs(folder: Path) -> None:
     from d3stats.cli.example import example_table
 
     turns = example_table()
@@ -228,19 +252,35 @@ def make_inputs(folder: Path) -> None:
     )
 
 
-def run(folder: Path, cases: list[list[str]], width: int | None) -> list[str]:
-    """Return what each case writes to a terminal of so many columns, or to a pipe; colours are left out."""
-    (folder / "cases.json").write_text(json.dumps(cases))
+def run(places: dict[int | None, Path], cases: list[list[str]], scratch: Path) -> dict[int | None, list[str]]:
+    """Return what each case writes to a terminal of each width, or to a pipe, from a folder; colours are left out."""
     env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR")}
-    words = [sys.executable, "-c", DRIVER, "cases.json"]
-    settings = {"cwd": folder, "env": env | {"TERM": "xterm-256color"}, "stderr": subprocess.PIPE}
-    if width is None:
-        done = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=300, **settings)  # type: ignore[call-overload]
-        return done.stdout.decode().split(chr(30))[1:]
-    here, there = pty.openpty()
-    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    process = subprocess.Popen(words, stdin=there, stdout=there, **settings)  # type: ignore[call-overload]
-    os.close(there)
+    env |= {"TERM": "xterm-256color", "PYTHONPATH": os.pathsep.join(sys.path)}
+    ends = {width: os.pipe() if width is None else pty.openpty() for width in places}
+    for width, (_, there) in ends.items():
+        if width is not None:
+            fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    for folder in places.values():
+        (folder / "cases.json").write_text(json.dumps(cases))
+    outs = {width: there for width, (_, there) in ends.items()}
+    (scratch / "places.json").write_text(json.dumps([[str(places[width]), outs[width]] for width in places]))
+    words = [sys.executable, "-c", DRIVER, str(scratch / "places.json")]
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, pass_fds=list(outs.values())
+    )
+    for there in outs.values():
+        os.close(there)
+    with ThreadPoolExecutor(len(places)) as pool:
+        written = dict(zip(places, pool.map(_whole, [here for here, _ in ends.values()]), strict=True))
+    _, wrong = process.communicate()
+    assert process.returncode == 0, wrong.decode()
+    return {
+        width: re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text.decode()).replace("\r\n", "\n").split(chr(30))[1:]
+        for width, text in written.items()
+    }
+
+
+def _whole(here: int) -> bytes:
     written = b""
     try:
         while block := os.read(here, 65536):
@@ -248,10 +288,7 @@ def run(folder: Path, cases: list[list[str]], width: int | None) -> list[str]:
     except OSError:  # Linux says so when the last writer is gone
         pass
     os.close(here)
-    assert process.wait() == 0, process.stderr.read().decode()
-    process.stderr.close()
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode()).replace("\r\n", "\n")
-    return text.split(chr(30))[1:]
+    return written
 
 
 @pytest.fixture(scope="module")
@@ -269,17 +306,26 @@ Shown = Callable[[int | None], list[str]]
 
 
 @pytest.fixture(scope="module")
-def shown(cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """Return what gives the texts of all cases at a width; each width is run once, in a folder of its own."""
+def shown(
+    cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Shown:
+    """Return what gives the texts of all cases at a width; each width has a folder of its own."""
     inputs = tmp_path_factory.mktemp("inputs")
     make_inputs(inputs)
 
     @cache
-    def texts(width: int | None) -> list[str]:
-        folder = shutil.copytree(inputs, tmp_path_factory.mktemp("terminal") / "folder")
-        return run(folder, cases, width)
+    def texts() -> dict[int | None, list[str]]:
+        folders = {
+            width: shutil.copytree(inputs, tmp_path_factory.mktemp("terminal") / "folder")
+            for width in (None, 80, *((100,) if _slow_ones_run(request) else ()))
+        }
+        return run(folders, cases, tmp_path_factory.mktemp("scratch"))
 
-    return texts
+    return lambda width: texts()[width]
+
+
+def _slow_ones_run(request: pytest.FixtureRequest) -> bool:
+    return any(item.path == request.path and "slow" in item.keywords for item in request.session.items)
 
 
 def test_every_command_has_a_case() -> None:
@@ -340,8 +386,11 @@ def _numbers(text: str) -> Counter[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_the_demo_fits_the_terminal(width: int, tmp_path: Path) -> None:
-    (wide,) = run(tmp_path, [["demo"]], None)
-    (narrow,) = run(tmp_path, [["demo"]], width)
+    folders: dict[int | None, Path] = {None: tmp_path / "pipe", width: tmp_path / "terminal"}
+    for folder in folders.values():
+        folder.mkdir()
+    shown = run(folders, [["demo"]], tmp_path)
+    (wide,), (narrow,) = shown[None], shown[width]
     assert "…" not in narrow
     assert max(map(cell_len, narrow.splitlines())) <= width
     assert not _numbers(wide) - _numbers(narrow)

@@ -60,7 +60,7 @@ def log_of(
         for answers, cast in ((("A", "B"), ("A", "B")), (WITH_TIE, ("A", "B")), (WITH_TIE, WITH_TIE))
         for verdicts in (True, False)
     ],
-    (0, 3, 4),
+    (0, 3),
 )
 def test_one_log_with_ties_has_one_accuracy(
     tmp_path: Path, answers: tuple[str, ...], cast: tuple[str, ...], verdicts: bool

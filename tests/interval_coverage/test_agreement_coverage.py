@@ -28,7 +28,7 @@ from d3stats.inference import (
 )
 from d3stats.inputs.ratings import Ratings
 
-FULL, QUICK = 2000, 150
+FULL, QUICK = 2000, 60
 CLUSTERS = 80
 ICC = [0.0, 0.1, 0.3]
 CATEGORIES = ("A", "B", "tie")

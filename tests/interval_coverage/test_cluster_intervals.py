@@ -134,14 +134,14 @@ def test_the_world_has_the_correlation_that_it_says() -> None:
 
 
 def test_a_small_run_agrees_with_the_study() -> None:
-    small = CONFIG | {"n_boot": 400}
-    found = STUDY["coverage_cell"](small, 80, 0.3, 120).set_index(["statistic", "method"])
+    small, runs = CONFIG | {"n_boot": 400}, 60
+    found = STUDY["coverage_cell"](small, 80, 0.3, runs).set_index(["statistic", "method"])
     full = table("coverage").query("clusters == 80 and icc == 0.3").set_index(["statistic", "method"])
     away = (found["coverage"] - full["coverage"]).abs()
-    assert (away < 4 * np.sqrt(0.95 * 0.05 / 120) + 0.03).all(), away
+    assert (away < 4 * np.sqrt(0.95 * 0.05 / runs) + 0.03).all(), away
     assert found.loc[("accuracy", "naive t"), "coverage"] < 0.85
-    sizes = STUDY["size_cell"](small, 80, 0.3, 120).set_index("test")["rejected"]
-    assert sizes["cluster t"] < 0.055 + 4 * np.sqrt(0.055 * 0.945 / 120)
+    sizes = STUDY["size_cell"](small, 80, 0.3, runs).set_index("test")["rejected"]
+    assert sizes["cluster t"] < 0.055 + 4 * np.sqrt(0.055 * 0.945 / runs)
 
 
 def test_a_cell_does_not_depend_on_what_else_is_run() -> None:

@@ -16,7 +16,7 @@ from layers import sampled
 from d3stats.inference.judges.correction import correct_counts, correct_rate
 from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
 
-FULL, QUICK = 2000, 120
+FULL, QUICK = 2000, 80
 
 
 def band(replicates: int) -> float:
@@ -97,12 +97,7 @@ def clustered_share_coverage(icc: float, replicates: int) -> dict[str, float]:
     return {name: count / replicates for name, count in hit.items()}
 
 
-@pytest.mark.parametrize("icc", [0.0, 0.1, 0.3])
-@pytest.mark.parametrize(
-    "replicates",
-    [pytest.param(QUICK // 2), pytest.param(FULL, marks=pytest.mark.slow)],
-    ids=["quick", "full"],
-)
+@sampled("icc, replicates", [(0.3, QUICK // 2), *((icc, FULL) for icc in (0.0, 0.1, 0.3))], (0,))
 def test_clustered_corrections_cover_and_independent_ones_fail_when_items_hang_together(
     icc: float, replicates: int
 ) -> None:
@@ -146,12 +141,7 @@ def powered_coverage(
     return {name: count / replicates for name, count in hit.items()}
 
 
-@pytest.mark.parametrize("icc", [0.0, 0.1, 0.3])
-@pytest.mark.parametrize(
-    "replicates",
-    [pytest.param(QUICK // 2), pytest.param(FULL, marks=pytest.mark.slow)],
-    ids=["quick", "full"],
-)
+@sampled("icc, replicates", [(0.3, QUICK // 2), *((icc, FULL) for icc in (0.0, 0.1, 0.3))], (0,))
 def test_prediction_powered_means_cover_and_the_judge_alone_does_not(icc: float, replicates: int) -> None:
     found = powered_coverage(icc, 0.85, replicates)
     print(icc, found)

@@ -40,7 +40,7 @@ class Remote:
         self._get("_reset")
 
     def _get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=30) as got:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=300) as got:
             return json.load(got)
 
 
@@ -51,7 +51,7 @@ def served(folder: Path, *words: str) -> Iterator[Remote]:
     script = Path(__file__).with_name("server.py")
     process = subprocess.Popen([sys.executable, str(script), "--port-file", str(port_file), *words])
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while not port_file.exists():
             assert process.poll() is None
             assert time.monotonic() < until

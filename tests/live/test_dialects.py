@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from asking import ARGUE, BOTH, JUDGE, OPEN, QUICK, VOTE, asked
+from layers import covering
 from pace import idle_seconds
 from quirks import AROUND, PARTS, Quirks
 from server import Say, Server
@@ -49,7 +50,8 @@ def played(quirks: Quirks, mode: str, log: Path, n: int, **given: Any) -> RunRep
     items = [DebateItem(f"q{i}", f"question {i}?", ("this one", "that one")) for i in range(n)]
 
     async def run() -> RunReport:
-        async with LiveAgent("m", quirks.url(mode), **QUICK) as agent:
+        # A busy machine takes seconds over a huge reply.
+        async with LiveAgent("m", quirks.url(mode), **(QUICK | {"timeout": 600.0})) as agent:
             return await run_debates(protocol_from_text("majority:judges=3"), items, agent, log, **given)
 
     return asyncio.run(run())
@@ -205,8 +207,7 @@ USAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("budget", [6_000, 15_000])
-@pytest.mark.parametrize("kind", USAGES)
+@covering(kind=USAGES, budget=[6_000, 15_000])
 def test_no_report_of_a_server_lets_a_run_pass_its_budget(
     quirks: Quirks, kind: str, budget: int, tmp_path: Path
 ) -> None:

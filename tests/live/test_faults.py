@@ -32,14 +32,14 @@ def campaign(
     server: Server, log: Path, n: int, share: float = 0.2, protocol: str = SAMRE, **settings: Any
 ) -> RunReport:
     """Debate n items against a server that spoils a share of all calls in every way it knows."""
-    server.faults = at_random(share, seed=5, slow_s=1.0)
+    server.faults = at_random(share, seed=5, slow_s=2.5)
     server.keep_bodies = False
 
     async def run() -> RunReport:
         agent = LiveAgent(
             "scripted",
             server.url,
-            timeout=0.5,
+            timeout=2.0,
             backoff=0.005,
             longest_wait=0.05,
             retries=settings.pop("retries", 3),
@@ -107,7 +107,7 @@ def test_two_thousand_debates_with_a_fifth_of_all_replies_spoilt(server: Server,
 def test_what_the_server_told_is_what_the_log_says(server: Server, tmp_path: Path) -> None:
     """Turn by turn, where every charge was told: repeats and repairs included."""
     log = tmp_path / "log.jsonl"
-    campaign(server, log, 40)
+    campaign(server, log, 20)
     told: Counter[str] = Counter()
     silent = set()
     for call in server.calls:
@@ -123,30 +123,30 @@ def test_what_the_server_told_is_what_the_log_says(server: Server, tmp_path: Pat
         if counted:
             assert turn["tokens_in"] + turn["tokens_out"] == told[key]
             compared += 1
-    assert compared > 200
+    assert compared > 100
 
 
-@pytest.mark.parametrize("budget", [60_000, 250_000])
+@pytest.mark.parametrize("budget", [60_000, 120_000])
 def test_a_budget_holds_against_the_servers_own_count(budget: int, server: Server, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    report = campaign(server, log, 100, budget_tokens=budget)
+    report = campaign(server, log, 50, budget_tokens=budget)
     count = server.count()
     assert count["tokens_in"] + count["tokens_out"] <= report.charged <= budget
     assert report.overdrawn == 0
     assert report.unfinished == 0
-    assert 0 < report.closed == len(verdicts(log)) < 100
-    assert report.closed + len(report.not_begun) == 100
+    assert 0 < report.closed == len(verdicts(log)) < 50
+    assert report.closed + len(report.not_begun) == 50
     assert list(doctor(log).problems) == []
 
 
 def test_a_budget_in_dollars_holds_too(server: Server, tmp_path: Path) -> None:
     prices = PriceTable("2025-01-01", {"scripted": (1.5, 6.0)})
-    report = campaign(server, tmp_path / "log.jsonl", 60, max_usd=0.4, prices=prices)
+    report = campaign(server, tmp_path / "log.jsonl", 30, max_usd=0.2, prices=prices)
     count = server.count()
     assert report.dollars is not None
     paid = prices.dollars(count["tokens_in"], count["tokens_out"], "scripted")
-    assert paid <= report.dollars <= 0.4
-    assert 0 < report.closed < 60
+    assert paid <= report.dollars <= 0.2
+    assert 0 < report.closed < 30
 
 
 def test_a_server_that_fails_always_leaves_verdicts_without_a_decision(

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from remote import Remote, served
+from remote import served
 from server import Asked, Fault, Server
+from test_kill import CLI, Forked, wait_for_calls
 from typer.testing import CliRunner
 
 from d3stats.agent import Refused
@@ -23,7 +22,6 @@ from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 
-CLI = [sys.executable, "-c", "from d3stats.cli import app; app()"]
 PROTOCOL = "samre:jurors=2,max_rounds=2"
 
 
@@ -62,10 +60,9 @@ def free_port() -> int:
         return port
 
 
-def wait_for_calls(remote: Remote, process: subprocess.Popen[str], calls: int) -> None:
-    until = time.monotonic() + 60
-    while process.poll() is None and remote.count()["calls"] < calls and time.monotonic() < until:
-        time.sleep(0.01)
+def said(folder: Path) -> tuple[str, str]:
+    """Return what a fork wrote to both streams."""
+    return (folder / "out.txt").read_text(encoding="utf-8"), (folder / "err.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("retries", ["0", pytest.param("4", marks=pytest.mark.slow)])
@@ -75,20 +72,17 @@ def test_a_server_that_is_killed_and_comes_back_costs_no_vote(tmp_path: Path, re
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     with served(tmp_path / "one", "--latency", "0.05", "--port", str(port)) as first:
-        process = subprocess.Popen(
-            [*CLI, *words(tmp_path, first.url, "--json", "--retries", retries, "--concurrency", "4")],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        line = words(tmp_path, first.url, "--json", "--retries", retries, "--concurrency", "4")
+        process = Forked([*CLI, *line], tmp_path / "out.txt", tmp_path / "err.txt")
         wait_for_calls(first, process, 14)
         first.process.send_signal(signal.SIGKILL)
         first.process.wait()
         time.sleep(1.0)
         assert process.poll() is None, "the run waits for its server"
         with served(tmp_path / "two", "--port", str(port), "--loading", "5"):
-            out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+            code = process.end()
+    out, err = said(tmp_path)
+    assert code == 0, err
     report = json.loads(out)["run"]
     assert (report["closed"], report["missing"], report["votes_missing"]) == (6, {}, {})
     assert report["charged"] == sum(
@@ -103,24 +97,18 @@ def test_a_server_that_stays_away_ends_the_run_in_time_and_the_same_command_goes
     (tmp_path / "two").mkdir()
     port = free_port()
     with served(tmp_path / "one", "--latency", "0.05", "--port", str(port)) as first:
-        process = subprocess.Popen(
-            [*CLI, *words(tmp_path, first.url, "--json", "--retries", "1", "--wait", "1.5")],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        line = words(tmp_path, first.url, "--json", "--retries", "1", "--wait", "1.5")
+        process = Forked([*CLI, *line], tmp_path / "out.txt", tmp_path / "err.txt")
         wait_for_calls(first, process, 12)
         first.process.send_signal(signal.SIGKILL)
         first.process.wait()
-        began = time.monotonic()
-        out, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 30
-    assert process.returncode == 1
+        assert process.end() == 1  # in time: without --wait 1.5 it would wait for minutes
+    out, err = said(tmp_path)
     last = err.strip().splitlines()[-1]
     assert "must answer; got no reply to a call for" in last
-    said = json.loads(out)
-    assert said["error"] in last
-    assert said["run"]["missing"] == {}
+    document = json.loads(out)
+    assert document["error"] in last
+    assert document["run"]["missing"] == {}
     assert all("error" not in turn for turn in of_type(tmp_path / "log.jsonl", "turn"))
     kinds = {problem.kind for problem in doctor(tmp_path / "log.jsonl").problems}
     assert kinds <= {"interrupted round", "open debate"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from layers import examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
-from d3stats.log import LogError, count_log, counting, reduce_logs, write_parquet
+from d3stats.log import LogError, count, count_log, counting, write_parquet
 from d3stats.log.counting import LogCounts, _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.problems import TOLERATED
@@ -142,7 +142,7 @@ def test_a_plain_log_is_counted_in_pieces_on_any_number_of_processes(
 def test_files_are_counted_apart_and_together(tmp_path: Path) -> None:
     lines = many()
     paths = [write_lines(tmp_path / f"{k}.jsonl", lines[7 * 10 * k : 7 * 10 * (k + 1)]) for k in range(4)]
-    assert in_pieces(paths, 500) == count_log(*paths) == reduce_logs(*paths)
+    assert in_pieces(paths, 500) == count_log(*paths) == count(*paths)
     torn = [write_lines(tmp_path / "x.jsonl", lines[:101]), write_lines(tmp_path / "y.jsonl", lines[101:])]
     assert in_pieces(torn, 500) == count_log(*paths)
 
@@ -271,5 +271,5 @@ def test_counting_file_by_file_reads_own_columns_words_and_encodings_as_counting
     whole = count_log(tmp_path / "*.csv", **options)
     assert whole.rounds.to_frame().to_numpy().tolist() == [[1, 1, 1, 2], [2, 1, 2, 2]]
     for workers in (1, 2):
-        apart = reduce_logs(tmp_path / "*.csv", workers=workers, **options)
+        apart = count(tmp_path / "*.csv", workers=workers, **options)
         assert (apart.rounds, apart.transitions) == (whole.rounds, whole.transitions)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from layers import examples
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
-from d3stats.log import reader
+import d3stats.log.lines as log_lines
 from d3stats.log.arrays import arrays_of
 from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Records, joined
 from d3stats.log.files import find_files, unusable
@@ -229,8 +229,8 @@ def test_a_line_of_a_megabyte_and_a_file_cut_in_packing_keep_their_line_numbers(
 
 def test_a_defect_costs_no_more_than_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    one = reader.read_line
-    monkeypatch.setattr(reader, "read_line", lambda *a: asked.append(a[1]) or one(*a))
+    one = log_lines.read_line
+    monkeypatch.setattr(log_lines, "read_line", lambda *a: asked.append(a[1]) or one(*a))
     lines = [item(), *(turn(round=r, agent=a) for r in range(1, 5000) for a in "abc")]
     lines[9000] = "broken"
     (file,) = find_files([write_lines(tmp_path / "log.jsonl", lines)])

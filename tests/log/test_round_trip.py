@@ -16,7 +16,7 @@ from plain_rules import assert_reads_plainly
 from d3stats.log import LogError, count_log, read_log, write_csv, write_jsonl, write_parquet
 from d3stats.log.counting import LogCounts, _count_in_pieces
 from d3stats.log.files import find_files
-from d3stats.log.reader import DebateLog
+from d3stats.log.frames import DebateLog
 from d3stats.log.sheets import connect
 from d3stats.trajectories import Trajectories
 from d3stats.values import MISSING_WORDS

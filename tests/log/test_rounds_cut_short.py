@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from d3stats import Trajectories, doctor, fit, replay
 from d3stats.cli import app
 from d3stats.log import count_log, read_log
-from d3stats.log.counting import reduce_logs
+from d3stats.log.counting import count
 
 CUT = {("d9", 3, "a"), ("d9", 3, "c"), ("e9", 1, "b")}
 SAID = (
@@ -57,8 +57,8 @@ def test_arrays_counts_fits_and_replays_are_those_of_the_log_without_these_turns
     cut, rest = (Trajectories.from_log(path) for path in logs)
     assert np.array_equal(cut.votes, rest.votes)
     assert cut.depth.tolist() == rest.depth.tolist() == [2] * 9 + [0]
-    for count in (count_log, reduce_logs):
-        counts = [count(path).rounds.to_frame() for path in logs]
+    for counting in (count_log, count):
+        counts = [counting(path).rounds.to_frame() for path in logs]
         pd.testing.assert_frame_equal(*counts)
     for measure in (lambda path: fit(path, n_boot=20, rng=1), lambda path: replay(path, rules=["unanimity"])):
         pd.testing.assert_frame_equal(*(measure(path).to_frame() for path in logs))

@@ -17,7 +17,8 @@ from plain_rules import assert_reads_plainly
 from d3stats.log import LogError, LogWriter, Turn, doctor, read_log, write_csv, write_jsonl, write_parquet
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
-from d3stats.log.reader import DebateLog, iter_records
+from d3stats.log.frames import DebateLog
+from d3stats.log.reader import iter_records
 from d3stats.log.schema import SCHEMA_VERSION, Item
 from d3stats.values import MISSING_WORDS
 

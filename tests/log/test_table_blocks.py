@@ -11,10 +11,11 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from layers import sampled
 
-from d3stats.log import reader, sheets
+from d3stats.log import json_rows, sheets
 from d3stats.log.files import LogFile
 from d3stats.log.problems import Problem
 from d3stats.log.sheets import Sheet
@@ -200,7 +201,7 @@ def test_blocks_of_objects_are_read_as_line_by_line(
     rng, n_fast = random.Random(seed), 0
     path = tmp_path / "rows.jsonl"
     file = LogFile(path, "jsonl")
-    fast = reader._RowsAsColumns.add_lines
+    fast = json_rows._RowsAsColumns.add_lines
 
     def counted(*args: Any) -> bool:
         nonlocal n_fast
@@ -211,12 +212,12 @@ def test_blocks_of_objects_are_read_as_line_by_line(
     for _ in range(60):
         path.write_bytes(some_lines(rng))
         with monkeypatch.context() as slowly:
-            slowly.setattr(reader._RowsAsColumns, "add_lines", lambda *_: False)
-            slowly.setattr(reader, "_one_a_line", lambda *_: False)
-            slow = shown(reader.flat_sheet(file))
-        monkeypatch.setattr(reader._RowsAsColumns, "add_lines", counted)
+            slowly.setattr(json_rows._RowsAsColumns, "add_lines", lambda *_: False)
+            slowly.setattr(json_rows, "_one_a_line", lambda *_: False)
+            slow = shown(json_rows.flat_sheet(file))
+        monkeypatch.setattr(json_rows._RowsAsColumns, "add_lines", counted)
         for size in (1, 100, 500, 1 << 17):
-            assert shown(reader.flat_sheet(file, size)) == slow, path.read_bytes()
+            assert shown(json_rows.flat_sheet(file, size)) == slow, path.read_bytes()
     assert n_fast > 100  # the quick way was taken
 
 
@@ -234,5 +235,80 @@ def test_lines_that_only_count_right_are_refused(tmp_path: Path, block: bytes, n
     sound = b'{"a":1,"b":1}\n' * 3
     for start, size in ((b"", 1 << 17), (sound, len(sound))):
         path.write_bytes(start + block)
-        sheet = reader.flat_sheet(LogFile(path, "jsonl"), size)
+        sheet = json_rows.flat_sheet(LogFile(path, "jsonl"), size)
         assert (len(sheet.line), len(sheet.problems)) == (n + start.count(b"\n"), problems)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_nan_is_missing_as_a_value_and_stays_in_a_text(tmp_path: Path, ending: str) -> None:
+    said = ["[1, NaN, 2]", 'so "x": NaN, y', "back\\\\", "plain"]
+    rows = [json.dumps({"a": text, "b": float(b)}) for text, b in zip(said, "1234", strict=True)]
+    rows[1] = rows[1].replace("2.0", "-Infinity")
+    rows[3] = rows[3].replace("4.0", "NaN")
+    path = tmp_path / f"rows.{ending}"
+    path.write_text("\n".join(rows) if ending == "jsonl" else f"[{','.join(rows)}]")
+    file = LogFile(path, "jsonl" if ending == "jsonl" else "json")
+    sheet = json_rows.flat_sheet(file) if ending == "jsonl" else json_rows.json_sheet(file)
+    assert isinstance(sheet, sheets.Sheet)
+    assert not sheet.problems
+    assert sheet.get("a").to_array().tolist() == said
+    assert (sheet.get("b").codes < 0).tolist() == [False, True, False, True]
+    assert sheet.notes == [
+        "2 values are written as NaN or Infinity, which is no JSON; read as missing",
+    ]
+
+
+N_ROWS = 20_000
+FEW = ["it's", "B", 'say "no"', "back\\slash", "é", " "]
+
+
+def parquet_columns() -> dict[str, list[Any]]:
+    """Return columns of a table: few texts, also with a rare one or an empty cell at the end, many texts, numbers."""
+    few = [FEW[k * k % len(FEW)] for k in range(N_ROWS)]
+    numbers = [1 + k % 7 for k in range(N_ROWS)]
+    return {
+        "few": few,
+        "late text": [*few[:-1], "only here"],
+        "late gap": [*few[:-2], None, "B"],
+        "gap at the top": [None, *few[1:]],
+        "empty at the top": ["", *few[1:]],
+        "runs": [f"d{k // 50}" for k in range(N_ROWS)],
+        "many": [f"t{k * 7919 % 9973}" for k in range(N_ROWS)],
+        "truth": [k % 3 == 0 for k in range(N_ROWS)],
+        "number": numbers,
+        "late number": [*numbers[:-1], 3000],
+        "far number": [*numbers[:-1], -(10**9)],
+        "byte": [k % 256 - 128 for k in range(N_ROWS)],
+        "number gap": [*numbers[:-1], None],
+        "share": [k % 4 / 4 for k in range(N_ROWS)],
+    }
+
+
+@pytest.mark.parametrize("one_hash", [False, True])
+def test_columns_of_parquet_are_those_of_the_frame_code_by_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_hash: bool
+) -> None:
+    kinds = {"byte": "int8", "number gap": "Int64", "late number": "int32", "far number": "int64"}
+    frame = pd.DataFrame(parquet_columns()).astype(kinds)
+    file = LogFile(tmp_path / "table.parquet", "parquet")
+    frame.to_parquet(file.path, index=False)
+    if one_hash:  # as if two texts of every column had the same hash: the texts themselves are read
+        monkeypatch.setattr(
+            sheets.ParquetTable, "_texts", lambda _, columns, __: {name: {} for name in columns}
+        )
+    read, given = sheets.parquet_sheet(file), sheets.frame_sheet(frame, "frame")
+    assert isinstance(read, Sheet)
+    for name in frame.columns:
+        got, expected = read.get(name), given.get(name)
+        assert got.values == expected.values, name
+        assert got.codes.tolist() == expected.codes.tolist(), name
+    with sheets.connect(ordered=True) as con:
+        table = sheets.ParquetTable(file, con)
+        if not one_hash:
+            listed = table._listed({name: f'"{name}"::VARCHAR' for name in frame.columns}, 0, N_ROWS)
+            assert {"few", "late text", "late gap"} <= set(listed)  # the quick way was taken
+        for rows in (N_ROWS // 2, 17_000):
+            blocks = list(table.sheets(rows))
+            for name in frame.columns:
+                cells = [cell for block in blocks for cell in block.get(name).to_array().tolist()]
+                assert cells == given.get(name).to_array().tolist(), name

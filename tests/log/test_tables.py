@@ -531,6 +531,23 @@ def test_a_table_split_into_files_says_what_the_whole_says_wherever_its_rounds_b
     assert any("shifted by one, because another file" in note for note in log.notes) == (key == "round")
 
 
+@pytest.mark.parametrize("column", ["tokens", "tokens_in"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_table_without_tokens_is_read_beside_one_with_any_kind_of_tokens(
+    tmp_path: Path, column: str, first: bool
+) -> None:
+    """A table that counts no tokens has neither totals nor parts, so it goes with both, in either order."""
+    names = ("a.csv", "b.csv") if first else ("b.csv", "a.csv")
+    (tmp_path / names[0]).write_text("debate,round,agent,vote,label\nd,1,x,A,A\nd,1,y,B,A\n")
+    (tmp_path / names[1]).write_text(f"debate,round,agent,vote,label,{column}\ne,1,x,A,A,7\ne,1,y,B,A,9\n")
+    log = read_log(tmp_path / "*.csv", strict=True)
+    assert not log.problems
+    assert sorted(set(log.turns["debate"])) == ["d", "e"]
+    known = log.turns.set_index(["debate", "agent"])[column if column in log.turns else "tokens_in"]
+    assert known[("e", "x")] == 7
+    assert pd.isna(known[("d", "x")])
+
+
 def test_the_round_of_a_verdict_is_shifted_with_the_rounds_of_its_file(tmp_path: Path) -> None:
     """One file holds round 0 of a debate, the other its rounds 1 and 2 and the round in which it was stopped."""
     head = "debate,round,agent,vote,label,closed,decision,stop_round,stop_reason\n"

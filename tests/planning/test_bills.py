@@ -243,7 +243,7 @@ def equal_to_the_runs(setting: str, world: int, n: int) -> None:
         assert verdicts.tolist() == run.decision, rule
 
 
-PLAYED = 40
+PLAYED = 20
 """Debates of the fast layer: one game with each rule serves the replay and the simulated costs."""
 IN_TURN = {setting: k % 2 for k, setting in enumerate(SETTINGS)}
 """The world of each setting that is the fast layer."""
@@ -316,7 +316,7 @@ def test_a_simulated_rule_costs_what_two_thousand_runs_cost(setting: str, world:
 def test_who_only_votes_is_asked_when_the_protocol_says(setting: str) -> None:
     one = SETTINGS[setting]
     for rule in (None, *one.rules):
-        run = played(setting, IN_TURN[setting], rule, 40)
+        run = played(setting, IN_TURN[setting], rule, PLAYED)
         polling = protocol_from_text(one.text(rule)).polling
         asks = from_text("unanimity" if rule is None else rule)
         turns = run.turns[run.turns["role"] == polling.voters]
@@ -357,7 +357,7 @@ def test_a_jury_asked_once_runs_no_rule_on_votes_and_tells_their_price() -> None
 
 
 def test_a_log_with_votes_at_the_end_replays_no_rule_on_votes_and_prices_no_other_stop() -> None:
-    run = played("samre", 0, "full", 40)
+    run = played("samre", 0, "full", PLAYED)
     found = replay(run.log, ["d3_paper", "fixed:2", "supermajority:0.8"])
     d3 = str(from_text("d3_paper"))
     assert found.names == (d3, "fixed:2", "full")
@@ -386,8 +386,8 @@ def test_a_simulated_log_is_charged_as_the_simulation_is() -> None:
 
 @pytest.mark.parametrize("setting", ["samre", "samre as it is by default"])
 def test_the_saving_of_d3_is_that_of_two_runs(setting: str) -> None:
-    d3, full = (played(setting, 0, rule, 40).tokens.mean() for rule in ("d3_paper", "full"))
-    table = replay(played(setting, 0, None, 40).log, "d3_paper").to_frame().set_index("rule")
+    d3, full = (played(setting, 0, rule, PLAYED).tokens.mean() for rule in ("d3_paper", "full"))
+    table = replay(played(setting, 0, None, PLAYED).log, "d3_paper").to_frame().set_index("rule")
     assert table.loc[str(from_text("d3_paper")), "saved_tokens_vs_full"] == pytest.approx(1 - d3 / full)
 
 
@@ -405,8 +405,8 @@ def test_logs_of_several_protocols_in_one_are_charged_as_each_alone() -> None:
 
 
 def test_a_plan_charges_full_depth_for_one_poll_in_tokens_and_dollars() -> None:
-    run = played("samre", 0, None, 40)
-    full = played("samre", 0, "full", 40)
+    run = played("samre", 0, None, PLAYED)
+    full = played("samre", 0, "full", PLAYED)
     prices = PriceTable("2025-01-01", {"judge": (1.0, 4.0), "jury": (2.0, 8.0)})
     roles = {"juror": "jury"}
     dollars, own = (
@@ -416,7 +416,7 @@ def test_a_plan_charges_full_depth_for_one_poll_in_tokens_and_dollars() -> None:
         table = plan(run.log, limit=False, n_draws=50, rng=1, **paid).to_frame().set_index("rule")
         assert table.loc["full", "tokens"] == pytest.approx(full.tokens.mean())
         assert table.loc["unanimity", "tokens"] == pytest.approx(
-            played("samre", 0, "unanimity", 40).tokens.mean()
+            played("samre", 0, "unanimity", PLAYED).tokens.mean()
         )
         cost = own.dollars if "dollars" in paid else dollars_by_round(full.log, (1.0, 4.0))
         assert table.loc["full", "dollars"] == pytest.approx(cost.sum(axis=1).mean())
@@ -428,7 +428,7 @@ def test_a_plan_charges_full_depth_for_one_poll_in_tokens_and_dollars() -> None:
 
 
 def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> None:
-    run = played("samre", 0, "full", 40)
+    run = played("samre", 0, "full", PLAYED)
     with pytest.raises(ValueError, match=r"votes after every round.*poll=every_round"):
         plan(run.log)
     report = fit(run.log, n_components=1, n_boot=10, rng=1)
@@ -438,7 +438,7 @@ def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> N
     assert int(counts.to_numpy().sum()) == len(run.log)
     assert len(report._shown()) == 3
     # A debate that a rule ended earlier has its votes there, and none is missing elsewhere.
-    stopped = played("samre", 0, "d3_paper", 40).log
+    stopped = played("samre", 0, "d3_paper", PLAYED).log
     asked = stopped.successes_trials("wrong")[1]
     assert (asked.sum(axis=1) == stopped.panel).all()
     assert (np.argmax(asked, axis=1) == stopped.depth - 1).all()
@@ -446,16 +446,16 @@ def test_a_pilot_with_votes_at_the_end_cannot_be_planned_and_is_described() -> N
 
 def test_an_escalation_charges_a_polled_log_for_one_poll() -> None:
     first, run, alone = (
-        played("more", 0, None, 40),
-        played("samre", 0, None, 40),
-        played("samre", 0, "full", 40),
+        played("more", 0, None, PLAYED),
+        played("samre", 0, None, PLAYED),
+        played("samre", 0, "full", PLAYED),
     )
     both = [escalate(first.log, second.log).pilot.tokens for second in (run, alone)]
     np.testing.assert_allclose(*both)
 
 
 def test_a_debate_that_its_protocol_ended_is_whole() -> None:
-    run = played("multi-persona", 0, None, 40)
+    run = played("multi-persona", 0, None, PLAYED)
     assert (run.log.depth < run.log.n_rounds).any()
     assert not run.log.ended_early().any()
     found = replay(run.log, ["fixed:1", "fixed:3"])

@@ -130,6 +130,7 @@ def test_debates_without_tokens_are_priced_in_rounds_and_that_is_said() -> None:
     assert any("1 lost verdict allowed" in note for note in few.notes)
 
 
+@pytest.mark.slow
 def test_a_campaign_of_ten_thousand_debates_takes_less_than_five_seconds() -> None:
     debates = simulate_debates(Conformity(panel=7), 4000, 8, rng=2)
     rows = np.random.default_rng(3).integers(4000, size=10_000)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pandas.testing import assert_frame_equal
+from typer.testing import CliRunner
 
-from d3stats.log import count_log
-from d3stats.log.counting import reduce_logs
+from d3stats.cli import app
+from d3stats.log import count_log, read_counts
+from d3stats.log.counting import count
 from d3stats.planning import Study, read_study, simulate
 
 STUDY = Path(__file__).with_name("study.toml")
@@ -70,17 +70,41 @@ def test_logs_reduce_to_the_same_counts_on_a_cluster(scheduler: str, tmp_path: P
             "debate,round,agent,vote,label\n" + "".join(f"d{i},{r},a{a},{'AB'[(i + r * a) % 2]},A\n"
                                                        for r in (1, 2, 3) for a in range(5))
         )  # fmt: skip
-    counts = reduce_logs(tmp_path / "*.csv", scheduler=scheduler)
+    counts = count(tmp_path / "*.csv", scheduler=scheduler)
     at_once = count_log(tmp_path / "*.csv")
     assert_frame_equal(counts.rounds.to_frame(), at_once.rounds.to_frame(), check_exact=True)
     assert_frame_equal(counts.transitions.to_frame(), at_once.transitions.to_frame(), check_exact=True)
 
 
 @pytest.mark.slow
+def test_the_command_keeps_the_same_counts_on_a_cluster_and_in_two_processes(
+    scheduler: str, tmp_path: Path
+) -> None:
+    for i in range(6):
+        rows = [
+            f"d{i}-{d},{r},a{a},{'AB'[(d * r + a) % 3 % 2]},A"
+            for d in range(40)
+            for r in (1, 2)
+            for a in range(5)
+        ]
+        (tmp_path / f"{i}.csv").write_text("\n".join(["debate,round,agent,vote,label", *rows]) + "\n")
+    kept = {}
+    for name, where in (("one", []), ("two", ["-w", "2"]), ("cluster", ["--scheduler", scheduler])):
+        words = ["count", str(tmp_path / "*.csv"), "-o", str(tmp_path / f"{name}.parquet"), *where]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        kept[name] = read_counts(tmp_path / f"{name}.parquet")
+    assert kept["one"].n_turns == 6 * 40 * 2 * 5
+    for name in ("two", "cluster"):
+        assert kept[name] == kept["one"]
+        assert_frame_equal(kept[name].to_frame("cells"), kept["one"].to_frame("cells"), check_exact=True)
+
+
+@pytest.mark.slow
 def test_the_error_of_a_worker_of_the_cluster_is_its_own_line(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("debate,round,agent,vote,label\nd,one,a,A,A\n")
     with pytest.raises(ValueError, match=r"bad\.csv"):
-        reduce_logs(tmp_path / "bad.csv", scheduler=scheduler)
+        count(tmp_path / "bad.csv", scheduler=scheduler)
 
 
 def test_an_address_that_is_none_is_refused() -> None:
@@ -103,16 +127,3 @@ def test_a_scheduler_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch
         line = f"scheduler must have a worker within 2 s; got none at {empty.scheduler_address}"
         with pytest.raises(OSError, match=line):
             simulate(STUDY, scheduler=empty.scheduler_address).to_frame()
-
-
-def test_without_the_extra_the_line_says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from d3stats.cli import app\n"
-        f"sys.argv = ['d3stats', 'simulate', {str(STUDY)!r}, '--scheduler', 'tcp://127.0.0.1:9']\n"
-        "app()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert 'pip install "d3stats[scale]" (in a checkout: pip install ".[scale]")' in done.stderr
-    assert len(done.stderr.splitlines()) == 1

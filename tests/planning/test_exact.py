@@ -203,6 +203,7 @@ def test_rules_that_need_more_than_counts_are_refused_in_one_line(rule: Rule, me
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_one_exact_evaluation_takes_milliseconds() -> None:
     process = a_process(3, classes=4, panel=7, n_rounds=10)
     rule = Supermajority(0.8)

@@ -77,6 +77,32 @@ def test_the_chance_is_that_of_an_exact_enumeration() -> None:
     )
 
 
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.1, float("nan")])
+def test_a_design_needs_a_chance_between_0_and_1(delta: float) -> None:
+    with pytest.raises(ValueError, match="delta"):
+        net_design(5, delta, 3)
+    with pytest.raises(ValueError, match="delta"):
+        audit_shares(5, delta, 3)
+
+
+@pytest.mark.parametrize(("allowed", "stages"), [(0, 1), (5, 3), (100, 8)])
+def test_no_other_theta_allows_a_smaller_audit_share(allowed: int, stages: int) -> None:
+    """At a theta, the share solves ``log(10) - stages log g(1) = theta (allowed + 1)``; roots by bisection."""
+    from scipy.optimize import brentq
+
+    share, theta = net_design(allowed, 0.1, stages)
+
+    def excess(q: float, at: float) -> float:
+        return np.log(10) - stages * np.log((1 - (1 - q) * np.exp(at)) / q) - at * (allowed + 1)
+
+    for factor in (0.8, 0.99, 1.01, 1.2):
+        at = theta * factor
+        least = 1 - np.exp(-at)  # below it the factor of a loss is negative
+        if at * (allowed + 1) > np.log(10) and excess(1 - 1e-9, at) < 0 < excess(least * (1 + 1e-12), at):
+            assert brentq(excess, least * (1 + 1e-12), 1 - 1e-9, args=(at,)) > share - 1e-9
+    assert excess(share, theta) == pytest.approx(0, abs=1e-6)
+
+
 @pytest.mark.parametrize("stages", [1, 3, 8])
 @pytest.mark.parametrize("allowed", [0, 5, 20, 100])
 def test_the_design_for_net_losses_ends_after_its_audited_losses_and_its_factor_is_a_martingale(
@@ -281,9 +307,11 @@ def test_a_second_campaign_after_the_audits_were_seen_has_new_coins() -> None:
 
 
 def test_an_agent_that_shares_the_seed_of_the_campaign_does_not_know_the_coins() -> None:
+    # Draws what a generator of the same seed draws, and loses where a coin like it would not audit.
+    drawn = np.random.default_rng(7).random(60).tolist()
+
     def loss_of(d: int, campaign: Campaign) -> int:
-        # Draws what a generator of the same seed draws, and loses where a coin like it would not audit.
-        return int(np.random.default_rng(7).random(60)[d] > campaign.share)
+        return int(drawn[d] > campaign.share)
 
     rng = np.random.default_rng(7)
     assert rate_over(1500, 60, 0.05, loss_of, lambda number: rng.bytes(32)) <= LIMIT
@@ -342,6 +370,7 @@ def test_the_estimate_of_lost_verdicts_is_unbiased() -> None:
     assert abs(np.mean(error)) < 4 * np.std(error) / len(error) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_decision_takes_less_than_a_millisecond() -> None:
     campaign = Ledger(n=10_000, eps=0.01, stages=3).start(SECRET)
 
@@ -351,6 +380,54 @@ def test_a_decision_takes_less_than_a_millisecond() -> None:
                 campaign.audited(0)
 
     assert idle_seconds(decided, tries=1) / 10_000 < 1e-3
+
+
+@pytest.mark.parametrize("losses", ["differs", "gross", "net"])
+def test_the_stages_of_a_certificate_add_up_to_it_and_weigh_each_audited_loss(losses: str) -> None:
+    """Each audited loss stands for (1 - q) / q honoured ones, q the audit share of its stage (Horvitz, Thompson)."""
+    rng = np.random.default_rng(8)
+    campaign = Ledger(n=600, eps=0.02, losses=losses, stages=3).start(SECRET)  # type: ignore[arg-type]
+    weighed, counts = 0.0, dict.fromkeys(("honoured", "audited", "lost", "gained", "failed"), 0)
+    for _ in range(600):
+        share = campaign.share
+        if campaign.decide(early=True) != "audit":
+            counts["honoured"] += 1
+            continue
+        loss = int(rng.choice([0, 0, 1, -1 if losses == "net" else 0]))
+        campaign.audited(loss)
+        counts["audited"] += 1
+        counts["lost"] += loss == 1
+        counts["gained"] += loss == -1
+        weighed += loss * (1 - share) / share
+    found = campaign.certificate()
+    stages = found.to_frame()
+    assert counts["lost"] > 1
+    for name, number in counts.items():
+        assert getattr(found, name) == number == stages[name].sum(), name
+    assert found.lost_estimate == pytest.approx(weighed, abs=1e-12)
+    q = stages["audit_share"]
+    expected = (stages["lost"] - stages["gained"]) * (1 - q) / q
+    np.testing.assert_allclose(stages["lost_estimate"], expected, rtol=1e-12)
+    assert stages["lost_estimate"].sum() == pytest.approx(weighed, abs=1e-12)
+    assert weighed != 0
+
+
+@pytest.mark.parametrize(
+    ("losses", "allowed", "said"),
+    [
+        ("gross", 0, "at most 0 of 100 delivered verdicts are wrong where unanimity's are right"),
+        ("gross", 1, "at most 1 of 100 delivered verdicts is wrong where unanimity's is right"),
+        ("gross", 2, "at most 2 of 100 delivered verdicts are wrong where unanimity's are right"),
+        ("differs", 1, "at most 1 of 100 delivered verdicts differs from unanimity's"),
+        ("differs", 2, "at most 2 of 100 delivered verdicts differ from unanimity's"),
+        ("net", 1, "100 delivered verdicts have at most 1 right ones fewer than unanimity's"),
+    ],
+)
+def test_a_headline_says_the_number_and_agrees_with_it(losses: str, allowed: int, said: str) -> None:
+    campaign = Ledger(n=100, eps=allowed / 100, losses=losses, stages=1).start(SECRET)  # type: ignore[arg-type]
+    for _ in range(100):
+        campaign.decide(early=False)
+    assert said in campaign.certificate().headline
 
 
 def test_a_certificate_does_not_round_its_chance_up() -> None:

@@ -19,7 +19,7 @@ from layers import covering
 from pandas.testing import assert_frame_equal
 
 from d3stats.log import LogWriter, count_log
-from d3stats.log.counting import reduce_logs
+from d3stats.log.counting import count
 from d3stats.planning import Study, evaluate, read_study, replay, simulate
 from d3stats.planning.ledger_policy import LedgerPolicy
 from d3stats.planning.study import _dot, sums_of_rules
@@ -345,7 +345,7 @@ def test_logs_reduce_to_the_same_counts_file_by_file_and_at_once(tmp_path: Path,
     paths = _logs(tmp_path, 5)
     at_once = count_log(*paths, missing=missing)  # type: ignore[arg-type]
     for workers in (1, 2):
-        counts = reduce_logs(*paths, missing=missing, workers=workers)  # type: ignore[arg-type]
+        counts = count(*paths, missing=missing, workers=workers)  # type: ignore[arg-type]
         assert_frame_equal(counts.rounds.to_frame(), at_once.rounds.to_frame(), check_exact=True)
         assert_frame_equal(counts.transitions.to_frame(), at_once.transitions.to_frame(), check_exact=True)
         assert (counts.n_turns, counts.n_debates) == (at_once.n_turns, at_once.n_debates) == (600, 100)
@@ -358,8 +358,8 @@ def test_a_defect_comes_back_from_a_worker_with_its_file_and_line(tmp_path: Path
     with (tmp_path / "bad.jsonl").open("a") as log:
         log.write("not json\n")
     with pytest.raises(ValueError, match=r"bad\.jsonl.*2"):
-        reduce_logs(*paths, tmp_path / "bad.jsonl", workers=2)
-    lenient = reduce_logs(*paths, tmp_path / "bad.jsonl", workers=2, strict=False)
+        count(*paths, tmp_path / "bad.jsonl", workers=2)
+    lenient = count(*paths, tmp_path / "bad.jsonl", workers=2, lenient=True)
     assert lenient.n_debates == 60
     assert any("bad.jsonl" in str(problem) for problem in lenient.problems)
 

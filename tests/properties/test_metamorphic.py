@@ -10,6 +10,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,16 @@ from d3stats import (
 )
 from d3stats.counts import ConfusionCounts
 from d3stats.inference import bias
-from d3stats.log import doctor, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
+from d3stats.log import (
+    count,
+    doctor,
+    fix_log,
+    read_counts,
+    write_counts,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
 from d3stats.planning import (
     abstain,
     conformal_risk_control,
@@ -300,8 +310,9 @@ def _file(table: pd.DataFrame, write: Callable[..., Any], name: str, folder: Pat
 
 
 def _log_numbers(path: Path) -> Numbers:
-    log, counted, reduced, report = read_log(path), count_log(path), reduce_logs(path), doctor(path)
+    log, counted, reduced, report = read_log(path), count_log(path), count(path), doctor(path)
     assert counted.rounds == reduced.rounds == Trajectories.from_log(path).counts()
+    assert read_counts(write_counts(reduced, path.with_name("counts.parquet"))) == reduced
     return {
         "turns": len(log.turns), "debates": len(log.items), "answers": log.turns["vote"].nunique(),
         "counted": counted.n_turns, "exit": report.exit_code, "findings": len(report.findings),
@@ -784,7 +795,9 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.Trajectories.from_arrays": ("turns", _from_arrays),
     "d3stats.read_log": ("turns", _files),
     "d3stats.count_log": ("turns", _files),
-    "d3stats.log.reduce_logs": ("turns", _files),
+    "d3stats.count": ("turns", _files),
+    "d3stats.log.write_counts": ("turns", _files),
+    "d3stats.log.read_counts": ("turns", _files),
     "d3stats.doctor": ("turns", _files),
     "d3stats.log.fix_log": ("turns", _clean_copy),
     "d3stats.log.write_csv": ("turns", _files),
@@ -1121,22 +1134,33 @@ def _result(name: str, table: pd.DataFrame, folder: Path) -> Numbers:
     return {key: float(value) for key, value in result.items()}
 
 
-def _changes_that_say_something(name: str) -> list[str]:
-    kind = CASES[name][0]
+@cache
+def _told_apart(kind: str) -> tuple[list[str], list[str]]:
+    """Return the changes that make another table of a kind, and those that make another file of it."""
     table = TABLES[kind]()
-    renaming = [c for c in CHANGES if c.startswith("answers renamed")]
-    out = []
+    written = table.to_csv(index=False)
+    tables, files = [], []
     for change, apply in CHANGES.items():
-        if change in renaming and (kind in ONLY_TWO_ANSWERS or kind == "runs" or name in _RIGHT_OR_WRONG):
-            continue
         changed = apply(table)
         same = list(changed.columns) == list(table.columns) and changed.index.equals(table.index)
-        if same and all(
-            changed[c].dtype == table[c].dtype and changed[c].tolist() == table[c].tolist() for c in table
+        if not same or any(
+            changed[c].dtype != table[c].dtype or changed[c].tolist() != table[c].tolist() for c in table
         ):
-            continue
-        out.append(change)
-    return out
+            tables.append(change)
+            if changed.to_csv(index=False) != written:  # a file has no dtype
+                files.append(change)
+    return tables, files
+
+
+def _changes_that_say_something(name: str) -> list[str]:
+    kind, case = CASES[name]
+    tables, files = _told_apart(kind)
+    fixed = kind in ONLY_TWO_ANSWERS or kind == "runs" or name in _RIGHT_OR_WRONG
+    return [
+        change
+        for change in (files if case in (_files, _clean_copy) else tables)
+        if not (fixed and change.startswith("answers renamed"))
+    ]
 
 
 def _tried() -> list[Any]:

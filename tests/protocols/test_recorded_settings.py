@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden import FAILED, Script, pair, plays, points
+from layers import covering
 
 from d3stats.agent import Reply, Request
 from d3stats.log import LogWriter, read_log, write_csv, write_jsonl, write_parquet
@@ -91,9 +92,7 @@ def played(
     return Trajectories.from_frame(pd.DataFrame(turns), pd.DataFrame(items)), decisions
 
 
-@pytest.mark.parametrize("failing", [False, True])
-@pytest.mark.parametrize("answers", [("A", "B"), WITH_TIE])
-@pytest.mark.parametrize("text", PROTOCOLS)
+@covering(text=PROTOCOLS, answers=[("A", "B"), WITH_TIE], failing=[False, True])
 def test_the_arrays_of_a_log_decide_as_the_protocol_did(
     text: str, answers: tuple[str, ...], failing: bool
 ) -> None:

@@ -60,7 +60,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
     @cache
     def page(name: str) -> Path:
-        made = {"slm7": lambda _: d3stats.report("slm7", n_boot=20), "two logs": of_two_logs, "wide": wide(9, 16),
+        made = {"slm7": lambda _: d3stats.report("slm7", n_boot=20), "two logs": of_two_logs, "wide": wide(6, 8),
                 "widest": wide(20, 25), "samre": of_samre}[name](folder)  # fmt: skip
         made.to_html(folder / f"{name}.html")
         return folder / f"{name}.html"

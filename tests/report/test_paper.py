@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,17 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: str(folder / f"{name}.jsonl") for name in runs}
 
 
+@cache
+def opened(log: str) -> d3stats.Opened:
+    """Return a log that all tests read once: a bundled one or a path."""
+    return d3stats.open(log)
+
+
+def paper(item: str, *given: Any, **more: Any) -> Any:
+    """Make an item of logs that are read once for all tests; tests of the terminal read them anew."""
+    return d3stats.paper(item, *(opened(str(g)) if isinstance(g, str | Path) else g for g in given), **more)
+
+
 def sources(logs: dict[str, str]) -> dict[str, tuple[list[list[Any]], dict[str, Any]]]:
     """Return the sources on which each item is tried: of simulated logs, and of the bundled ones where they have it."""
     gemma = ["gemma-votes", "gemma-reasons"]
@@ -115,11 +127,13 @@ def sources(logs: dict[str, str]) -> dict[str, tuple[list[list[Any]], dict[str, 
 MADE = [name for name, item in ITEMS.items() if item.make is not None]
 
 
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MADE)
-def test_each_item_is_made_and_written_in_every_form(name: str, logs: dict[str, str]) -> None:
+def test_each_item_is_made_and_written_in_every_form(name: str, every: bool, logs: dict[str, str]) -> None:
+    """In the fast layer on one of its sources, dealt in turn."""
     each, more = sources(logs)[name]
-    for given in each:
-        found = d3stats.paper(name, *given, rng=1, **more)
+    for given in each if every else [each[MADE.index(name) % len(each)]]:
+        found = paper(name, *given, rng=1, **more)
         assert isinstance(found, PaperItem)
         shown = found._shown()[name]
         assert shown.shape == (len(found.rows), len(found.columns))
@@ -156,9 +170,9 @@ same: Callable[..., None] = np.testing.assert_equal
 
 def test_accuracy_and_kappa_are_those_of_agreement(logs: dict[str, str]) -> None:
     given = [logs["more"], "gemma-reasons", str(REAL / "samre.jsonl.gz")]
-    theirs = [agreement(log, a="label", b="decision") for log in given]
+    theirs = [agreement(opened(log), a="label", b="decision") for log in given]
     for name in ("d3:table-1", "chateval:table-1", "chateval:table-3", "chateval:table-4", "d3:table-3"):
-        found = d3stats.paper(name, *given)
+        found = paper(name, *given)
         same(
             values(found, "accuracy"),
             of(*(one.panel[0].estimate for one in theirs)),
@@ -167,9 +181,9 @@ def test_accuracy_and_kappa_are_those_of_agreement(logs: dict[str, str]) -> None
 
 
 def test_benchmarks_are_columns() -> None:
-    found = d3stats.paper("d3:table-1", "gemma-votes", "gemma-reasons", strata="category")
+    found = paper("d3:table-1", "gemma-votes", "gemma-reasons", strata="category")
     parts = agreement(
-        "gemma-votes", a="label", b="decision", strata="category", measures=("cohen", "share")
+        opened("gemma-votes"), a="label", b="decision", strata="category", measures=("cohen", "share")
     ).strata
     heads = [column.head for column in found.columns]
     assert heads[:3] == ["Framework", "movie Acc. (%)", "movie Kappa"]
@@ -179,10 +193,10 @@ def test_benchmarks_are_columns() -> None:
 
 
 def test_consistency_is_that_of_the_position_audit(logs: dict[str, str]) -> None:
-    found = d3stats.paper("d3:table-3", logs["more"], logs["both"])
+    found = paper("d3:table-3", logs["more"], logs["both"])
     audit = position_bias(logs["both"])["decision"]
     same(values(found, "consistency")[1:], of(audit[CONSISTENCY]))
-    alone = d3stats.paper("d3:table-3", logs["more"])
+    alone = paper("d3:table-3", logs["more"])
     assert "consistency" not in alone.to_frame()
     assert any("'Pos. Swap Consist. (%)' left out" in note for note in alone.notes)
 
@@ -190,8 +204,8 @@ def test_consistency_is_that_of_the_position_audit(logs: dict[str, str]) -> None
 def test_costs_of_a_log_as_it_was_run_are_those_of_its_replay_at_full_depth() -> None:
     """Where a decision is the plurality of the last votes, both are the same; Table 1 and 2 agree in any case."""
     for log in ("gemma-votes", "gemma-reasons"):
-        row = replay(log, "full").to_frame().set_index("rule").loc["full"]
-        found = log_cost(log)
+        row = replay(opened(log), "full").to_frame().set_index("rule").loc["full"]
+        found = log_cost(opened(log))
         for e, key in (
             (found.accuracy, "accuracy"),
             (found.tokens, "tokens"),
@@ -202,8 +216,8 @@ def test_costs_of_a_log_as_it_was_run_are_those_of_its_replay_at_full_depth() ->
                 [e.value, e.low, e.high], [row[key], row[f"{key}_low"], row[f"{key}_high"]]
             )
     paths = [str(REAL / f"{name}.jsonl.gz") for name in ("majority", "peer", "samre")]
-    costs = d3stats.paper("d3:table-2", *paths)
-    same(values(costs, "accuracy"), values(d3stats.paper("d3:table-1", *paths), "accuracy"))
+    costs = paper("d3:table-2", *paths)
+    same(values(costs, "accuracy"), values(paper("d3:table-1", *paths), "accuracy"))
     frame = costs.to_frame()
     every = frame["log"] == "majority"  # no debate is without a decision or tokens
     ratio = frame["tokens"] / (100 * frame["accuracy"])
@@ -227,57 +241,55 @@ def test_tokens_per_point_take_scored_debates_and_have_no_value_where_nothing_is
 
 def test_gains_are_those_of_compare_and_relative_gains_of_the_pair(logs: dict[str, str]) -> None:
     paths = {"base": str(REAL / "majority.jsonl.gz"), "more": str(REAL / "more.jsonl.gz")}
-    found = d3stats.paper("advocates:table-2", *paths.values(), names=["m/base", "m/more"])
-    pair = compare(*paths.values(), names=["m/base", "m/more"], by="debate").only
+    found = paper("advocates:table-2", *paths.values(), names=["m/base", "m/more"])
+    pair = compare(*map(opened, paths.values()), names=["m/base", "m/more"], by="debate").only
     same(values(found, "more"), of(pair.difference))
     same(values(found, "more relative"), of(pair.relative()))
     assert pair.relative().value == pytest.approx(pair.difference.value / pair.first.value)
-    tests = d3stats.paper("advocates:table-3", *paths.values(), names=["m/base", "m/more"]).to_frame()
+    tests = paper("advocates:table-3", *paths.values(), names=["m/base", "m/more"]).to_frame()
     assert tests["p"].tolist() == [pair.p("paired t")]
     assert tests["p_cluster"].tolist() == [pair.p_value]
     assert re.fullmatch(r"t\(\d+\) = -?\d+\.\d+", tests["t"][0])
-    five = d3stats.paper("d3:table-5", *paths.values(), baseline="more")
-    flipped = compare(*reversed(paths.values()), by="debate").difference
+    five = paper("d3:table-5", *paths.values(), baseline="more")
+    flipped = compare(*map(opened, reversed(paths.values())), by="debate").difference
     assert five.rows[1]["gain"] == "baseline"
     same(of(five.rows[0]["gain"]), of(flipped))
 
 
 def test_models_are_rows_and_architectures_columns() -> None:
     names = ["a/one", "a/two", "b/one"]
-    found = d3stats.paper("advocates:table-1", "gemma-votes", "gemma-reasons", "slm7", names=names)
+    found = paper("advocates:table-1", "gemma-votes", "gemma-reasons", "slm7", names=names)
     assert [column.head for column in found.columns] == ["Model", "one", "two"]
     assert found.to_frame()["model"].tolist() == ["a", "b"]
     assert found._shown()["advocates:table-1"]["two"].tolist()[1] == "-"
     with pytest.raises(
         ValueError, match="every model must have a log of the baseline 'two'; got none of 'b'"
     ):
-        d3stats.paper(
-            "advocates:table-2", "gemma-votes", "gemma-reasons", "slm7", names=names, baseline="two"
-        )
+        paper("advocates:table-2", "gemma-votes", "gemma-reasons", "slm7", names=names, baseline="two")
 
 
 def test_kinds_of_questions_are_those_of_a_comparison() -> None:
-    found = d3stats.paper("d3:figure-2", "gemma-votes", "gemma-reasons")
-    theirs = compare("gemma-votes", "gemma-reasons", strata="category", by="debate").strata
+    found = paper("d3:figure-2", "gemma-votes", "gemma-reasons")
+    theirs = compare(opened("gemma-votes"), opened("gemma-reasons"), strata="category", by="debate").strata
     for key, part in zip(("gain", "first", "second"), theirs, strict=True):
         same(values(found, key), of(*part.raw))
 
 
 def test_subsets_are_those_of_the_votes() -> None:
-    t = d3stats.open("slm7").trajectories()
+    t = opened("slm7").trajectories()
     votes = t.votes[:, 2]
     usable = (votes >= 0).all(axis=1) & (t.label >= 0)
     right = (votes == t.label[:, None])[usable]
     theirs = subset_accuracy(right, 5, cluster=t.cluster[usable])
-    found = d3stats.paper("d3:table-4", "slm7")
+    found = paper("d3:table-4", "slm7")
     same(values(found, "accuracy"), of(theirs.accuracy))
     assert found.rows[0]["sd"] == theirs.sd_between
     assert any(f"{int((~usable).sum())} of 160 debates left out" in note for note in found.notes)
 
 
 def test_stops_savings_and_changes_are_those_of_a_replay(logs: dict[str, str]) -> None:
-    found = d3stats.paper("d3:figure-4", logs["full"])
-    theirs = replay(logs["full"], "d3_paper")
+    found = paper("d3:figure-4", logs["full"])
+    theirs = replay(opened(logs["full"]), "d3_paper")
     table = theirs.to_frame().set_index("rule")
     row = table.loc[theirs.names[0]]
     for key, column in (("saved", "saved_tokens_vs_full"), ("accuracy", "accuracy"), ("flips", "flips")):
@@ -289,18 +301,18 @@ def test_stops_savings_and_changes_are_those_of_a_replay(logs: dict[str, str]) -
 
 
 def test_a_log_that_was_stopped_says_that_full_depth_is_unknown(logs: dict[str, str]) -> None:
-    found = d3stats.paper("d3:figure-4", logs["samre"])
+    found = paper("d3:figure-4", logs["samre"])
     assert "saved" not in found.to_frame()
     assert any("it takes votes after every round up to full depth" in note for note in found.notes)
 
 
 def test_gaps_and_bands_are_those_of_the_scores(logs: dict[str, str]) -> None:
-    found = d3stats.paper("d3:figure-5", logs["full"])
+    found = paper("d3:figure-5", logs["full"])
     theirs = score_gaps(logs["full"])
     for at in theirs.to_dict("records"):
         row = next(row for row in found.rows if row["category"] == at["category"])
         assert row[f"round {at['round']}"].value == at["gap"]  # type: ignore[union-attr]
-    bands = d3stats.paper("d3:section-5.5", logs["more"], logs["samre"])
+    bands = paper("d3:section-5.5", logs["more"], logs["samre"])
     gap = d3stats.open(logs["more"]).trajectories()
     assert gap.scores is not None
     size = np.abs(gap.scores[:, 0, 0] - gap.scores[:, 0, 1])
@@ -322,48 +334,48 @@ def test_bands_follow_the_question_where_debates_have_other_names(
     text = Path(logs["samre"]).read_text(encoding="utf-8")
     again = re.sub(r'("debate":\s*")', r"\1again ", text)
     (tmp_path / "again.jsonl").write_text(again, encoding="utf-8")
-    usual = d3stats.paper("d3:section-5.5", logs["more"], logs["samre"]).to_frame()
-    other = d3stats.paper("d3:section-5.5", logs["more"], tmp_path / "again.jsonl").to_frame()
+    usual = paper("d3:section-5.5", logs["more"], logs["samre"]).to_frame()
+    other = paper("d3:section-5.5", logs["more"], tmp_path / "again.jsonl").to_frame()
     pd.testing.assert_frame_equal(usual, other)
 
 
 def test_rates_reasons_and_personas_are_those_of_their_audits(logs: dict[str, str]) -> None:
-    found = d3stats.paper("d3:section-4.3", VERDICTS)
+    found = paper("d3:section-4.3", VERDICTS)
     audits = self_preference(VERDICTS)
     same(values(found, "rate"), of(*(audit[OF_ALL] for audit in audits.values())))  # type: ignore[union-attr]
     same(values(found, "gap"), of(*(audit[GAP] for audit in audits.values())))  # type: ignore[union-attr]
-    said = d3stats.paper("d3:section-5.8", logs["more"], rng=1)
+    said = paper("d3:section-5.8", logs["more"], rng=1)
     same(of(*(row["more"] for row in said.rows)), of(*rationales(logs["more"], rng=1).estimates))
-    personas = d3stats.paper("d3:appendix-g.3", logs["more"])
+    personas = paper("d3:appendix-g.3", logs["more"])
     theirs = persona_effect(logs["more"])
     assert personas.to_frame()["mean"].tolist() == [theirs[AGREEMENT].value]
 
 
 def test_correlations_with_people_are_those_of_the_aspects(logs: dict[str, str]) -> None:
     people = sources(logs)["chateval:table-2"][1]["human"]
-    found = d3stats.paper("chateval:table-2", logs["direct"], human=people, rng=1)
+    found = paper("chateval:table-2", logs["direct"], human=people, rng=1)
     theirs = aspect_correlations(logs["direct"], people, rng=1)
     for (aspect, method), e in theirs.correlations.items():
         same(values(found, f"{aspect} {method}"), of(e))
     assert found.rows[0]["average kendall"] == theirs.average["kendall"]
     with pytest.raises(ValueError, match="human must be people's scores for chateval:table-2; got none"):
-        d3stats.paper("chateval:table-2", logs["direct"])
+        paper("chateval:table-2", logs["direct"])
 
 
 def test_turns_are_the_rounds_of_a_log_and_roles_the_agents_of_several() -> None:
-    found = d3stats.paper("chateval:figure-3b", "slm7")
-    theirs = [agreement("slm7", a="label", b="decision", round_number=r) for r in (1, 2, 3)]
+    found = paper("chateval:figure-3b", "slm7")
+    theirs = [agreement(opened("slm7"), a="label", b="decision", round_number=r) for r in (1, 2, 3)]
     same(values(found, "accuracy"), of(*(one.panel[0].estimate for one in theirs)))
     same(values(found, "kappa"), of(*(one.pairs[0].estimate for one in theirs)))
     with pytest.raises(ValueError, match="different numbers of agents; got gemma-votes, gemma-reasons"):
-        d3stats.paper("chateval:figure-3a", "gemma-votes", "gemma-reasons")
+        paper("chateval:figure-3a", "gemma-votes", "gemma-reasons")
     with pytest.raises(ValueError, match="different numbers of rounds"):
-        d3stats.paper("chateval:figure-3b", "gemma-votes", "gemma-reasons")
+        paper("chateval:figure-3b", "gemma-votes", "gemma-reasons")
 
 
 def test_a_debate_is_compared_with_its_first_vote_on_the_same_debates() -> None:
-    found = d3stats.paper("stability:table-1", "gemma-votes")
-    table = replay("gemma-votes", "fixed:1").to_frame().set_index("rule")
+    found = paper("stability:table-1", "gemma-votes")
+    table = replay(opened("gemma-votes"), "fixed:1").to_frame().set_index("rule")
     same(
         values(found, "vote")[0],
         [round(x, 12) for x in table.loc["fixed:1", ["accuracy", "accuracy_low", "accuracy_high"]]],
@@ -372,25 +384,25 @@ def test_a_debate_is_compared_with_its_first_vote_on_the_same_debates() -> None:
         values(found, "debate")[0],
         [round(x, 12) for x in table.loc["full", ["accuracy", "accuracy_low", "accuracy_high"]]],
     )
-    kinds = d3stats.paper("stability:table-1", "gemma-votes", strata="category")
+    kinds = paper("stability:table-1", "gemma-votes", strata="category")
     assert kinds.to_frame()["benchmark"].tolist() == ["movie", "product", "tweet"]
 
 
 def test_rounds_and_accuracy_of_the_stop_are_those_of_a_replay() -> None:
-    found = d3stats.paper("stability:table-2", "slm7")
-    theirs = replay("slm7", "hu2025").to_frame()
+    found = paper("stability:table-2", "slm7")
+    theirs = replay(opened("slm7"), "hu2025").to_frame()
     same(
         values(found, "rounds"),
         theirs[["rounds", "rounds_low", "rounds_high"]].to_numpy(float).round(12).tolist(),
     )
-    swept = d3stats.paper("stability:ks-threshold", "slm7")
+    swept = paper("stability:ks-threshold", "slm7")
     assert [row["threshold"] for row in swept.rows] == [0.01, 0.05, 0.1, 0.2]
     assert values(swept, "accuracy")[1] == values(found, "accuracy")[0]
 
 
 def test_accuracy_and_distances_by_round_are_those_of_fit() -> None:
-    found = d3stats.paper("stability:rounds", "slm7", n_boot=40, rng=3)
-    theirs = fit("slm7", n_boot=40, rng=3).to_frame()
+    found = paper("stability:rounds", "slm7", n_boot=40, rng=3)
+    theirs = fit(opened("slm7"), n_boot=40, rng=3).to_frame()
     same(
         values(found, "accuracy"),
         theirs[["accuracy", "accuracy_low", "accuracy_high"]].to_numpy(float).round(12).tolist(),
@@ -403,8 +415,8 @@ def test_accuracy_and_distances_by_round_are_those_of_fit() -> None:
 
 
 def test_accuracies_by_agents_are_those_of_the_jury_curve() -> None:
-    found = d3stats.paper("stability:ensemble-size", "slm7", rng=1)
-    curve = jury_curve("slm7", rng=1).curve
+    found = paper("stability:ensemble-size", "slm7", rng=1)
+    curve = jury_curve(opened("slm7"), rng=1).curve
     same(values(found, "slm7"), curve[["accuracy", "low", "high"]].to_numpy(float).round(12).tolist())
 
 
@@ -453,16 +465,16 @@ LABELLED = BARE.assign(label="A")
 )
 def test_what_is_missing_is_said_in_one_line(name: str, given: list[Any], says: str) -> None:
     with pytest.raises(ValueError, match=says) as caught:
-        d3stats.paper(name, *given)
+        paper(name, *given)
     assert "\n" not in str(caught.value)
 
 
 def test_an_error_names_the_log(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="none in log 2"):
-        d3stats.paper("d3:table-1", LABELLED, BARE)
+        paper("d3:table-1", LABELLED, BARE)
     odd = LABELLED.assign(vote=None)
     with pytest.raises(ValueError, match=r"^log 2: "):
-        d3stats.paper("stability:ensemble-size", "slm7", odd)
+        paper("stability:ensemble-size", "slm7", odd)
 
 
 def test_settings_are_refused_where_an_item_has_none() -> None:
@@ -471,13 +483,13 @@ def test_settings_are_refused_where_an_item_has_none() -> None:
         with pytest.raises(
             ValueError, match=rf"^{name} must be left out of d3:table-2; got it \(it is a setting of "
         ):
-            d3stats.paper("d3:table-2", "gemma-votes", **setting)  # type: ignore[arg-type]
+            paper("d3:table-2", "gemma-votes", **setting)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="names must be one per log"):
-        d3stats.paper("d3:table-2", "gemma-votes", names=["a", "b"])
+        paper("d3:table-2", "gemma-votes", names=["a", "b"])
     with pytest.raises(ValueError, match=r"baseline must be one of slm7; got 'x'"):
-        d3stats.paper("d3:table-5", "slm7", baseline="x")
+        paper("d3:table-5", "slm7", baseline="x")
     with pytest.raises(ValueError, match=r"must have a figure to be drawn"):
-        d3stats.paper("advocates:table-1", "slm7").plot()
+        paper("advocates:table-1", "slm7").plot()
 
 
 def test_the_terminal_writes_the_table_in_80_columns_and_in_other_forms(
@@ -526,17 +538,17 @@ GEMMA = {"label", "tokens", "category", "rounds"}
 def test_an_item_needs_no_more_than_its_list_says(name: str) -> None:
     logs = ["gemma-votes", "gemma-reasons"]
     more: dict[str, Any] = {"n_boot": 20} if "n_boot" in ITEMS[name].takes else {}
-    found = d3stats.paper(name, *logs[: ITEMS[name].logs[0]], rng=1, **more)
+    found = paper(name, *logs[: ITEMS[name].logs[0]], rng=1, **more)
     assert isinstance(found, PaperItem)
     assert found.rows
 
 
 def test_the_stop_of_the_paper_needs_scores_and_other_rules_do_not() -> None:
     with pytest.raises(ValueError, match=r"d3:figure-4 must have scores of two sides .* --rule"):
-        d3stats.paper("d3:figure-4", "gemma-votes")
-    index = d3stats.paper("d3").to_frame().set_index("item")
+        paper("d3:figure-4", "gemma-votes")
+    index = paper("d3").to_frame().set_index("item")
     assert "scores" in index.loc["d3:figure-4", "needs"]
-    assert d3stats.paper("d3:figure-4", "gemma-votes", rules=["unanimity"]).rows  # type: ignore[union-attr]
+    assert paper("d3:figure-4", "gemma-votes", rules=["unanimity"]).rows  # type: ignore[union-attr]
 
 
 def test_no_loss_is_called_a_gain() -> None:
@@ -544,7 +556,7 @@ def test_no_loss_is_called_a_gain() -> None:
     words = {"gemma-reasons": "The largest gain is that of", "gemma-votes": "None is above its baseline"}
     for base, says in words.items():
         names = ["gemma-votes", "gemma-reasons"]
-        found = d3stats.paper("advocates:table-2", *names, baseline=base, rng=1)
+        found = paper("advocates:table-2", *names, baseline=base, rng=1)
         assert found.headline.startswith(says), found.headline
         assert ("+" in found.headline.partition(":")[2]) == (base == "gemma-reasons")
 
@@ -561,7 +573,7 @@ def test_a_judge_against_its_own_family_is_not_said_to_prefer_it() -> None:
     ]
     against = pd.DataFrame(rows)
     turned = against.assign(family_a="y", family_b="x")
-    one, two = (d3stats.paper("d3:section-4.3", t, rng=1).headline for t in (against, turned))
+    one, two = (paper("d3:section-4.3", t, rng=1).headline for t in (against, turned))
     assert "prefers the other family more often than its own: +50.0 points" in one
     assert "prefers its own family more often than the other: +50.0 points" in two
 
@@ -571,10 +583,10 @@ def test_the_cost_is_that_of_the_tokens_at_the_prices(tmp_path: Path) -> None:
     prices.write_text(
         'date = "2026-01-01"\n[models.small]\ninput = 0.2\noutput = 0.8\n[models.large]\ninput = 5\noutput = 20\n'
     )
-    found = d3stats.paper("d3:table-2", "gemma-votes", "gemma-reasons", prices=prices, model="small")
+    found = paper("d3:table-2", "gemma-votes", "gemma-reasons", prices=prices, model="small")
     assert isinstance(found, PaperItem)
     for name, row in zip(("gemma-votes", "gemma-reasons"), found.rows, strict=True):
-        t = d3stats.as_trajectories(name)
+        t = opened(name).trajectories()
         assert t.tokens_in is not None
         assert t.tokens_out is not None
         each = np.nansum(0.2 * t.tokens_in + 0.8 * t.tokens_out, axis=1) / 1e6
@@ -582,9 +594,9 @@ def test_the_cost_is_that_of_the_tokens_at_the_prices(tmp_path: Path) -> None:
         assert e.value == pytest.approx(each.mean())  # type: ignore[union-attr]
         assert e.low < e.value < e.high  # type: ignore[operator, union-attr]
     assert any("small (0.2 and 0.8) per million" in note for note in found.notes)
-    dear = d3stats.paper("d3:table-2", "gemma-votes", prices=prices, model="large").rows[0]["dollars"]  # type: ignore[union-attr]
+    dear = paper("d3:table-2", "gemma-votes", prices=prices, model="large").rows[0]["dollars"]  # type: ignore[union-attr]
     assert dear.value == pytest.approx(25 * found.rows[0]["dollars"].value)  # type: ignore[union-attr]
-    bare = d3stats.paper("d3:table-2", "gemma-votes")
+    bare = paper("d3:table-2", "gemma-votes")
     assert "dollars" not in bare.to_frame()
     assert any("--prices" in note for note in bare.notes)
     words = ["paper", "d3:table-2", "gemma-votes", "--prices", str(prices), "--model", "small", "--csv"]
@@ -593,9 +605,9 @@ def test_the_cost_is_that_of_the_tokens_at_the_prices(tmp_path: Path) -> None:
     half = CliRunner().invoke(app, [*words, "--output-share", "0.5"])
     assert pd.read_csv(StringIO(half.stdout))["dollars"].iloc[0] > frame["dollars"].iloc[0]
     with pytest.raises(ValueError, match="model must come with prices"):
-        d3stats.paper("d3:table-2", "gemma-votes", model="small")
+        paper("d3:table-2", "gemma-votes", model="small")
     with pytest.raises(ValueError, match="prices must be left out of d3:table-1"):
-        d3stats.paper("d3:table-1", "gemma-votes", prices=prices)
+        paper("d3:table-1", "gemma-votes", prices=prices)
 
 
 def test_a_role_has_the_prices_of_its_model_in_the_logs_where_it_speaks(
@@ -606,10 +618,10 @@ def test_a_role_has_the_prices_of_its_model_in_the_logs_where_it_speaks(
         'date = "2026-01-01"\n[models.one]\ninput = 1\noutput = 1\n[models.two]\ninput = 2\noutput = 2\n'
     )
     how: dict[str, Any] = {"prices": prices, "model": "one"}
-    plain = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how)
-    dear = d3stats.paper("d3:table-2", logs["more"], "gemma-votes", **how, role_models={"judge": "two"})
+    plain = paper("d3:table-2", logs["more"], "gemma-votes", **how)
+    dear = paper("d3:table-2", logs["more"], "gemma-votes", **how, role_models={"judge": "two"})
     before, after = ([row["dollars"].value for row in found.rows] for found in (plain, dear))  # type: ignore[union-attr]
     assert after[0] > before[0]
     assert after[1] == before[1]
     with pytest.raises(ValueError, match="nobody"):
-        d3stats.paper("d3:table-2", logs["more"], **how, role_models={"nobody": "two"})
+        paper("d3:table-2", logs["more"], **how, role_models={"nobody": "two"})

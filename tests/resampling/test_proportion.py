@@ -300,3 +300,12 @@ def test_single_trials_are_covered_at_every_share(n: int) -> None:
     assert covered.mean() >= 0.955
     exact = proportion_interval(counts, np.full(n + 1, n), kind="Clopper-Pearson")
     assert (high - low).mean() < (exact[1] - exact[0]).mean()
+
+
+def test_a_share_of_clusters_worth_fewer_than_ten_equal_ones_has_a_note() -> None:
+    sizes = np.array([60] + [4] * 15)
+    unequal = share(sizes // 2, sizes, cluster=np.arange(16))
+    assert unequal.low is not None
+    assert unequal.note == "16 clusters of unequal size, worth only 3.8 equal ones"
+    assert share(np.full(16, 2), np.full(16, 4), cluster=np.arange(16)).note == ""
+    assert share(np.full(9, 2), np.full(9, 4), cluster=np.arange(9)).note == "only 9 clusters"

@@ -67,6 +67,29 @@ def test_studentised_limits_are_quantiles_of_each_draws_own_t() -> None:
     np.testing.assert_allclose(mine.interval(), (x.mean() - high * se, x.mean() - low * se), atol=0.1 * se)
 
 
+@pytest.mark.parametrize("multiplicity", [None, [1, 2, 1, 3, 1, 1]])
+def test_errors_of_the_data_and_of_every_draw_have_clusters_less_one(multiplicity: list[int] | None) -> None:
+    """The error of a ratio r is sqrt(G / (G - 1) sum (x - r n)^2) / sum n (Cochran, 1977, section 6.4)."""
+    x, n = np.array([3.0, 0, 2, 4, 1, 1]), np.array([4.0, 1, 3, 5, 2, 2])
+    rows = np.repeat(np.arange(6), multiplicity) if multiplicity else np.arange(6)
+    # A column for each row counts how often a draw has it, so that every draw can be computed again.
+    totals = np.column_stack([x, n, np.eye(6)])
+    statistic = ratios((0, 1), *((2 + k, 1) for k in range(6)))
+    drawn = bootstrap(totals, statistic, n_boot=50, rng=1, errors=True, multiplicity=multiplicity)
+
+    def direct(held: NDArray[np.int64]) -> tuple[float, float]:
+        g, one, size = len(held), x[held], n[held]
+        r = one.sum() / size.sum()
+        return r, np.sqrt(g / (g - 1) * ((one - r * size) ** 2).sum()) / size.sum()
+
+    assert (drawn.estimate[0], drawn.error[0]) == pytest.approx(direct(rows), rel=1e-8)
+    for values, error in zip(drawn.replicates, drawn.errors[:, 0], strict=True):
+        counts = values[1:] / values[1:].sum() * len(rows)
+        held = np.repeat(np.arange(6), np.rint(counts).astype(int))
+        np.testing.assert_allclose(counts, np.rint(counts), atol=1e-9)
+        assert (values[0], error) == pytest.approx(direct(held), rel=1e-6, abs=1e-8)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40))
 def test_the_t_interval_of_one_row_a_cluster_is_students(seed: int, n: int) -> None:
     x = np.random.default_rng(seed).normal(3, 2, size=n)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layers import examples
+from layers import examples, sampled
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -172,8 +172,8 @@ def share_coverage(sizes: list[int], share: float, icc: float, n: int, rng: np.r
     return float(np.mean(inside))
 
 
-@pytest.mark.parametrize(
-    ("name", "share", "icc"),
+@sampled(
+    "name, share, icc",
     [
         ("five of each, the largest 200", 0.9, 0.9),
         ("five of each, the largest 200", 0.9, 0.5),
@@ -181,6 +181,7 @@ def share_coverage(sizes: list[int], share: float, icc: float, n: int, rng: np.r
         ("2x50 + 18x2", 0.5, 0.9),
         ("3x20 + 20x1", 0.5, 0.5),
     ],
+    (0, 2),
 )
 def test_limits_of_a_share_cover_in_hostile_designs(name: str, share: float, icc: float) -> None:
     """Counting clusters covered .50, .70, .60, .60 and .85 here; chance allows .93 less two errors of .006."""

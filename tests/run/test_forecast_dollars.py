@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from chancy import Chancy, pairs
+from layers import covering
 
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.log import read_log
@@ -125,8 +126,7 @@ class LongOrShort(TypicalSmall):
         return replace(reply, tokens_in=times * reply.tokens_in)
 
 
-@pytest.mark.parametrize("orders", ["both", "seeded"])
-@pytest.mark.parametrize("repeats", [1, 2])
+@covering(repeats=[1, 2], orders=["both", "seeded"])
 @pytest.mark.parametrize("items", [70, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_part_of_the_list_stands_for_all_of_it_when_lengths_alternate(
     items: int, repeats: int, orders: str

@@ -203,7 +203,7 @@ def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_
         assert seen[f"fired {rule}"] > 0 or rule == FullDepth(), f"{rule} never fires"
 
 
-@fast_and_slow(10, 1000)
+@fast_and_slow(5, 1000)
 def test_the_order_of_the_debates_in_a_log_changes_no_stop_of_a_whole_batch(seeds: range) -> None:
     # One replicate, so that another draw is seen as another stop.
     chancy = [from_text(f"ks_bound:{epsilon},level=0.3,window=1,camp=largest") for epsilon in (0.4, 0.6)]
@@ -221,7 +221,7 @@ def test_the_order_of_the_debates_in_a_log_changes_no_stop_of_a_whole_batch(seed
             assert one.reasons[order].tolist() == other.reasons.tolist(), f"seed {seed}, {rule}"
 
 
-@fast_and_slow(10, 300)
+@fast_and_slow(6, 300)
 def test_a_random_run_its_log_and_its_agents_played_again_are_one(seeds: range, tmp_path: Path) -> None:
     for seed in seeds:
         run_of(seed, tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -106,6 +108,19 @@ def test_scores_of_an_item_by_one_judge_are_compared_in_all_pairs() -> None:
         ValueError, match="score a contestant of an item once; got 'x' of item 'q1' by 'J' again at"
     ):
         as_pairwise(scores.assign(judge="J"))
+
+
+def test_the_advice_for_scores_of_several_turns_reads_them_and_keeps_questions_as_clusters() -> None:
+    turns = pd.DataFrame(
+        [(f"q{q}", turn, model, q * turn % 7) for q in range(5) for turn in (1, 2) for model in ("x", "y")],
+        columns=["question_id", "turn", "model", "score"],
+    )
+    with pytest.raises(ValueError, match="once") as refused:
+        as_pairwise(turns)
+    (advised,) = re.findall(r"columns=(\{.*?\}) \(", str(refused.value))
+    own = advised.replace("ITEM", "question_id").replace("COLUMN", "turn")
+    read = as_pairwise(turns, columns=ast.literal_eval(own))
+    assert (len({*read.item.tolist()}), len(read.clusters)) == (10, 5)
 
 
 def test_a_log_of_two_answers_is_read_by_its_last_votes() -> None:

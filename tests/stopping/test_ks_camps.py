@@ -127,3 +127,10 @@ def test_the_camp_is_part_of_the_rules_text() -> None:
     assert str(KSStability(0.05, camp="largest")) == "ks:0.05,camp=largest"
     with pytest.raises(ValueError, match=r"camp must be one of 'right', 'first', 'largest'"):
         from_text("ks:0.05,camp=wrong")
+
+
+def test_a_round_without_a_vote_has_no_first_answer() -> None:
+    silent = Trajectories.from_arrays([[[None, None]], [[None, None]]])
+    assert [r.first_answer() for r in batch_rounds(silent)] == [MISSING]
+    (one,) = batch_rounds(Trajectories.from_arrays([[["b", None]], [["a", "c"]]]))
+    assert one.answers[one.first_answer()] == "a"

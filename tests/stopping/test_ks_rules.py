@@ -213,10 +213,10 @@ TEN = np.where(np.arange(300) % 10 == 0, 20, 1)
 @pytest.mark.parametrize(
     ("sizes", "noise"),
     [
-        (np.ones(61), 0.0),
+        pytest.param(np.ones(61), 0.0, marks=pytest.mark.slow),
         pytest.param(np.ones(101), 0.0, marks=pytest.mark.slow),
         pytest.param(np.ones(300), 0.0, marks=pytest.mark.slow),
-        (np.ones(300), 0.3),
+        pytest.param(np.ones(300), 0.3, marks=pytest.mark.slow),
         pytest.param(TEN[:60], 0.0, marks=pytest.mark.slow),
         (TEN, 0.0),
         pytest.param(2 ** (np.arange(60) % 6), 0.1, marks=pytest.mark.slow),
@@ -336,3 +336,30 @@ def test_only_a_per_debate_rule_can_say_who_is_finished() -> None:
         KSStability(carry=KSStability())
     with pytest.raises(TypeError, match=r"carry must be a per-debate Rule or None"):
         NoiseAwareKS(carry="unanimity")
+
+
+@needs_fits
+def test_rules_that_differ_in_threshold_and_patience_share_their_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from d3stats.models.mixtures import rounds
+    from d3stats.stopping import ks
+
+    fit, fitted = rounds.fit_rounds, []
+
+    def counted(*given: object, **how: object) -> object:
+        fitted.append(how["rng"])
+        return fit(*given, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rounds, "fit_rounds", counted)
+    ks._fitted_ks.cache_clear()
+    log = right_or_wrong(two_regimes(np.random.default_rng(3), (60, 3)), 7)
+    rules = [KSStability(x, patience=k, source="fitted") for x, k in ((0.3, 1), (0.1, 2), (0.01, 2))]
+    found = [rule.distances(log) for rule in rules]
+    assert found[0] == found[1] == found[2]
+    assert fitted == [0, 0]
+    ks._fitted_ks.cache_clear()
+    assert rules[0].distances(log) == found[0]
+    other = log.select(np.arange(1, 60))
+    assert rules[0].distances(other) != found[0]  # other counts have fits of their own
+    assert len(fitted) == 6

@@ -33,6 +33,29 @@ def test_the_ratio_is_that_of_two_beta_densities() -> None:
     np.testing.assert_allclose(on_a_scale._ratio(1 + 10 * x), expected, rtol=1e-10)
 
 
+def test_swapping_the_two_laws_turns_every_ratio_and_both_decisions_round() -> None:
+    """Either law may be the one with the smaller parameters."""
+    rule, swapped = JudgeSPRT(*USEFUL, *OTHER), JudgeSPRT(*OTHER, *USEFUL)
+    x = np.array([0.0, 0.05, 0.3, 0.6, 0.97, 1.0])
+    np.testing.assert_allclose(swapped._ratio(x), -rule._ratio(x), rtol=1e-12)
+    log = drawn(USEFUL, 200, 8, 5)
+    one, other = rule.stop_rounds(log), swapped.stop_rounds(log)
+    np.testing.assert_array_equal(one.rounds, other.rounds)
+    turned = {"sprt_converged": "sprt_rejected", "sprt_rejected": "sprt_converged", "round_cap": "round_cap"}
+    assert other.reasons.tolist() == [turned[reason] for reason in one.reasons]
+    for first in (0, 1):
+        same = (3.0, 3.0) if first else (3.0, 4.0)
+        with pytest.raises(ValueError, match="the two laws must differ"):
+            JudgeSPRT(*same, *same)
+
+
+@pytest.mark.parametrize("outside", [-0.01, 1.01])
+def test_a_score_on_either_side_of_the_scale_is_refused(outside: float) -> None:
+    rule = JudgeSPRT(*USEFUL, *OTHER)
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]"):
+        rule.stop_rounds(log_of(np.array([[0.5, outside]])))
+
+
 @pytest.mark.parametrize("laws", [(4.25, 0.75, 4.2, 0.8), (0.4, 0.7, 2.0, 0.5), (90.0, 40.0, 300.0, 20.0)])
 def test_a_score_near_an_end_counts_by_the_chance_of_one(laws: tuple[float, float, float, float]) -> None:
     rule = JudgeSPRT(*laws)

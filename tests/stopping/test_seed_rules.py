@@ -293,7 +293,7 @@ def test_all_sign_paths_of_twelve_rounds_hold_all_but_the_alternating_ones(p: Fr
 def test_simulated_debates_stop_by_sign_agreement_as_the_formula_says(
     p: Fraction, correct: float, rounds: float
 ) -> None:
-    n = 40_000
+    n = 10_000
     gaps = np.where(np.random.default_rng(7).random((n, 40)) < float(p), 2.0, -5.0)
     result = SignAgreement().stop_rounds(scored_arrays(gaps))
     assert set(result.reasons.tolist()) == {"sign_agreement"}

@@ -387,6 +387,19 @@ def test_an_argument_out_of_range_is_named(make: Callable[[], Rule], message: st
 
 
 @pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: LookAhead().value(-1), "lead must be >= 0; got lead=-1"),
+        (lambda: LookAhead().value(0, panel=0), "panel must be >= 1; got panel=0"),
+        (lambda: LookAhead().lead_needed(0), "panel must be >= 1; got panel=0"),
+    ],
+)
+def test_a_question_about_no_panel_or_no_lead_is_refused(ask: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+@pytest.mark.parametrize(
     ("text", "rule"),
     [
         ("sprt:.8,.1,.1", SPRT(0.8, 0.1, 0.1)),

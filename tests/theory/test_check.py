@@ -178,7 +178,7 @@ def test_constants_of_loaded_modules_change_no_instance_of_a_claim(
     }
     strategies = [make() for make in sorted(made, key=id)]
 
-    def drawn(strategy: st.SearchStrategy[Any], n: int = 60) -> list[str]:
+    def drawn(strategy: st.SearchStrategy[Any], n: int = 12) -> list[str]:
         seen: list[str] = []
         first_failure(strategy, lambda x: bool(seen.append(repr(x))), n=n, seed=3)
         return seen

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layers import examples
 from scipy.special import bdtr, ndtr
 
 from d3stats.agent import Agent, Message, Refused, Reply, Request, Rubric, Slot
@@ -52,7 +53,7 @@ def exact_accuracy(world: Assembly, panel: int = 1) -> float:
 
 @pytest.fixture(scope="module")
 def assembly() -> tuple[AssemblyAgent, list[SyntheticItem]]:
-    return AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 1500, 5)
+    return AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 600, 5)
 
 
 def one_round(protocol: DebateProtocol, items: Sequence[SyntheticItem], agent: Agent) -> list[Outcome]:
@@ -92,11 +93,12 @@ def test_whoever_is_asked_reads_a_pair_equally_well(
 
 @pytest.mark.parametrize("panel", [1, 5])
 @pytest.mark.parametrize("diversity", [0.0, 1.0])
-def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: float) -> None:
+@examples(700, 2500, "n_items")
+def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: float, n_items: int) -> None:
     """Items with small gaps and a large shared error, so that more voters do not settle everything."""
     court = Courtroom(categories=[("close", 1, 3.0, 2.0)], juror_shared=3.0, juror_persona=4.0, hidden=0.3)
     world = Assembly(court=court, diversity=diversity)
-    agent, items = synthetic_agent(world, 7), synthetic_items(world, 2500, 7)
+    agent, items = synthetic_agent(world, 7), synthetic_items(world, n_items, 7)
     protocol = protocol_from_text(f"majority:judges={panel}")
     right = np.mean(
         [play_sync(protocol, item.case(item.question, "A"), agent).decision == item.label for item in items]

@@ -20,7 +20,10 @@ DRAWN = [kind for kind in world_types().values() if kind.free]
 
 def named_in(path: Path) -> set[str]:
     """Return the families that a module's code names."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not any(name in text for name in FAMILIES):
+        return set()
+    tree = ast.parse(text)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     names |= {a.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for a in node.names}

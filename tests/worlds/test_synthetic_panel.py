@@ -72,11 +72,19 @@ def unlike(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     sees: Any = "last_round" if world.lengths and world.lengths.sees == "last_round" else "history"
     protocol = Stability(panel=world.panel, max_rounds=rounds, sees=sees, camp="none")
     ours = played(protocol, world, n, seed, rule=rule, **settings)
-    return distances(ours, twin(world, 10 * n if n > 2000 else 20_000, rounds, seed + 1, rule=rule))
+    return distances(ours, twin(world, 10 * n if n > 2000 else 8_000, rounds, seed + 1, rule=rule))
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("conformity", 600), *((name, 250) for name in CELLS if name != "conformity")]
+    ("name", "n"),
+    [
+        ("conformity", 250),
+        *(
+            (name, 120)
+            for name in ("voter, lengths that spread", "mixture, drifting", "dirichlet, neighbours")
+        ),
+        ("latent concept, self", 120),
+    ],
 )
 def test_a_played_panel_has_the_law_of_its_twin(name: str, n: int) -> None:
     found = unlike(name, n, 31)

@@ -36,11 +36,11 @@ def unlike(mode: Any, n: int, seed: int, world: Referees | None = None, **settin
     ours = played(
         ChatEval(max_rounds=turns, communication=mode), world, n, seed, first=world.first, **settings
     )
-    return distances(ours, twin(world, 10 * n if n > 2000 else 20_000, turns, seed + 1))
+    return distances(ours, twin(world, 10 * n if n > 2000 else 8_000, turns, seed + 1))
 
 
 def test_played_referees_have_the_law_of_their_twin() -> None:
-    found = unlike(ONE_BY_ONE, 1_000, 31)
+    found = unlike(ONE_BY_ONE, 400, 31)
     assert len(found) > 40
     assert not far(found)
 
@@ -69,8 +69,8 @@ def test_ten_thousand_played_talks_have_the_law_of_their_twin(mode: str) -> None
 def test_one_turn_one_agent_and_one_role_have_the_law_of_their_twins(
     protocol: ChatEval, world: Referees
 ) -> None:
-    ours = played(protocol, world, 1_000, 31, first="A")
-    found = distances(ours, twin(world, 20_000, protocol.max_rounds, 32))
+    ours = played(protocol, world, 400, 31, first="A")
+    found = distances(ours, twin(world, 8_000, protocol.max_rounds, 32))
     assert len(found) > 10
     assert not far(found)
 
@@ -94,9 +94,9 @@ def without_this_turn(request: Request) -> Request:
 @pytest.mark.parametrize("wiring", [deaf, without_this_turn])
 def test_a_referee_that_hears_too_little_breaks_the_law(wiring: Any) -> None:
     loud = Referees(conformity=0.9, shared_sd=0, role_sd=2.5)
-    found = unlike(ONE_BY_ONE, 500, 5, loud, wiring=wiring)
+    found = unlike(ONE_BY_ONE, 250, 5, loud, wiring=wiring)
     assert any("token" not in name for name in far(found))
-    assert not far(unlike(ONE_BY_ONE, 500, 5, loud))
+    assert not far(unlike(ONE_BY_ONE, 250, 5, loud))
 
 
 def word(speaker: str, turn: int, a: float, b: float) -> Message:

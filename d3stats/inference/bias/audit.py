@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import as_rng
 from d3stats._words import counted, said_p, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
@@ -34,8 +35,6 @@ __all__ = [
     "unlabelled_note",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Side = tuple[Floats, Ints]
 """Values in [0, 1], and the cluster of each."""
 
@@ -148,9 +147,7 @@ class Audit(ByName, Result):
         """
         return _panels(families(self.strata), ax)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of the estimates."""
-        self.to_frame(table)
+    def _latex(self, digits: int) -> str:
         return estimates_latex(self.estimates, digits=digits)
 
 
@@ -308,9 +305,8 @@ class Audits(Result, Mapping[str, A], Generic[A]):
         }
         return _panels(panels, ax)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of all estimates, named by their judges."""
-        self.to_frame(table)
+    def _latex(self, digits: int) -> str:
+        """Return all estimates, named by their judges."""
         named = [replace(e, name=f"{a.judge}: {e.name}") for a in self.values() for e in a.estimates]
         return estimates_latex(named, digits=digits)
 
@@ -408,7 +404,7 @@ def audited(
         def measure(rows: NDArray[np.bool_]) -> list[Estimate]:
             made = audit(data.rows(rows), judge=name, **settings)
             every = (*made.estimates, *getattr(made, "main_effects", ()))
-            return [e for e in every if e.kind != "reference" and e.name not in _EXTREMES]
+            return [e for e in every if e.kind != "reference" and e.name not in (LOWEST, HIGHEST)]
 
         mine = labels if name is None else _of_judge(labels, data, name)
         parts = by_stratum(mine, data.cluster, measure, unit="cluster", names=data.clusters)
@@ -419,8 +415,8 @@ def audited(
     return replace(whole, audits={name: with_strata(one, name) for name, one in whole.items()})
 
 
-_EXTREMES = ("lowest pairwise agreement", "highest pairwise agreement")
-"""Estimates of other pairs in every stratum."""
+LOWEST, HIGHEST = "lowest pairwise agreement", "highest pairwise agreement"
+"""Names of estimates that are about other pairs in every stratum."""
 
 
 def _of_judge(labels: Labels, data: Judgments, judge: str) -> Labels:

@@ -25,8 +25,8 @@ from typing import Any, Unpack
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
@@ -51,8 +51,6 @@ __all__ = [
     "separated",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FEWEST_SURPRISES = 5
 """With fewer clusters that hold a verdict of the rarer kind, against the label or with it, there are no limits."""
 _STEPS = 60

@@ -32,10 +32,11 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, said_p
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, audited, clustered_rate
+from d3stats.inference.bias.audit import HIGHEST, LOWEST, Audit, audited, clustered_rate
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inference.comparison.pair_data import mean_change
 from d3stats.inference.judges.coefficients import fleiss_kappa
@@ -73,12 +74,9 @@ __all__ = [
     "subset_accuracy",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SET = "accuracy with personas minus accuracy without"
 AGREEMENT, BEYOND = "mean pairwise agreement of personas", "agreement of personas beyond chance"
-LOWEST, HIGHEST = "lowest pairwise agreement", "highest pairwise agreement"
 MAIN, LEFT_OUT = "accuracy minus that of the others", "accuracy of the majority, with minus without"
 CHANGED = "share of items whose majority changes without"
 

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Ints
 from d3stats._check import RngLike, probability
 from d3stats._words import counted, percent, verb
 from d3stats.estimate import Estimate
@@ -65,7 +66,6 @@ __all__ = [
     "position_table",
 ]
 
-Ints = NDArray[np.int64]
 
 EXCESS, CONSISTENCY = "first-slot excess", "swap consistency"
 FAVOURS, LOG_ODDS = "inconsistent pairs that favour the first slot", "log-odds of first against second"

@@ -19,6 +19,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools
 from d3stats._check import choice, probability
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
@@ -47,8 +48,6 @@ __all__ = [
     "self_preference",
 ]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 GAP = "own preferred wrongly minus other preferred wrongly"
 DID = "the same, minus the value of the other judges"

@@ -260,12 +260,10 @@ class Comparison(Result):
             **({"strata": self.strata} if self.strata else {}),
         }
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular: difference, interval, its kind (or why there is none), items in clusters, gained
-        and lost, p, and adjusted p of several pairs.
+    def _latex(self, digits: int) -> str:
+        """Return difference, interval, its kind (or why there is none), items in clusters, gained and lost, p, and
+        adjusted p of several pairs.
         """
-        if table is not None:
-            return super().to_latex(table, digits=digits)
         several = len(self) > 1
         rows = []
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):

@@ -128,9 +128,8 @@ class MarginTest(Result):
             found = f"{bound}, one-sided {100 * (1 - self.alpha):.6g} %"
         return Gate(f"{second} is less than {self.margin:g} worse than {first}", shown, found)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of one row."""
-        return MarginTests((self,)).to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        return MarginTests((self,))._latex(digits)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return MarginTests((self,))._tables()
@@ -197,8 +196,8 @@ class MarginTests(Result):
         # `holds` is missing where the data carry no interval.
         return {"margin tests": pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})}
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of difference, interval, margin, p and whether the claim is shown."""
+    def _latex(self, digits: int) -> str:
+        """Return difference, interval, margin, p and whether the claim is shown."""
         rows = []
         for result in self.results:
             effect = result.difference

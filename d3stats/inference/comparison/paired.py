@@ -220,10 +220,8 @@ class PairedDifference(Result):
 
         return fit_paired(data.first, data.second, **settings)
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular of the difference and both runs' means."""
-        if table is not None:
-            return super().to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        """Return the difference and both runs' means."""
         return estimates_latex([self.difference, self.first, self.second], digits=digits)
 
     @property
@@ -261,10 +259,7 @@ class PairedDifference(Result):
 
     def details(self, omit: Collection[str] = ()) -> list[str]:
         """Return the lines below the effect: both runs, what changed, the tests, the notes (without those to omit)."""
-        own = "; ".join(
-            f"{e.name} {e.value:z.3f}" + ("" if e.low is None else f" [{e.low:z.3f}, {e.high:z.3f}]")
-            for e in (self.first, self.second)
-        )
+        own = "; ".join(f"{e.name} {e._text()}" for e in (self.first, self.second))
         related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:z.2f}"
         changed = (
             f"{counted(self.gained, 'item')} gained, {self.lost} lost, {self.unchanged} unchanged{related}"

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_infinite
 from d3stats._words import counted, setting
 from d3stats.estimate import Estimate
@@ -56,7 +57,6 @@ __all__ = [
     "sample_size",
 ]
 
-Floats = NDArray[np.float64]
 Goal = Literal["difference", "non-inferiority", "equivalence"]
 Alternative = Literal["two-sided", "one-sided"]
 _NOISE = (
@@ -554,10 +554,6 @@ class PowerPlan(Result):
         noise, added = row.pop("design"), row.pop("enumerated")
         row["notes"] = "; ".join(row["notes"])
         return pd.DataFrame([{**row, **noise, **{f"power_{key}": value for key, value in added.items()}}])
-
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs tabular, one row per number, the answer first."""
-        return super().to_latex(table or "plan", digits=digits)
 
     @property
     def headline(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer, number, probability
 from d3stats.inference.comparison.mcnemar import METHODS, Method
 
@@ -108,8 +109,6 @@ def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return (node + 1) / 2, weight / 2
 
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _NEGLIGIBLE = 1e-18
 
 

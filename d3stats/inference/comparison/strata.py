@@ -41,6 +41,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import probability, refuse_infinite
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EqualityTest", "Strata", "by_stratum", "strata_tables", "stratify"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEW_QUESTIONS = 5
 """With fewer questions a stratum's own interval is rough, and carries a note; a skewed mean's is not printed."""
@@ -193,7 +192,7 @@ class Strata(Result):
     @property
     def headline(self) -> str:
         """The answer, whether the strata differ, and the whole."""
-        return f"{self.quantity}, by {self.column}: {self.equality}; all {_written(self.overall)}."
+        return f"{self.quantity}, by {self.column}: {self.equality}; all {self.overall._text()}."
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per stratum, and one of what holds for all of them.
@@ -249,15 +248,15 @@ class Strata(Result):
         """Return every stratum with its raw and shrunken estimate, the test of equality, the mean and the notes."""
         lines = [self._title()]
         for e, shrunk, p in zip(self.raw, self.shrunken, self.p_holm, strict=True):
-            beside = "" if shrunk is None else f"; shrunken {_written(shrunk)}"
+            beside = "" if shrunk is None else f"; shrunken {shrunk._text()}"
             tested = "" if p is None else f"; p = {p:.3g} (Holm)"
             lines.append(f"  {e}{beside}{tested}")
-        lines += [f"  all: {_written(self.overall)}", f"  {self.equality}"]
+        lines += [f"  all: {self.overall._text()}", f"  {self.equality}"]
         if self.mean is not None and self.between is not None:
             spread = f"standard deviation between strata {self.between:z.3f}"
             if self.between_low is not None and self.between_high is not None:
                 spread += f" [{self.between_low:z.3f}, {self.between_high:z.3f}]"
-            lines.append(f"  {spread}; mean of the strata {_written(self.mean)}")
+            lines.append(f"  {spread}; mean of the strata {self.mean._text()}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -276,10 +275,6 @@ _COLUMNS = (
 
 def _limits(e: Estimate | None) -> tuple[float | None, float | None, float | None]:
     return (None, None, None) if e is None else (e.value, e.low, e.high)
-
-
-def _written(e: Estimate) -> str:
-    return f"{e.value:z.3f}" + ("" if e.low is None else f" [{e.low:z.3f}, {e.high:z.3f}]")
 
 
 def strata_tables(parts: Iterable[Strata]) -> dict[str, pd.DataFrame]:

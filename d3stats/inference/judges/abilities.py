@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import number, probability
 from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
@@ -48,7 +48,6 @@ from d3stats.trajectories import MISSING
 
 __all__ = ["Glad", "glad"]
 
-Floats = NDArray[np.float64]
 UNIFORM, ESTIMATED = "uniform", "estimated"
 PRIOR = 0.2
 """Items that the prior of an estimated prevalence counts for."""

@@ -31,8 +31,8 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, flag, meant, number, probability
 from d3stats._words import Advised, counted, p_text, percent, verb
 from d3stats.estimate import Estimate
@@ -56,8 +56,6 @@ from d3stats.sources.pairwise import as_pairwise
 
 __all__ = ["Ranking", "rank"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Scale = Literal["logit", "elo"]
 Effects = Literal["common", "judge"]

@@ -19,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.recalibration import fit_isotonic
 from d3stats.resampling import ONE_CLUSTER, degrees_of_freedom, too_unequal
@@ -35,8 +35,6 @@ __all__ = [
     "reliability_bins",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Binning = Literal["equal_count", "equal_width"]
 BINNINGS = ("equal_count", "equal_width")

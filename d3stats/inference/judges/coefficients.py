@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats._words import counted, verb
 from d3stats.counts import ConfusionCounts
@@ -53,7 +54,6 @@ __all__ = [
     "percent_agreement",
 ]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Kind = Literal["cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]

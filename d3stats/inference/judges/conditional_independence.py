@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, integer, number
 from d3stats._words import counted, points, said_p
 from d3stats.inference.judges.dawid_skene import fitted, shared_answers
@@ -32,8 +32,6 @@ from d3stats.trajectories import MISSING
 
 __all__ = ["ConditionalIndependence", "conditional_independence", "independence_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ALPHA = 0.05
 """At p-values up to this there is a warning."""

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import Advised, counted, percent, points
 from d3stats.estimate import Estimate
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FEWEST", "FOLDS", "Confidence", "confidence", "gains_of", "means_of", "verdicts_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FOLDS, FEWEST = 5, 10
 """Parts of the clusters for cross-fitting, and the clusters below which nothing is recalibrated."""

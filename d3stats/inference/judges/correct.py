@@ -31,6 +31,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats
 from d3stats._check import choice, meant, positive, probability
 from d3stats._words import Advised, counted, percent, setting
 from d3stats.estimate import Estimate
@@ -49,8 +50,6 @@ from d3stats.values import numbers_of
 
 __all__ = ["CorrectedJudge", "correct"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Labelled = Literal["random", "chosen"]
 _FEWEST_LABELS = 20
 """With fewer labels their spread does not tell how many more are needed."""

@@ -25,8 +25,9 @@ from typing import Literal, get_args
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
 from d3stats.inference.judges.labelled import (
@@ -42,7 +43,6 @@ from d3stats.result import EstimatesResult
 
 __all__ = ["CorrectedRate", "CorrectedShares", "correct_counts", "correct_rate", "correct_shares"]
 
-Floats = NDArray[np.float64]
 CountsKind = Literal["Lang-Reiczigel", "MOVER"]
 FEW_ERRORS = 5
 """With fewer clusters (or items) in which the judge errs, of positives or of negatives, no bootstrap is given."""
@@ -248,7 +248,7 @@ def correct_rate(
         )
     elif kind is None or kind in get_args(CountsKind):
         n, x, n1, tp, n0, tn = map(int, rows.sum(axis=0))
-        found = correct_counts(x, n, tp, n1, tn, n0, kind=kind, level=level)  # type: ignore[arg-type]
+        found = correct_counts(x, n, tp, n1, tn, n0, kind=kind, level=level)  # type: ignore[arg-type]  # one of them
     else:
         found = _over_clusters(rows, kind, level, n_boot, rng, clustered=False)
     return replace(found, notes=notes + found.notes)
@@ -502,7 +502,7 @@ def _reported(
     return CorrectedRate(rate, naive, labels, sensitivity, specificity, rates.youden, theta, tuple(said))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CorrectedShares(EstimatesResult):
     """A judge's shares of several categories, corrected for its confusions.
 

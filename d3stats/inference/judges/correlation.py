@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
@@ -39,7 +40,6 @@ from d3stats.result import EstimatesResult
 
 __all__ = ["Correlation", "correlation", "kendall", "spearman"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Method = Literal["spearman", "kendall"]
 CorrelationKind = Literal["fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"]

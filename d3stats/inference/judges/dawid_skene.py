@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import number, probability
 from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
@@ -51,8 +51,6 @@ from d3stats.trajectories import MISSING
 
 __all__ = ["DawidSkene", "dawid_skene"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEWEST_JUDGES = 3
 """Two judges who differ leave open who of them is right."""

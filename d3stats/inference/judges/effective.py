@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._words import counted
 from d3stats.estimate import Estimate
@@ -31,8 +32,6 @@ from d3stats.trajectories import MISSING
 
 __all__ = ["EffectiveJurors", "effective_jurors", "effective_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_JURORS = 30
 """Up to so many jurors are compared pair by pair."""

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats._words import counted, percent, points
 from d3stats.estimate import Estimate
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JuryCurve", "best_juror", "drawn_panels", "jury_curve"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Ties = Literal["coin", "wrong", "exclude"]
 
 MOST_VOTES = 1000

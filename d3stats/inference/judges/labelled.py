@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import LARGEST
 from d3stats.resampling import cluster_codes
 
 __all__ = ["common_codes", "error_of_two_samples", "fieller", "numbers", "refuse_scores"]
-
-Floats = NDArray[np.float64]
 
 
 def numbers(name: str, values: ArrayLike, size: int | None = None, *, unit: str = "item") -> Floats:

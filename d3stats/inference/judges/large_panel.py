@@ -29,16 +29,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats.estimate import Estimate
 from d3stats.models.beliefs.condorcet import majority_is_right
 from d3stats.resampling import ONE_CLUSTER, cluster_totals
 
 __all__ = ["large_panel"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GRID: Floats = np.sin(np.linspace(0.0, np.pi / 2, 101)) ** 2
 """Chances of a right vote, denser near 0 and 1; one half is among them."""

@@ -19,8 +19,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats, Ints
 from d3stats._check import RngLike, as_rng, integer, meant, number, probability
 from d3stats._words import Advised, counted, percent, points, said_p
 from d3stats.estimate import Estimate
@@ -43,9 +43,6 @@ from d3stats.trajectories import MISSING
 
 __all__ = ["Panel", "panel"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 PRIOR, N_BOOT = 0.2, 99
 """Without labels: votes of the prior, and panels drawn for the test of independence."""
@@ -410,7 +407,7 @@ def _log_odds(accuracy: Floats, n: Ints, answers: int) -> Floats:
     return np.asarray(np.log(max(answers - 1, 1) * share / (1 - share)))
 
 
-def panels_right(codes: Ints, truth: Ints, panels: Flags) -> Floats:
+def panels_right(codes: Ints, truth: Ints, panels: Bools) -> Floats:
     """Return how far the plurality of each panel is right on each item, shape (panels, items), ties shared evenly."""
     answers = int(max(codes.max(), truth.max())) + 1
     votes = (codes[:, :, None] == np.arange(answers)).astype(np.float64)
@@ -463,12 +460,12 @@ class _Search:
         clusters = int(cluster.max()) + 1
         folds = np.arange(clusters) % min(FOLDS, clusters)
         self.fold = rng.permutation(folds)[cluster]
-        self.panels: Flags = np.zeros((0, kept.n_raters), dtype=np.bool_)
+        self.panels: Bools = np.zeros((0, kept.n_raters), dtype=np.bool_)
         self.right: Floats = np.zeros((0, len(self.truth)))
         if self.every:
             self.panels, self.right = self._all()
 
-    def _all(self) -> tuple[Flags, Floats]:
+    def _all(self) -> tuple[Bools, Floats]:
         judges = len(self.price)
         sets = [c for size in range(1, judges + 1) for c in combinations(range(judges), size)]
         panels = np.zeros((len(sets), judges), dtype=np.bool_)
@@ -481,7 +478,7 @@ class _Search:
         panels = panels[order]
         return panels, panels_right(self.codes, self.truth, panels)
 
-    def _candidates(self, weights: Floats, most: int, cap: float) -> tuple[Flags, Floats]:
+    def _candidates(self, weights: Floats, most: int, cap: float) -> tuple[Bools, Floats]:
         """Return panels within the limits, cheapest first, and the share of the weighted items that each gets right."""
         if self.every:
             panels, right = self.panels, self.right
@@ -491,7 +488,7 @@ class _Search:
         fits = (panels.sum(axis=1) <= most) & (panels @ self.price <= cap + _ROUNDING)
         return panels[fits], right[fits] @ weights / weights.sum()
 
-    def _grown(self, weights: Floats, most: int, cap: float) -> Flags:
+    def _grown(self, weights: Floats, most: int, cap: float) -> Bools:
         judges, members, found = len(self.price), np.zeros(len(self.price), dtype=np.bool_), []
         for _ in range(most):
             can = [
@@ -508,7 +505,7 @@ class _Search:
         found.sort(key=lambda members: float(self.price[members].sum()))
         return np.array(found)
 
-    def _weights(self, items: Flags) -> Floats:
+    def _weights(self, items: Bools) -> Floats:
         return np.bincount(self.row, items.astype(np.float64), minlength=len(self.truth)).astype(np.float64)
 
     def _held_out(self, most: int, cap: float) -> Floats:

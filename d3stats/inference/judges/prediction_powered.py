@@ -41,6 +41,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, choice, probability, refuse_first
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
@@ -58,8 +59,6 @@ from d3stats.resampling.degrees import degrees_of_freedom, effective_clusters, m
 from d3stats.result import EstimatesResult
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]
-
-Floats = NDArray[np.float64]
 
 
 PoweredKind = Literal["MOVER", "t", "percentile", "basic", "bca", "studentised"]

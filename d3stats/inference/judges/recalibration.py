@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import refuse_first
 
 __all__ = ["BetaMap", "IsotonicMap", "cross_fitted", "fit_beta", "fit_isotonic"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _EDGE = 1e-6
 """A confidence of 0 or 1 has no finite log odds; it is moved so far inward."""

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats, Ints
 from d3stats._words import counted
 from d3stats.inference.comparison.multiplicity import Family, adjust
 from d3stats.inputs.texts import Texts
@@ -28,9 +29,6 @@ from d3stats.resampling import ONE_CLUSTER, cluster_t, cluster_totals, ratios
 
 __all__ = ["DISSENT", "MAJORITY", "REASONS", "Disputed", "disputed", "named_reasons", "reasons_table"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 MAJORITY, DISSENT = "majority", "dissent"
 
 REASONS: Mapping[str, str] = MappingProxyType(

@@ -33,12 +33,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Bools, Floats
 from d3stats._words import counted, cut, setting, verb, visible
 from d3stats.inputs.texts import Texts
 from d3stats.note import Note, warning
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 __all__ = ["ARGUMENT", "QUOTE", "REPEATED_WORDS", "compiled", "phrases_to_ignore", "references", "repeats"]
 

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted, percent, points, setting, verb
 from d3stats.estimate import Estimate, estimates_frame
@@ -91,8 +92,6 @@ __all__ = [
     "rationales",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CITES = "rationales that cite the debate"
 _OF_KIND = {

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._words import missing_extra
 from d3stats.resampling import Statistic
 
 __all__ = ["Cosines", "Embed", "across", "cosines", "tfidf", "unit_rows", "vectors_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Embed = Callable[[Sequence[str]], Any] | ArrayLike | str | Path
 """Texts to vectors, shape (texts, length); or these vectors themselves, or the file of numpy that holds them."""
 

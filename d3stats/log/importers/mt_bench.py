@@ -24,6 +24,11 @@ NOTES = (
 
 _KEYS = ("question_id", "model_1", "model_2", "g1_winner", "g2_winner", "judge")
 
+_SINGLE = (
+    "a judgment of two answers; scores of single answers need no import: "
+    "d3stats rank FILE --columns item=question_id+turn,cluster=question_id"
+)
+
 
 def records(
     source: Path, said: list[str], *, pattern: str = "*_pair.jsonl"
@@ -36,6 +41,7 @@ def _judgments(source: Path, pattern: str) -> Iterator[Judgment]:
     for name, content in files(source, pattern):
         for number, row in enumerate(json_lines(name, content), start=1):
             where = f"{name}, line {number}"
+            shape(where, _SINGLE, not (isinstance(row, dict) and "score" in row and "model" in row), row)
             entry = mapping(where, row, _KEYS)
             models = tuple(named(f"{where}, {key}", entry[key]) for key in ("model_1", "model_2"))
             question, turn = named(f"{where}, question_id", entry["question_id"]), entry.get("turn", 1)

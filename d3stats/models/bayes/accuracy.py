@@ -28,8 +28,9 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, whole_numbers
 from d3stats.estimate import Estimate
 from d3stats.models.bayes import stack
@@ -50,8 +51,6 @@ from d3stats.models.bayes.result import (
 
 __all__ = ["AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Over = Literal["population", "at hand"]
 Parameters = tuple[Floats, float, float | None]
 """Effects of the protocols, spread of questions, spread of the interaction or None."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from d3stats._arrays import Floats
 
 __all__ = ["Discordance"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.mixtures.compiled import Floats, _compiled, _tables
+from d3stats._arrays import Floats
+from d3stats._compiled import compiled
+from d3stats.models.mixtures.compiled import _tables
 from d3stats.models.mixtures.law import Cells
 
 EDGE = 1e-9
@@ -114,7 +116,7 @@ def _softmax(free: Floats) -> Floats:
     return result
 
 
-@_compiled
+@compiled
 def _shares(free: Floats, out: Floats) -> float:
     """Write the softmax of (free, 0) to `out`; return the log of the last share."""
     n = len(free)
@@ -131,7 +133,7 @@ def _shares(free: Floats, out: Floats) -> float:
     return -top - log(total)
 
 
-@_compiled
+@compiled
 def _round(
     row: Floats,
     k: int,
@@ -192,7 +194,7 @@ def _round(
     return value
 
 
-@_compiled
+@compiled
 def _prior(row: Floats, k: int, priors: Floats, by_row: Floats) -> float:
     """Add the gradient of the first round's log prior to `by_row` and return its value."""
     value = 0.0
@@ -212,7 +214,7 @@ def _prior(row: Floats, k: int, priors: Floats, by_row: Floats) -> float:
     return value
 
 
-@_compiled
+@compiled
 def log_density(
     x: Floats,
     k: int,

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.counts import Counts
 from d3stats.estimate import Estimate
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LAW = ("weight", "mean", "rho")
 REPLICATES = 1000
 INDEPENDENT = (

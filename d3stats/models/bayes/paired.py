@@ -24,8 +24,9 @@ from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, number
 from d3stats.estimate import Estimate
 from d3stats.models.bayes import stack
@@ -48,8 +49,6 @@ from d3stats.resampling.clusters import cluster_codes
 
 __all__ = ["PairedFit", "fit_paired", "paired_model"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 KINDS = ("only A right", "only B right", "both right", "both wrong")
 """Columns of a table of pairs."""

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.estimate import Estimate, estimates_latex
 from d3stats.models.bayes import stack
@@ -31,7 +32,6 @@ PARETO_BAD = 0.7
 MOST_POINTWISE = 20_000_000
 """Values of a log likelihood by draw and observation that are held in the draws (160 MB)."""
 KIND_NAMES = {"equal-tailed": "equal-tailed posterior", "hdi": "highest-density posterior"}
-Floats = NDArray[np.float64]
 P = TypeVar("P")
 
 
@@ -117,7 +117,7 @@ class BayesSettings(Sampling):
     priors: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loo:
     """Leave-one-out expected log predictive density, by Pareto-smoothed importance sampling.
 
@@ -307,11 +307,8 @@ class BayesFit(Result):
             "settings": settings | {"priors": {k: str(v) for k, v in settings["priors"].items()}},
         }
 
-    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular, or the table with this title."""
-        if table is None:
-            return estimates_latex(self.estimates, digits=digits)
-        return super().to_latex(table, digits=digits)
+    def _latex(self, digits: int) -> str:
+        return estimates_latex(self.estimates, digits=digits)
 
     @property
     def headline(self) -> str:
@@ -398,7 +395,7 @@ def read_priors(
             f"priors must be {kind.__name__}; got {type(given).__name__} with {wrong[0]}={given[wrong[0]]!r}. A dict "
             f"may hold numbers under {', '.join(numbers)} and PyMC distributions under {', '.join(variables)}"
         )
-    return replace(default, **plain), laws  # type: ignore[type-var]
+    return replace(default, **plain), laws  # type: ignore[type-var]  # likewise
 
 
 def variable(name: str, given: Mapping[str, Any], default: Callable[[], Any], shape: tuple[int, ...]) -> Any:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.counts import RoundCounts
 from d3stats.estimate import Estimate
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RoundsPosterior", "fit_rounds", "rounds_model"]
 
-Floats = NDArray[np.float64]
 
 T = TypeVar("T")
 _VARIABLES = ("first_weight", "first_gap", "first_rho", "step")

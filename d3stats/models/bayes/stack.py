@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng
 from d3stats._words import missing_extra
 
-Floats = NDArray[np.float64]
 LogDensity = Callable[[Floats], tuple[float, Floats]]
 """Point of shape (size,) to log density (``-inf`` is allowed) and gradient of shape (size,)."""
 

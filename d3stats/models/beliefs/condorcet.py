@@ -14,9 +14,10 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc, gammaln, xlogy
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import integer, nonnegative, probability
 
 __all__ = [
@@ -28,9 +29,6 @@ __all__ = [
     "majority_is_right",
     "voter_accuracies",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:

@@ -32,6 +32,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer, nonnegative, probability, whole_numbers
 from d3stats._words import counted, percent, points
 from d3stats.models.beliefs.condorcet import count_pmf, majority_is_right, voter_accuracies
@@ -56,8 +57,6 @@ __all__ = [
     "vote_or_consensus",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_STATES = 2_000_000
 """The most counts of responses that are summed over."""

@@ -38,6 +38,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats._words import counted
 from d3stats.resampling.cluster_t import hotelling, student_limits
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MartingaleTest", "martingale_test"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 INTERVAL = "cluster t"

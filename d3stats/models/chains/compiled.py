@@ -7,25 +7,15 @@ Parameters are the fourteen of ``FLICKER_NAMES``; a logit of minus infinity is a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
-from numpy.typing import NDArray
+
+from d3stats._arrays import Floats, Ints
+from d3stats._compiled import compiled
 
 __all__ = ["each", "laws", "total"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _compiled(function: F) -> F:
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def _log_one_plus(eta: float) -> tuple[float, float]:
     """Return log(1 + exp(eta)) and the logistic function of eta."""
     if eta >= 0.0:
@@ -35,13 +25,13 @@ def _log_one_plus(eta: float) -> tuple[float, float]:
     return np.log1p(e), e / (1.0 + e)
 
 
-@_compiled
+@compiled
 def _log_sum(x: Floats) -> float:
     top = x.max()
     return float(top + np.log(np.exp(x - top).sum()))
 
 
-@_compiled
+@compiled
 def total(
     theta: Floats,
     first: Ints,
@@ -194,7 +184,7 @@ def total(
     return llf, g
 
 
-@_compiled
+@compiled
 def each(
     theta: Floats,
     first: Ints,
@@ -218,7 +208,7 @@ def each(
     return llf, gradient
 
 
-@_compiled
+@compiled
 def _binomial(n: int, eta: float, choose: Floats, out: Floats) -> None:
     """Write the law of the number of successes of n trials with this logit."""
     e = np.exp(-abs(eta))
@@ -234,7 +224,7 @@ def _binomial(n: int, eta: float, choose: Floats, out: Floats) -> None:
         power *= q
 
 
-@_compiled
+@compiled
 def laws(
     theta: Floats, choose: Floats, rounds: int, z: Floats, v: Floats, wv: Floats
 ) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer, nonnegative, probability
 from d3stats.models.chains.process import (
     PLURALITY,
@@ -34,8 +35,6 @@ from d3stats.result import Result
 
 __all__ = ["OptimalPolicy", "cheapest", "checked_losses", "checked_prices", "frontier", "solve"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _MOST_STEPS = 60
 _SAME = 1e-10

@@ -34,6 +34,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.models.chains.process import CountProcess
 from d3stats.resampling.clusters import cluster_codes
@@ -61,7 +62,6 @@ __all__ = [
     "scores",
 ]
 
-Floats = NDArray[np.float64]
 
 NAMES = (
     "first",

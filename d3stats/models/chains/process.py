@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, integer
 
 __all__ = [
@@ -29,8 +30,6 @@ __all__ = [
     "walk",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _TOLERANCE = 1e-9
 

@@ -17,16 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import number, probability, whole_numbers
-from d3stats.models.gaps.posterior import (
-    BetaPosterior,
-    Floats,
-    ascents,
-    cells_of,
-    prior,
-    signed_gaps,
-    variance,
-)
+from d3stats.models.gaps.posterior import BetaPosterior, ascents, cells_of, prior, signed_gaps, variance
 from d3stats.sources import LogSource, Reading
 
 __all__ = ["BetaGap", "contraction_table", "gap_posterior"]

@@ -15,10 +15,10 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.sources import LogSource, Reading, log_or_array
 
-Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
 """The kinds of interval: equal tails, or the shortest (highest density)."""
 

@@ -16,8 +16,9 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice, number, probability, refuse_first
-from d3stats.models.gaps.posterior import KINDS, Floats, Kind, floats, posterior_table, prior, signed_gaps
+from d3stats.models.gaps.posterior import KINDS, Kind, floats, posterior_table, prior, signed_gaps
 from d3stats.sources import LogSource, Reading
 
 __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]

@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import choice, number, refuse_first
-from d3stats.models.gaps.posterior import BetaPosterior, Floats, floats, prior
+from d3stats.models.gaps.posterior import BetaPosterior, floats, prior
 from d3stats.sources import LogSource, Reading, as_trajectories
 
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
 
 TiesAs = Literal["half", "excluded"]
 """The meanings of a tie: half a win for each answer, or no trial."""
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +127,7 @@ def vote_wins(
     *,
     tie: str | None = None,
     **reading: Unpack[Reading],
-) -> tuple[IntArray, IntArray, IntArray]:
+) -> tuple[Ints, Ints, Ints]:
     """Count votes for answer 1, for answer 2 and for a tie in each round.
 
     Parameters
@@ -186,7 +185,7 @@ def vote_wins(
     return counted[0], counted[1], ties
 
 
-def score_wins(scores: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
+def score_wins(scores: ArrayLike) -> tuple[Ints, Ints, Ints]:
     """Count the criteria (or jurors) that score answer 1 above, below and level with answer 2.
 
     Parameters

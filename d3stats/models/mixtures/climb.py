@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 if TYPE_CHECKING:
     from d3stats.models.mixtures.compiled import Problem
 
-Floats = NDArray[np.float64]
 
 EDGE = 1e-10
 """The least distance of a mean from 0 and 1, and of a correlation from 1. The log-likelihood is unchanged to about

@@ -11,16 +11,13 @@ Binomial component, a supremum on the boundary, is therefore reached exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-F = TypeVar("F", bound=Callable[..., Any])
+from d3stats._arrays import Floats, Ints
+from d3stats._compiled import compiled
 
 
 class Problem(NamedTuple):
@@ -36,12 +33,7 @@ class Problem(NamedTuple):
     high: Floats
 
 
-def _compiled(function: F) -> F:
-    """Compile on first use, keep the machine code on disk, release the interpreter lock while running."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def _tables(mu: float, rho: float, table: Floats) -> None:
     """Fill prefix sums over ``i``, shape (15, trials + 1), that cells' log pmf and derivatives are differences of.
 
@@ -68,7 +60,7 @@ def _tables(mu: float, rho: float, table: Floats) -> None:
         table[14, i + 1] = table[14, i] + by_d * by_d
 
 
-@_compiled
+@compiled
 def derivatives(
     x: Floats, problem: Problem, weights: Floats, work: Floats, grad: Floats, hess: Floats
 ) -> float:
@@ -157,7 +149,7 @@ def derivatives(
     return value
 
 
-@_compiled
+@compiled
 def _add_prior(
     x: Floats, problem: Problem, log_weight: Floats, w: Floats, grad: Floats, hess: Floats
 ) -> float:
@@ -180,7 +172,7 @@ def _add_prior(
     return penalty * value
 
 
-@_compiled
+@compiled
 def _newton_step(
     hess: Floats, grad: Floats, held: NDArray[np.bool_], damping: float, step: Floats, factor: Floats
 ) -> bool:
@@ -215,21 +207,21 @@ def _newton_step(
     return True
 
 
-@_compiled
+@compiled
 def _hold(x: Floats, grad: Floats, low: Floats, high: Floats, held: NDArray[np.bool_]) -> None:
     """Mark the parameters that sit on a bound with the gradient pointing out."""
     for a in range(len(x)):
         held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
 
 
-@_compiled
+@compiled
 def _clip(x: Floats, problem: Problem) -> None:
     """Move a point into the box, in place."""
     for a in range(len(x)):
         x[a] = min(max(x[a], problem.low[a]), problem.high[a])
 
 
-@_compiled
+@compiled
 def _work(problem: Problem) -> Floats:
     top = 0
     for n in problem.trials:
@@ -237,7 +229,7 @@ def _work(problem: Problem) -> Floats:
     return np.zeros((problem.n_components, 15, top + 1))
 
 
-@_compiled
+@compiled
 def evaluate(points: Floats, weights: Floats, problem: Problem) -> tuple[Floats, Floats, Floats]:
     """Return value (points,), gradient (points, p) and Hessian (points, p, p) of ``weights[i]`` at ``points[i]``."""
     rows, size = points.shape
@@ -248,7 +240,7 @@ def evaluate(points: Floats, weights: Floats, problem: Problem) -> tuple[Floats,
     return value, grad, hess
 
 
-@_compiled
+@compiled
 def climb(
     starts: Floats, which: Ints, weights: Floats, problem: Problem, max_iter: int, tol: float
 ) -> tuple[Floats, Floats, Ints]:
@@ -310,7 +302,7 @@ LONGEST_LEAP = 1e4
 """Bound on the extrapolation, in EM steps: where two maps hardly bend, the ratio means nothing."""
 
 
-@_compiled
+@compiled
 def _expected(
     x: Floats, share: Floats, problem: Problem, free_rho: bool, work: Floats, grad: Floats, hess: Floats
 ) -> float:
@@ -341,7 +333,7 @@ def _expected(
     return value
 
 
-@_compiled
+@compiled
 def _component_step(
     mu: float, rho: float, share: Floats, problem: Problem, j: int, work: Floats
 ) -> tuple[float, float]:
@@ -371,7 +363,7 @@ def _component_step(
     return mu, rho
 
 
-@_compiled
+@compiled
 def _em_map(x: Floats, problem: Problem, weights: Floats, work: Floats, share: Floats, out: Floats) -> None:
     """Write the point after one E-step and one M-step to `out`."""
     k, low, high, penalty = problem.n_components, problem.low, problem.high, problem.penalty
@@ -399,7 +391,7 @@ def _em_map(x: Floats, problem: Problem, weights: Floats, work: Floats, share: F
         out[m], out[r] = _component_step(x[m], x[r], share[j], problem, j, work[j])
 
 
-@_compiled
+@compiled
 def climb_em(
     starts: Floats, which: Ints, weights: Floats, problem: Problem, max_iter: int, tol: float
 ) -> tuple[Floats, Floats, Ints]:

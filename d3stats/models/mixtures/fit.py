@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._words import counted, percent, said_p
 from d3stats.counts import CellColumn, Counts, bare
@@ -36,7 +37,6 @@ __all__ = [
     "likelihood_ratio_test",
 ]
 
-Floats = NDArray[np.float64]
 NullFamily = Literal["beta-binomial", "binomial"]
 
 

@@ -19,11 +19,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, integer
 
 __all__ = ["BetaBinomialMixture"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

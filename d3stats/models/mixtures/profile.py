@@ -12,14 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.counts import Counts
 from d3stats.models.mixtures.law import Cells, log_pmf
 
 __all__ = ["profile_limits"]
 
-Floats = NDArray[np.float64]
 
 _FAR = 16.0
 _GRID: Floats = scipy.special.expit(np.linspace(-_FAR, _FAR, 129))

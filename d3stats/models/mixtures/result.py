@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats._words import percent, points
 from d3stats.counts import Counts
@@ -33,8 +34,6 @@ __all__ = [
     "simulate_counts",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 IntervalKind = Literal["auto", "questions", "wald", "bootstrap"]
 
 FUNCTIONALS = ("mean", "spread", "P(S > n/2)")

@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from d3stats._arrays import Bools, Floats, Ints
 
 __all__ = [
     "Comparisons",
@@ -39,9 +40,6 @@ __all__ = [
     "separated",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 _FAR = 12.0
 """Log-odds beyond which the search is stopped once, to look for a direction without a limit."""
@@ -74,20 +72,20 @@ class Comparisons:
     second: Ints
     outcome: Ints
     group: Ints
-    ordered: Flags
+    ordered: Bools
     n: int
     groups: int = 1
     order: bool = True
 
     @property
-    def ties(self) -> Flags:
+    def ties(self) -> Bools:
         """Which groups have a tie; the others' readiness is none."""
         found = np.zeros(self.groups, dtype=np.bool_)
         found[self.group[self.outcome == 0]] = True
         return found
 
     @property
-    def shown(self) -> Flags:
+    def shown(self) -> Bools:
         """Which groups have an order effect."""
         found = np.zeros(self.groups, dtype=np.bool_)
         if self.order:

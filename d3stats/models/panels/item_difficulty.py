@@ -19,13 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.models.panels.latent_class import VotePatterns
 
 __all__ = ["ItemDifficulty", "fit_item_difficulty"]
 
-Floats = NDArray[np.float64]
 
 NODES = 31
 """Points of the quadrature; with 61 accuracies change by less than 1e-4."""

@@ -15,12 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+
+from d3stats._arrays import Floats, Ints
 
 __all__ = ["LatentClasses", "VotePatterns", "climb", "fit_latent_classes", "starts_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_STEPS = 5000
 _LOOSE, _TIGHT = 1e-7, 1e-12

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import integer
 from d3stats._words import percent
 from d3stats.models.separation.laws import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Separation", "phase_table", "ranking_probability", "separation"]
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _EPS = float(np.finfo(float).eps)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.models.separation.laws import MaxLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import bracketed_roots
@@ -28,7 +29,6 @@ from d3stats.result import Result
 
 __all__ = ["CorrelatedMaxLaw", "ScoreCorrelation", "correlated_max", "score_correlation"]
 
-Floats = NDArray[np.float64]
 
 _SPAN = 9.5
 """How many standard deviations of a normal an integral covers: what lies beyond is below 1e-20."""

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats._check import choice, integer
 from d3stats.models.separation.laws import (
     ScoreLaw,
@@ -25,7 +26,6 @@ from d3stats.models.separation.quadrature import integrate
 
 __all__ = ["excess_wealth", "excess_wealth_table", "gain_of_max", "gain_table", "gini_mean_difference"]
 
-Floats = NDArray[np.float64]
 
 _SPLIT = 1e-13
 """Share of the whole by which the orders 5 and 10 may differ on a piece before it is halved."""

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats._check import RngLike, as_rng, integer, nonnegative, number, whole_numbers
+from d3stats._arrays import Floats
+from d3stats._check import RngLike, as_rng, integer, nonnegative, number, positive, whole_numbers
 from d3stats.models.separation.quadrature import bracketed_roots, decade_cuts, integrate, tail_cuts
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "weibull",
 ]
 
-Floats = NDArray[np.float64]
 
 _NONE = np.empty(0)
 _NONE.setflags(write=False)
@@ -358,7 +358,7 @@ class _Smooth(ScoreLaw):
         return cuts
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{value:.10g}" for value in astuple(self))  # type: ignore[call-overload]
+        values = ", ".join(f"{value:.10g}" for value in astuple(self))  # type: ignore[call-overload]  # dataclasses all
         return f"{type(self).__name__.lstrip('_').lower()}({values})"
 
 
@@ -526,13 +526,6 @@ class _Exponential(_Weibull):
         return f"exponential({self.scale:.10g})"
 
 
-def _positive(name: str, value: float) -> float:
-    result = number(name, value)
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
-    return result
-
-
 def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
     """Return the law of a score that is equally likely anywhere from `low` to `high`, which is above `low`.
 
@@ -574,7 +567,7 @@ def beta(a: float, b: float) -> ScoreLaw:
     >>> beta(2, 8).mean
     0.2
     """
-    return _Beta(_positive("a", a), _positive("b", b))
+    return _Beta(positive("a", a), positive("b", b))
 
 
 def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
@@ -594,7 +587,7 @@ def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
     >>> normal(1, 2).cdf(1.0).item()
     0.5
     """
-    return _Normal(number("mean", mean), _positive("sd", sd))
+    return _Normal(number("mean", mean), positive("sd", sd))
 
 
 def exponential(scale: float = 1.0) -> ScoreLaw:
@@ -614,7 +607,7 @@ def exponential(scale: float = 1.0) -> ScoreLaw:
     >>> exponential(2), exponential(2).mean
     (exponential(2), 2.0)
     """
-    return _Exponential(1.0, _positive("scale", scale))
+    return _Exponential(1.0, positive("scale", scale))
 
 
 def weibull(shape: float, scale: float = 1.0) -> ScoreLaw:
@@ -636,7 +629,7 @@ def weibull(shape: float, scale: float = 1.0) -> ScoreLaw:
     >>> weibull(0.5, 1).mean
     2.0
     """
-    law = _Weibull(_positive("shape", shape), _positive("scale", scale))
+    law = _Weibull(positive("shape", shape), positive("scale", scale))
     if not np.isfinite(law.mean):
         raise ValueError(f"shape must leave a finite mean; got shape={shape!r} with mean {law.mean}")
     return law

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from d3stats._arrays import Floats, Ints
 from d3stats._check import RngLike, choice
 from d3stats.models.separation.laws import as_counts
 from d3stats.resampling import BootstrapLimits, bootstrap_limits, cluster_codes, cluster_totals
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoggedSeparation", "separation_from_scores"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _POINTS = ("expected_gap", "mean_gap", "mean_first", "mean_second")
 QUANTITIES = (*_POINTS, "prob_first", "prob_tie", "prob_second")

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats.models.separation.best_of_k import separation
 from d3stats.models.separation.excess import StopLoss, gain_of_max, gini_mean_difference, logit_quantile
 from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw, as_count, as_law, laws_with_means
@@ -40,7 +40,6 @@ __all__ = [
     "is_dfr",
 ]
 
-Floats = NDArray[np.float64]
 
 GRID = np.linspace(-28.0, 28.0, 113)
 """Log odds of the levels at which continuous laws are compared: u from 7e-13 to 1 - 7e-13, a factor 1.65 apart."""

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import choice, integer, nonnegative, number, probability
 from d3stats.models.separation.best_of_k import Separation, rank_chances, separation
 from d3stats.models.separation.correlated import CorrelatedMaxLaw, correlated_max
@@ -31,7 +32,6 @@ from d3stats.result import Result
 
 __all__ = ["AdvocatePayoff", "advocate_payoff", "correlated_separation", "effective_advocates"]
 
-Floats = NDArray[np.float64]
 
 PER_MILLION = 1e6
 

@@ -16,9 +16,10 @@ from scipy import special
 from scipy.integrate import quad_vec
 from scipy.optimize import elementwise
 
+from d3stats._arrays import Floats
+
 __all__ = ["bracketed_roots", "decade_cuts", "integrate", "tail_cuts"]
 
-Floats = NDArray[np.float64]
 Integrand = Callable[[Floats], Floats]
 
 TOLERANCE = 1e-13

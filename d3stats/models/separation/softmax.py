@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats._words import counted, percent
 from d3stats.models.separation.laws import DiscreteLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import integrate
@@ -28,8 +29,6 @@ __all__ = [
     "softmax_weights",
     "temperature_of",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def softmax_mean(law: Any, k: int, temperature: float) -> float:

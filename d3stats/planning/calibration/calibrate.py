@@ -18,6 +18,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import percent
 from d3stats.planning.calibration.moments import fit_moments, n_replicates, predictive_checks
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibration", "JTest", "Method", "calibrate"]
 
-Floats = NDArray[np.float64]
 Method = Literal["likelihood", "simulated_moments"]
 
 _METHOD = {"likelihood": "by maximum likelihood", "simulated_moments": "by simulated moments"}

@@ -22,6 +22,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, observe
 from d3stats.planning.calibration.path_likelihood import inverted
 from d3stats.trajectories import MISSING, Trajectories
@@ -29,7 +30,6 @@ from d3stats.worlds import simulate_debates
 
 __all__ = ["fit_moments", "predictive_checks", "two_sided"]
 
-Floats = NDArray[np.float64]
 Key = tuple[str, int]
 Columns = dict[Key, Floats]
 """One value per debate, NaN where the debate does not have it, by name and round."""

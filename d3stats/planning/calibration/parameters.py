@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import World
 from d3stats.worlds.base import completed
@@ -29,7 +30,6 @@ def default_free(world: World) -> tuple[str, ...]:
     return tuple(name for name in world.free if name in allowed)
 
 
-Floats = NDArray[np.float64]
 _EDGE = 9.0
 """How far log-odds and log ratios may go: a probability of .0001."""
 _LOWEST, _HIGHEST = 1e-2, 1e3

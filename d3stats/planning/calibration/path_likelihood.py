@@ -9,14 +9,12 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from d3stats._arrays import Floats, Ints
 from d3stats.models.chains.process import CountProcess
 from d3stats.planning.calibration.parameters import Fit, Observed, Space
 from d3stats.worlds import count_process
 
 __all__ = ["Paths", "fit_likelihood", "inverted", "is_exact"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Paths:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from urllib.parse import quote
 
-from d3stats._check import choice, flag, integer, number
+from d3stats._check import choice, flag, integer, number, positive
 from d3stats._words import cut, missing_extra, storable
 from d3stats.agent import KEPT, More, Refused, Reply, Request, Size, always
 from d3stats.note import Note, warning
@@ -258,18 +258,18 @@ class LiveAgent:
             else number("temperature", temperature, minimum=0.0)
         )
         self.seed = integer("seed", seed, minimum=0)
-        self.timeout = _positive("timeout", timeout)
+        self.timeout = positive("timeout", timeout)
         self.retries = integer("retries", retries, minimum=0)
         self.backoff = number("backoff", backoff, minimum=0.0)
         self.longest_wait = number("longest_wait", longest_wait, minimum=0.0)
         self.requests_per_minute = (
-            None if requests_per_minute is None else _positive("requests_per_minute", requests_per_minute)
+            None if requests_per_minute is None else positive("requests_per_minute", requests_per_minute)
         )
         self.concurrency = integer("concurrency", concurrency, minimum=1)
         self._window = None if window is None else integer("window", window, minimum=0)
         self._told_window: int | None = None
         self._bounds = Bounds(
-            _positive("tokens_per_word", tokens_per_word),
+            positive("tokens_per_word", tokens_per_word),
             integer("reasoning_tokens", reasoning_tokens, minimum=0),
         )
         self.ask_confidence = ask_confidence
@@ -735,10 +735,3 @@ def _trace(request: Request, attempt: int) -> str:
     trace = "/".join(quote(str(part), safe="", errors="backslashreplace") for part in parts)
     # Some servers refuse more than 512 characters.
     return trace if len(trace) <= 500 else f"{blake2b(trace.encode(), digest_size=16).hexdigest()}/{attempt}"
-
-
-def _positive(name: str, value: float) -> float:
-    result = number(name, value)
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
-    return result

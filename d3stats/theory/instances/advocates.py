@@ -19,9 +19,10 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from d3stats._arrays import Floats
 from d3stats._check import RngLike
 from d3stats.models.separation import laws as scores
 from d3stats.models.separation.best_of_k import Separation, separation
@@ -70,7 +71,6 @@ __all__ = [
     "wealthier_tables",
 ]
 
-Floats = NDArray[np.float64]
 Pair = tuple[ScoreLaw, ScoreLaw]
 
 _ROUNDING = 1e-9

@@ -200,6 +200,20 @@ def test_whole_clusters_copied_over_change_neither_the_estimate_nor_claim_more_c
     assert naive.difference.se < 0.6 * once.difference.se
 
 
+def test_every_interval_names_the_runs_and_counts_items_and_clusters() -> None:
+    rng = np.random.default_rng(9)
+    a, b, cluster = clustered(30, 3, 0.2, rng, gain=0.1)
+    pair = paired_difference(a, b, cluster, names=("old", "new"), n_boot=200, rng=7)
+    alone = paired_difference(a, b, names=("old", "new"), n_boot=200, rng=7)
+    for one, n_clusters, kinds in ((pair, 30, KINDS), (alone, 90, ALL_KINDS)):
+        for kind in kinds:
+            found = one.interval(kind, level=0.9)
+            assert (found.name, found.n, found.n_clusters) == ("new - old", 90, n_clusters), kind
+            assert (found.kind, found.level) == (kind, 0.9)
+            assert found.value == pytest.approx(b.mean() - a.mean())
+            assert found.low < found.value < found.high
+
+
 def test_all_kinds_of_interval_come_from_one_seed_in_any_order() -> None:
     rng = np.random.default_rng(6)
     a, b, cluster = clustered(40, 3, 0.2, rng, gain=0.1)
@@ -324,6 +338,23 @@ def test_clusters_of_very_unequal_size_are_noted() -> None:
     cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
     a, b = rng.random((2, len(cluster)))
     assert any("very unequal sizes (50 of 136" in note for note in paired_difference(a, b, cluster).notes)
+
+
+@pytest.mark.parametrize(("lost", "warned"), [(0, True), (2, True), (3, False), (10, False)])
+def test_few_large_clusters_whose_changes_go_one_way_are_warned_of(lost: int, warned: bool) -> None:
+    """Two questions of 50 items beside 18 of 2, and 20 changes; in the calibration limits cover .90 of such data."""
+    cluster = np.repeat(np.arange(20), [50, 50] + 18 * [2])
+    a, b = np.zeros((2, 136))
+    b[::7] = 1
+    a[np.flatnonzero(b)[:lost]], b[np.flatnonzero(b)[:lost]] = 1, 0
+    for first, second in ((a, b), (b, a)):
+        found = paired_difference(first, second, cluster)
+        assert found.gained + found.lost == 20
+        assert any("nearly all changes go one way" in note for note in found.notes) == warned
+        assert any("as wide as these warrant" in note for note in found.notes) != warned
+    scores = paired_difference(a, b + np.linspace(0.1, 0.2, 136), cluster)
+    assert not any("go one way" in note for note in scores.notes)
+    assert not any("unequal sizes" in note for note in paired_difference(a, a, cluster).notes)
 
 
 def test_one_cluster_with_most_items_has_neither_interval_nor_p_value() -> None:

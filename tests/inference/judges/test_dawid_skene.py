@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from layers import sampled
+from layers import examples, sampled
 
 from d3stats.inference import dawid_skene
 
@@ -67,11 +67,12 @@ def test_labels_change_no_fit() -> None:
     [([0.7] * 5, 60, 2, 0.0, 1), ([0.9] * 5, 100, 3, 0.3, 1), ([0.95, 0.95, 0.95, 0.6, 0.6], 200, 2, 0.0, 4)],
     (0,),
 )
+@examples(20, 40, "seeds")
 def test_intervals_hold_the_accuracies(
-    accuracy: list[float], n: int, answers: int, missing: float, per_question: int
+    accuracy: list[float], n: int, answers: int, missing: float, per_question: int, seeds: int
 ) -> None:
     held, right = [], []
-    for seed in range(40):
+    for seed in range(seeds):
         table = panel_of(accuracy, n, 100 + seed, answers=answers, missing=missing, per_question=per_question)
         found = dawid_skene(table)
         low, high = (found.judges[end].to_numpy() for end in ("low", "high"))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import sampled
+from layers import covering, sampled
 from scipy.special import ndtr
 
 from d3stats.counts import ConfusionCounts
@@ -157,8 +157,7 @@ def test_a_tie_is_a_category_among_others() -> None:
     assert with_ties.estimate.n == 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("measure", [*PANEL, lambda t, **k: cohen_kappa(as_ratings(t).of(["r0", "r1"]), **k)])
+@covering(measure=[*PANEL, lambda t, **k: cohen_kappa(as_ratings(t).of(["r0", "r1"]), **k)], kind=KINDS)
 def test_every_kind_gives_an_interval_about_every_coefficient(measure: Any, kind: str) -> None:
     table = votes(60, 4, clusters=25)
     made = measure(table, kind=kind, n_boot=400, rng=1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import sampled
 from scipy.special import ndtr
 
 from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
@@ -323,7 +324,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("n", "right", "share"), [CELLS[i] for i in (3, 9, 21)])
+@sampled("n, right, share", [CELLS[i] for i in (3, 9, 21)], (1,))
 def test_the_interval_covers_whether_or_not_labels_contradict_the_judge(
     n: int, right: tuple[float, float], share: float
 ) -> None:

@@ -268,8 +268,8 @@ def test_the_sampler_finds_the_posterior_that_a_grid_finds(clustered: Any) -> No
     assert fit.difference.se == pytest.approx(sd, rel=0.15)
 
 
-@pytest.mark.parametrize("n_fits", [10, pytest.param(200, marks=pytest.mark.slow)])
-def test_intervals_of_clustered_pairs_cover_the_difference(n_fits: int) -> None:
+@pytest.mark.slow  # the fast layer compares one posterior with its grid
+def test_intervals_of_clustered_pairs_cover_the_difference() -> None:
     """Without a sampler: sets of tables from the prior, each with its posterior on a grid."""
     density = TablePosterior(np.ones((1, 4), dtype=np.int64), 1.0, 0.75)
 
@@ -285,7 +285,7 @@ def test_intervals_of_clustered_pairs_cover_the_difference(n_fits: int) -> None:
         values, weight = on_a_grid(tables)
         return {"difference": rng.choice(values, p=weight, size=99) + 1e-3 * rng.standard_normal(99)}
 
-    ranks = simulation_ranks(prior, simulate, fit, n_fits=n_fits, n_draws=99, rng=7)
+    ranks = simulation_ranks(prior, simulate, fit, n_fits=200, n_draws=99, rng=7)
     cover = ranks.coverage(0.9)[0]
     assert not cover.excludes(0.9), str(cover)
     assert ranks.uniform()

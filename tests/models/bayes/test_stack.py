@@ -149,17 +149,6 @@ def test_the_room_names_what_its_modules_hold():
         room.fit_everything  # noqa: B018
 
 
-def test_without_the_extra_the_error_says_what_to_install():
-    code = (
-        "import sys; sys.modules['pymc'] = None\n"
-        "from d3stats.models.bayes.mixture import fit_mixture\n"
-        "fit_mixture([1, 2], 3)"
-    )
-    done = _python(code)
-    assert done.returncode != 0
-    assert 'pip install "d3stats[bayes]"' in done.stderr.splitlines()[-1]
-
-
 def normal(x):
     return -0.5 * float(x @ x), -x
 

@@ -113,5 +113,6 @@ def test_parameters_that_make_no_law_are_refused(make: Any, said: str) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_a_law_by_name_is_made_in_microseconds() -> None:
     assert idle_seconds(lambda: [beta(2 + i, 3) for i in range(1000)]) < 0.2

@@ -503,6 +503,7 @@ def test_bad_input_is_refused_in_one_line() -> None:
     assert excess_wealth(normal(), 0) == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [*ORDERS, gini_condition])
 def test_a_check_of_named_laws_takes_at_most_ten_milliseconds(order: Any) -> None:
     for first, second in [
