@@ -361,7 +361,10 @@ def _defect(value: Any, kind: Any, name: str) -> tuple[str, str, Any] | None:
         return name, "must be text without half of a surrogate pair" if plain is None else plain[1], value
     except msgspec.ValidationError as error:
         expected = re.sub(r", got .*| - at .*| of length >= 1", "", str(error))
-        names, limit = re.fullmatch(r"Expected `(.*)`(.*)", expected).groups()  # type: ignore[union-attr]
+        said = re.fullmatch(r"Expected `(.*)`(.*)", expected)
+        if said is None:  # a whole number of hundreds of digits is no wrong type
+            return name, "must be a number below 1e308", value
+        names, limit = said.groups()
         words = " or ".join(_WORDS.get(one, one) for one in names.split(" | "))
         empty = " that is not empty" if value == "" else ""
         return name, f"must be {words}{empty}{limit}", value

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
-from d3stats._words import cut
+from d3stats._words import cut, visible
 from d3stats.planning.costs import MEASURES, as_rules, bill, can_run, outcomes
 from d3stats.planning.ledger_policy import PREFIX, LedgerPolicy
 from d3stats.planning.prices import Price
@@ -606,7 +606,7 @@ def read_study(path: str | Path) -> Study:
     try:
         _check_file(raw)
     except ValueError as error:
-        raise ValueError(f"{path}: {cut(str(error), 1000)}") from None
+        raise ValueError(f"{path}: {visible(cut(str(error), 1000), one_line=True)}") from None
     given = dict(raw)
     price = given.pop("prices", {})
     worlds: dict[str, World] = {}
@@ -618,11 +618,11 @@ def read_study(path: str | Path) -> Study:
         try:
             worlds[label] = from_table(table)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{where}: {cut(str(error), 1000)}") from None
+            raise ValueError(f"{where}: {visible(cut(str(error), 1000), one_line=True)}") from None
     try:
         return Study(worlds=worlds, **given, **price)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {cut(str(error), 1000)}") from None
+        raise ValueError(f"{path}: {visible(cut(str(error), 1000), one_line=True)}") from None
 
 
 def _label(table: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from d3stats._arrays import Floats
 from d3stats._check import NonNegativeFloat, PositiveFloat, RngLike, as_rng, choice, integer, number
 from d3stats._named import Value
-from d3stats._words import cut
+from d3stats._words import cut, visible
 from d3stats.log.files import read_toml
 
 __all__ = ["Lengths", "PriceTable", "round_tokens", "sample_tokens"]
@@ -207,7 +207,7 @@ class PriceTable:
         try:
             return cls(*_parts(given))
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {cut(str(error), 1000)}") from None
+            raise ValueError(f"{path}: {visible(cut(str(error), 1000), one_line=True)}") from None
 
     @classmethod
     def example(cls) -> PriceTable:

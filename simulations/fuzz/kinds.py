@@ -468,7 +468,10 @@ PRICES: dict[str, Any] = {
 def _toml_file(value: dict[str, Any], rng: Rng, folder: Path) -> tuple[Path, dict[str, Any] | None]:
     path = folder / "file.toml"
     changed = value_changed(value, rng, rng.randint(0, 2))
-    data = toml(changed if isinstance(changed, dict) else {"a": changed}).encode()
+    try:
+        data = toml(changed if isinstance(changed, dict) else {"a": changed}).encode()
+    except RecursionError:
+        data = b"a = " + b"[" * 400 + b"]" * 400
     path.write_bytes(data if rng.random() < 0.6 else bytes_changed(data, rng, rng.randint(1, 2)))
     try:
         return path, tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -751,7 +754,7 @@ KINDS: dict[str, Callable[[Rng, Path], Read]] = {
     "log, Excel": log_table(".xlsx", damaged=0.6),
     "log, Parquet": log_table(".parquet", damaged=0.6),
     "log of Inspect": inspect_log,
-    "log, mended copy": mended_log,
+    "log, corrected copy": mended_log,
     "log, one debate": transcript,
     "table of a run": run_table,
     "table of ratings": ratings_table,

@@ -23,14 +23,14 @@ package, in one line.
 ## Faults of a run
 
 Each try plays eight debates, or a sweep of 40 chunks, until the fault; then the same command runs again until it ends.
-*Lost* counts verdicts (chunks) that were written and are gone or different, or that never come. *Doubled* counts calls
+*Lost* counts verdicts (chunks) that were written and are absent or different, or never come. *Doubled* counts calls
 (chunks) that were answered before, were not in flight, and are made again.
 
 {faults}
 
 When the process ended or the disk was full, {flying} answered calls were in flight and in no file. They are made again
-and charged at their bound. The clocks jump by a day in both directions and forward by up to an hour. Of two runs of one
-log the second is refused. [Faults of a run](../made/simulations_run_faults.md) has the kinds of damage one by one.
+and charged at their bound. The clocks jump by a day in both directions and forward by up to an hour. The second of two
+runs of one log is refused. [Faults of a run](../made/simulations_run_faults.md) has the kinds of damage one by one.
 
 `python simulations/run_faults/run.py` makes the table again (about six minutes).
 
@@ -50,7 +50,7 @@ and halves of characters. The public function of its kind reads it.
 
 All inputs were read one after the other in one process. Its memory never exceeded {memory:,} MB, and the slowest input
 took {slowest:g} CPU seconds. `python simulations/fuzz/run.py` makes the table again ({cpu:,.0f} CPU
-seconds); a stopped run goes on where it was. `--kind NAME --only NUMBER` repeats one input. A test tries 300
+seconds); a stopped run continues. `--kind NAME --only NUMBER` repeats one input. A test tries 300
 other inputs on every change.
 
 ## Files that hold much

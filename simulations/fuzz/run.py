@@ -3,7 +3,7 @@
     python simulations/fuzz/run.py [-o FOLDER] [--kind NAME] [--only NUMBER] [--bombs]
 
 Every input is drawn by its number, spoilt and given to the public function that reads it, one after the other in one
-process. A stopped run goes on where it was. Writes ``rows.csv``, a row for each block of inputs; what is neither read
+process. A stopped run continues. Writes ``rows.csv``, a row for each block of inputs; what is neither read
 nor refused is printed with the number that repeats it. ``--bombs`` reads the packed files of ``bombs.py``, each in a
 process of its own, and writes ``bombs.csv``.
 """
@@ -168,7 +168,7 @@ def main() -> None:
         if options.kind in (None, kind)
     }
     rows = pd.read_csv(kept).to_dict("records") if kept.exists() and not trial else []
-    # A block with a defect is tried again, for the defect may be mended, and so is one that has grown.
+    # A block with a defect is tried again, for the defect may be corrected, and so is one that has grown.
     rows = [
         row
         for row in rows

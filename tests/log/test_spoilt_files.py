@@ -31,13 +31,16 @@ def test_half_of_a_surrogate_pair_is_a_problem_of_its_line(name: str, tmp_path: 
         read_log(path)
 
 
-def test_a_score_that_is_half_of_a_surrogate_pair_is_no_number(tmp_path: Path) -> None:
-    turn = {"type": "turn", "debate": "d", "round": 1, "agent": "a", "scores": {"A": {"clarity": "\ud800"}}}
+@pytest.mark.parametrize(("score", "wanted"), [("\ud800", "a number"), (10**400, "a number below 1e308")])
+def test_a_score_that_is_half_of_a_surrogate_pair_or_too_large_is_refused(
+    score: object, wanted: str, tmp_path: Path
+) -> None:
+    turn = {"type": "turn", "debate": "d", "round": 1, "agent": "a", "scores": {"A": {"clarity": score}}}
     path = tmp_path / "log.jsonl"
     path.write_text(
         json.dumps({"type": "item", "debate": "d", "question": "q"}) + "\n" + json.dumps(turn) + "\n"
     )
-    with pytest.raises(LogError, match=r"scores\.A\.clarity must be a number"):
+    with pytest.raises(LogError, match=rf"scores\.A\.clarity must be {wanted}"):
         read_log(path)
 
 
@@ -91,3 +94,11 @@ def test_no_value_of_a_file_is_repeated_at_full_length(given: object, tmp_path: 
         with pytest.raises(ValueError, match=r"file\.toml") as caught:
             read(path)
         assert len(str(caught.value)) < 2000
+
+
+def test_a_name_with_a_line_break_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text('date = "2026-01-31"\n[models."a\\nb"]\ninput = -1\noutput = 1\n')
+    with pytest.raises(ValueError, match=r"must be >= 0") as caught:
+        PriceTable.read(path)
+    assert "\n" not in str(caught.value)
