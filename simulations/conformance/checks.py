@@ -559,8 +559,8 @@ def delta_method_of_rogan_gladen(rows: pd.DataFrame) -> Answer:
         "The rates are equal. There the interval is that of the delta method, cut at 0 and 1; here the counts are "
         "adjusted and the middle is shifted (Lang and Reiczigel). With a judge of sensitivity and specificity .95, 300 "
         f"verdicts and 20 labels of each kind, 95 % intervals were made of {n} samples. At a share of .7 they hold it "
-        f"in {held[0.7][0]} there and {held[0.7][1]} here, so the one here is wider than needed. At a share of .95 they "
-        f"hold it in {held[0.95][0]} there and {held[0.95][1]} here."
+        f"in {held[0.7][0]} there and {held[0.7][1]} here, so the one here is wider than needed. At a share of .95 "
+        f"they hold it in {held[0.95][0]} there and {held[0.95][1]} here."
     )
 
 
