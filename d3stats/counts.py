@@ -197,7 +197,7 @@ class _Cells:
             self.weights, other.weights, rtol=1e-12, atol=0
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Refuse: an array of the cells would lose the weights."""
@@ -535,7 +535,7 @@ class ConfusionCounts:
             return NotImplemented
         return self.labels == other.labels and np.allclose(self.matrix, other.matrix, rtol=1e-12, atol=0)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table with truth in rows and votes in columns."""

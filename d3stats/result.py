@@ -190,7 +190,7 @@ class Result:
         """Keep the short form of a result, which a dataclass would replace by all of its fields."""
         super().__init_subclass__(**kwargs)
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]  # in place of the dataclass's
 
     @property
     def headline(self) -> str:

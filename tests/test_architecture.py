@@ -174,14 +174,35 @@ def test_the_contract_of_import_linter_has_the_same_order() -> None:
     assert {name for row in layers() for name in row} == set(ranks)
 
 
-@pytest.mark.parametrize("folder", REBUILT)
-def test_imports_form_no_circle(folder: str) -> None:
-    graph = {
-        name: {other for other in others if other.startswith(folder)}
-        for name, others in imports().items()
-        if name.startswith(folder)
+CIRCLES = [
+    {
+        "files",
+        "importers",
+        "importers.inspect_logs",
+        "writer",
+        "reader",
+        "arrays",
+        "consistency",
+        "frames",
+        "json_rows",
     }
-    assert circles(graph) == []
+    | {"lines", "proposals", "sheets", "table_reader", "wide"},  # a log of Inspect is opened as its records
+    {"campaigns", "ledger"},  # a ledger replays a log
+    {"__init__", "readings"},  # of protocols: what each role reads is shown of a protocol by its text
+]
+"""Modules of a folder that import each other inside functions, and why."""
+
+
+def test_imports_form_no_circle_but_these() -> None:
+    for folder in sorted({".".join(name.split(".")[:2]) for name in modules()} - {"d3stats"}):
+        graph = {
+            name: {other for other in others if other.startswith(f"{folder}.") or other == folder}
+            for name, others in imports().items()
+            if name.startswith(f"{folder}.") or name == folder
+        }
+        for circle in circles(graph):
+            found = {name.removeprefix(f"{folder}.") if name != folder else "__init__" for name in circle}
+            assert any(found <= known for known in CIRCLES), circle
 
 
 def test_a_private_module_has_more_than_one_importer() -> None:

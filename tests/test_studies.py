@@ -85,7 +85,8 @@ def test_the_page_on_sweeps_holds_the_tables_of_sizes_and_what_follows_from_them
     fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
     assert fill(text, module["for_page"](made)) == text
     # By hand: 10^10 turns are 10 files of a million for each of a thousand workers.
-    size, told = made["size"], made["constants"].set_index("constant")["value"]
+    size = made["size"].fillna({"source": "none"})
+    told = made["constants"].set_index("constant")["value"]
     alone = size.query("job == 'counts' and source == 'parquet' and where == 'one process'").iloc[0]
     far = module["extrapolated"](made).set_index(["workers", "turns_in_file"])
     assert far.loc[(1000, 1_000_000), "work"] == pytest.approx(10 * alone["cpu_s"] / alone["turns"] * 1e6)
@@ -115,8 +116,18 @@ def test_the_page_on_sweeps_holds_the_tables_of_sizes_and_what_follows_from_them
     findings = " ".join((ROOT / "simulations" / "size" / "findings.md").read_text(encoding="utf-8").split())
     two = size.query("job == 'counts' and source == 'parquet' and where == 'two processes'").iloc[0]
     of = {(row.job, row.source): row for row in size[size["where"] == "one process"].itertuples()}
+    shared = {
+        row.job: row.cpu_s
+        for row in size[size["where"] == "two processes"].itertuples()
+        if row.source == "parquet"
+    }
+    gain = {job: of[job, "parquet"].cpu_s / shared[job] for job in ("replay", "agreement")}
     lines, fits = of["counts", "jsonl"], [of["d3stats fit", form] for form in ("parquet", "jsonl")]
     for said in (
+        f"take {of['replay', 'parquet'].cpu_s / 10:.2f} and {of['agreement', 'parquet'].cpu_s / 10:.2f} CPU s per",
+        f"efficiencies of {gain['replay']:.2f} and {gain['agreement']:.2f} by CPU",
+        f"take {of['simulate(Voter)', 'none'].cpu_s / of['uniforms of numpy', 'none'].cpu_s:.1f} times the CPU seconds",
+        f"takes {of['d3stats replay', 'parquet'].cpu_s:.1f} CPU s and {of['d3stats replay', 'parquet'].peak_mb:.0f} MB",
         f"take {alone['peak_mb']:.0f} MB in one process, those of 10^6 turns {one_file['peak_mb']:.0f} MB",
         f"two processes take {two['peak_mb']:.0f} MB",
         f"take {alone['cpu_s'] / 100:.2f} CPU s per million turns in one process and {two['cpu_s'] / 100:.2f}",

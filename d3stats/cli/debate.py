@@ -257,7 +257,6 @@ def debate(
 
     from d3stats.protocols import protocol_from_text
     from d3stats.run.forecast import forecast
-    from d3stats.run.items import read_items
     from d3stats.run.record import is_unused, measured_pace
     from d3stats.stopping import from_text
     from d3stats.worlds.tokens import PriceTable
@@ -281,12 +280,7 @@ def debate(
             raise ValueError("--max-usd needs --prices FILE with the prices of the models; got none")
         agents: Agent | dict[str, Agent]
         if synthetic is not None:
-            if columns := given.reading.get("columns"):
-                raise ValueError(
-                    "--columns must not be given with --synthetic, which reads no table; got "
-                    f"{','.join(f'{name}={own}' for name, own in columns.items())!r}"
-                )
-            agents, chosen = _of_world(synthetic, items, given.settings.get("limit"), seed)
+            agents, chosen = _of_world(given, synthetic, items, seed)
         else:
             settings = given.of(LIVE) | ({} if temperature is None else {"temperature": temperature})
             if typed(context, "--key-env") and not os.environ.get(settings["key_env"]):
@@ -295,12 +289,7 @@ def debate(
                     f"{settings['key_env']!r}, which is not"
                 )
             agents = _live(model, role_model or [], **settings)
-            if items is None:
-                raise ValueError(
-                    "ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none"
-                )
-            how: dict[str, Any] = {name: given.reading.get(name) for name in ("columns", "encoding")}
-            chosen = read_items(items, **given.of(ITEMS), **how)
+            chosen = _of_file(given, items)
         placing = {name: running[name] for name in ("orders", "repeats", "seed")}
         limits: dict[str, Any] = {
             "rule": reference,
@@ -331,33 +320,34 @@ def debate(
         )
         report = asyncio.run(job.run())
         said.report = report
-        if report.stopped == "interrupted":
-            line = (
-                f"interrupted after {report.closed} of {report.planned} debates; the same command "
-                f"resumes {log}"
-            )
-            if not as_json:
-                show_report(report, played.max_rounds)
-            say(f"d3stats: {line}", err=True)
-            said.show(line)
-            raise typer.Exit(130)
         if not as_json:
             show_report(report, played.max_rounds)
-        if report.stopped == "overdrawn":
-            raise ValueError(
-                f"every call must cost at most its bound, or a budget cannot hold; got {report.overdrawn} "
-                f"that cost more, after {report.charged:,} tokens (start a new log with larger "
-                "--reasoning-tokens or --tokens-per-word, or resume without a budget)"
-            )
-        if report.stopped == "unreached":
-            raise ValueError(
-                f"every call must reach its server within --wait; got {report.unfinished} open debates "
-                "with a call "
-                f"that did not in {running['wait']:g} s; the same command resumes {log}"
-            )
-        said.show()
-        if (report.missing_votes.share or 0.0) > HALF:
-            raise typer.Exit(3)
+        _end(report, said, log, running["wait"])
+
+
+def _end(report: RunReport, said: _Said, log: Path, wait: float) -> None:
+    """Say why a run ended early, print its object, and set the exit code."""
+    if report.stopped == "interrupted":
+        line = (
+            f"interrupted after {report.closed} of {report.planned} debates; the same command resumes {log}"
+        )
+        say(f"d3stats: {line}", err=True)
+        said.show(line)
+        raise typer.Exit(130)
+    if report.stopped == "overdrawn":
+        raise ValueError(
+            f"every call must cost at most its bound, or a budget cannot hold; got {report.overdrawn} that cost more, "
+            f"after {report.charged:,} tokens (start a new log with larger --reasoning-tokens or --tokens-per-word, or "
+            "resume without a budget)"
+        )
+    if report.stopped == "unreached":
+        raise ValueError(
+            f"every call must reach its server within --wait; got {report.unfinished} open debates with a call that "
+            f"did not in {wait:g} s; the same command resumes {log}"
+        )
+    said.show()
+    if (report.missing_votes.share or 0.0) > HALF:
+        raise typer.Exit(3)
 
 
 class _Said:
@@ -485,12 +475,28 @@ def _live(model: str | None, role_models: list[str], **settings: Any) -> dict[st
     return {role: made[name] for role, name in named.items()}
 
 
-def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
+def _of_file(given: Given, source: str | None) -> list[DebateItem]:
+    """Return the items of a file."""
+    from d3stats.run.items import read_items
+
+    if source is None:
+        raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
+    how: dict[str, Any] = {name: given.reading.get(name) for name in ("columns", "encoding")}
+    return read_items(source, **given.of(ITEMS), **how)
+
+
+def _of_world(given: Given, path: Path, source: str | None, seed: int) -> tuple[Agent, list[DebateItem]]:
+    """Return the synthetic agent of a world and the items that it makes."""
     from d3stats.run.items import DebateItem
     from d3stats.sources import read_toml
     from d3stats.worlds.base import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
+    if columns := given.reading.get("columns"):
+        raise ValueError(
+            "--columns must not be given with --synthetic, which reads no table; got "
+            f"{','.join(f'{name}={own}' for name, own in columns.items())!r}"
+        )
     if source is not None:
         raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
     form = "write a line such as name = \"courtroom\" ('d3stats worlds' lists the names)"
@@ -499,13 +505,14 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
             f'--synthetic must name a TOML file with a line such as name = "courtroom"; got {path}, which does '
             "not exist ('d3stats worlds' lists the names)"
         )
-    given = read_toml(path, "--synthetic", form)
-    if "name" not in given:
+    table = read_toml(path, "--synthetic", form)
+    if "name" not in table:
         raise ValueError(f"{path}: --synthetic must name a world; got no line name; {form}")
     try:
-        world = from_table(given)
+        world = from_table(table)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+    limit = given.settings.get("limit")
     made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)
     items = [
         DebateItem(

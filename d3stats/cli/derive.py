@@ -126,7 +126,7 @@ class Derived:
             raise NotImplementedError
 
         command.__doc__, command.__name__ = self.__doc__, self.__name__
-        command.declared = self  # type: ignore[attr-defined]
+        command.declared = self  # type: ignore[attr-defined]  # read by the completion and the tests
         return command
 
     def function(self) -> Callable[..., None]:
@@ -170,7 +170,7 @@ class Derived:
             self.command(given=Given(self.places, source, settings, reading), **for_terminal)
 
         run.__doc__, run.__name__ = self.__doc__, self.__name__
-        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # what typer reads
         run.__annotations__ = {name: p.annotation for name, p in parameters.items()}
         return run
 
@@ -238,11 +238,11 @@ def options_of(
             autocompletion=completes.get(name),
         )
         default = None if several else parameter.default
-        yield name, _keyword(name, list[kind] if several else kind, default, option)  # type: ignore[valid-type]
+        yield name, _keyword(name, list[kind] if several else kind, default, option)  # type: ignore[valid-type]  # a type at run time
 
 
 def _keyword(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
-    whole = Annotated[kind | None if default is None else kind, option]  # type: ignore[valid-type]
+    whole = Annotated[kind | None if default is None else kind, option]  # type: ignore[valid-type]  # a type at run time
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=whole)
 
 

@@ -87,7 +87,7 @@ def columns_of_votes(
             for field, who in _parted(text):
                 key = who if known is by_name else (who, number)
                 if key in known:
-                    found.setdefault(field, {}).setdefault(known[key], name)  # type: ignore[index]
+                    found.setdefault(field, {}).setdefault(known[key], name)  # type: ignore[index]  # of its kind of key
     return found
 
 

@@ -199,14 +199,30 @@ def count_log(
     """
     choice("missing", missing, ("exclude", "wrong"))
     integer("workers", workers, minimum=1)
-    files = find_files(paths)
+    return _count_together(paths, missing, strict, missing_values, columns, encoding, workers=workers)
+
+
+def _count_together(
+    paths: Sequence[str | Path],
+    missing: Missing,
+    strict: bool,
+    missing_values: Iterable[str] | None,
+    columns: Columns,
+    encoding: str | None,
+    *,
+    workers: int = 1,
+    sheet: str | None = None,
+    scorer: str | None = None,
+) -> LogCounts:
+    files = find_files(paths, sheet, scorer)
     words = missing_words(missing_values)
     # Compressed files say little of their size.
     if sum(file.path.stat().st_size * (1 if _is_plain(file) else 50) for file in files) > SIZE:
         counts = _count_in_pieces(files, missing, words, columns, encoding, workers)
         if counts is not None:
             return counts
-    checked = read_checked(paths, strict=strict, missing_values=words, columns=columns, encoding=encoding)
+    how: dict[str, Any] = {"columns": columns, "encoding": encoding, "sheet": sheet, "scorer": scorer}
+    checked = read_checked(paths, strict=strict, missing_values=words, **how)
     return replace(_counted(checked, missing), problems=checked.problems)
 
 
@@ -218,6 +234,8 @@ def count(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    scorer: str | None = None,
     lenient: bool = False,
 ) -> LogCounts:
     r"""Count every file by itself, and add the counts in the order of the files.
@@ -236,7 +254,7 @@ def count(
         Processes on this machine among which the files are shared out.
     scheduler : str, optional
         Address of a dask scheduler whose workers see the same files, as tcp://host:8786; needs the extra 'scale'.
-    missing_values, columns, encoding, lenient
+    missing_values, columns, encoding, sheet, scorer, lenient
         As in :func:`d3stats.open`.
 
     Returns
@@ -259,15 +277,18 @@ def count(
     0      1          1       1     2.0
     """
     choice("missing", missing, ("exclude", "wrong"))
-    options: dict[str, Any] = {
-        "missing": missing,
-        "strict": not lenient,
-        "columns": columns,
-        "encoding": encoding,
-    }
-    options["missing_values"] = None if missing_values is None else tuple(missing_values)
-    files = find_files(paths)
-    tasks = [(file.name, options) for file in files]
+    words = None if missing_values is None else tuple(missing_values)
+    files = find_files(paths, sheet, scorer)
+    if sheet is not None and not any(file.format == "xlsx" for file in files):
+        raise ValueError(f"sheet must be left out for files that are no workbooks; got {sheet!r}")
+    tasks = [
+        (
+            file.name,
+            (missing, not lenient, words, columns, encoding),
+            {"sheet": sheet, "scorer": scorer if file.inspect else None},
+        )
+        for file in files
+    ]
     total: LogCounts | None = None
     told: dict[str, Any] = {"what": "counting files", "total": len(tasks)}
     for part in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True, **told):
@@ -276,8 +297,8 @@ def count(
     return replace(total, notes=tuple(dict.fromkeys([*files_note(files), *total.notes])))
 
 
-def _count_file(path: str, options: dict[str, Any]) -> LogCounts:
-    return count_log(path, **options)
+def _count_file(path: str, how: tuple[Any, ...], more: dict[str, Any]) -> LogCounts:
+    return _count_together([path], *how, **more)
 
 
 def _is_plain(file: LogFile) -> bool:

@@ -365,7 +365,7 @@ def blocks(
             first += _skipped(handle, start)
             at = handle.tell()
             while stop is None or at < stop:
-                chunk = handle.read1(size if stop is None else min(size, stop - at))  # type: ignore[attr-defined]
+                chunk = handle.read1(size if stop is None else min(size, stop - at))  # type: ignore[attr-defined]  # in all that opens
                 if not chunk:
                     break
                 at += len(chunk)

@@ -277,7 +277,7 @@ class Ledger:
         if self.warm_up is None:
             short = _SHORT_WARM_UP if self.n < _LONG else _WARM_UP
             object.__setattr__(self, "warm_up", min(short, self.n))
-        integer("warm_up", self.warm_up, minimum=1, maximum=self.n)  # type: ignore[arg-type]
+        integer("warm_up", self.warm_up, minimum=1, maximum=self.n)  # type: ignore[arg-type]  # set above
         rule = from_text(self.incumbent) if isinstance(self.incumbent, str) else self.incumbent
         object.__setattr__(self, "incumbent", rule)
         if not isinstance(rule, Rule):
@@ -793,7 +793,7 @@ class Certificate(Result):
         return f"{chance}, {said}: {found} and {self.lost} {what}."
 
     @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the counts, not stored
         """The conditions of the guarantee, and what it does not say."""
         notes: list[str] = []
         if self.failed:

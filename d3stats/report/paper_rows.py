@@ -140,7 +140,9 @@ def written(value: Cell, unit: str) -> str:
     if not isinstance(value, Estimate):
         return f"{scale * value:{form}}"
     text = f"{scale * value.value:{form}}"
-    return text if value.low is None else f"{text} [{scale * value.low:{form}}, {scale * value.high:{form}}]"  # type: ignore[operator]
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{scale * value.low:{form}}, {scale * value.high:{form}}]"
 
 
 _FORMS = {
@@ -637,7 +639,8 @@ def gaps(task: Task) -> Made:
                 row["verdict"] = int(at["round"])
         rows.append(row)
     last = {str(row["category"]): row[f"round {rounds[0]}"] for row in rows}
-    widest = max((n for n, e in last.items() if isinstance(e, Estimate)), key=lambda n: last[n].value)  # type: ignore[union-attr]
+    sizes = {name: e.value for name, e in last.items() if isinstance(e, Estimate)}
+    widest = max(sizes, key=sizes.__getitem__)
     answer = f"In round {rounds[0]} the gap is widest in {widest}: {written(last[widest], 'number')} points."
 
     def draw(ax: Axes | None) -> Axes:
@@ -682,8 +685,7 @@ def own_family(task: Task) -> Made:
         effect = points(e.value, e.low, e.high)
         if e.value < 0:
             own, other = "the other family", "its own"
-            bare = e.low is None or e.high is None
-            effect = points(-e.value, None if bare else -e.high, None if bare else -e.low)  # type: ignore[operator]
+            effect = points(-e.value, None if e.high is None else -e.high, None if e.low is None else -e.low)
         answer = f"{name} wrongly prefers {own} more often than {other}: {effect}."
     return Made(answer, kept, rows, [*named_notes(noted, "logs"), *left])
 
@@ -984,7 +986,7 @@ def thresholds(task: Task) -> Made:
     from d3stats.stopping import from_text
 
     rule = from_text("hu2025")
-    rules = [str(replace(rule, threshold=x)) for x in THRESHOLDS]  # type: ignore[type-var]
+    rules = [str(replace(rule, threshold=x)) for x in THRESHOLDS]  # type: ignore[type-var]  # every rule is a dataclass
     made = _rules(task, rules, full=False)
     rows = [{**row, "threshold": x} for row, x in zip(made.rows, THRESHOLDS * len(task.logs), strict=True)]
     columns = [Column("threshold", "KS threshold", "share") if c.key == "rule" else c for c in made.columns]

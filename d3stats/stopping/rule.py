@@ -917,7 +917,7 @@ class _Combination(StoppingRule):
 
     def _joins(self) -> list[StoppingRule]:
         """Return the parts, in order."""
-        values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]  # every rule is a dataclass
         return [value for value in values if isinstance(value, StoppingRule)]
 
     def _part_text(self, part: StoppingRule, binding: int) -> str:

@@ -110,6 +110,61 @@ def counts() -> pd.DataFrame:
     return pd.DataFrame({"right": rng.binomial(7, rng.beta(5, 2, 300)), "votes": 7})
 
 
+def verdicts() -> pd.DataFrame:
+    """Return a judge's verdicts, 0 or 1, on 1,000 items, of which 120 have a label."""
+    rng = np.random.default_rng(13)
+    truth = (rng.random(1000) < 0.7).astype(int)
+    judge = np.where(truth == 1, rng.random(1000) < 0.9, rng.random(1000) < 0.25).astype(int)
+    return pd.DataFrame({"judge": judge, "label": np.where(np.arange(1000) < 120, truth, np.nan)})
+
+
+def orders() -> pd.DataFrame:
+    """Return 80 pairs judged in both orders, as the answer that won; the answer shown first has an advantage."""
+    rng = np.random.default_rng(14)
+    item, order = np.repeat(np.arange(80), 2), np.tile(["AB", "BA"], 80)
+    lead = np.repeat(rng.normal(0, 1.5, 80), 2) + np.where(order == "AB", 0.5, -0.5)
+    vote = np.where(lead + rng.logistic(size=160) > 0, "A", "B")
+    return pd.DataFrame({"item": item, "order": order, "vote": vote})
+
+
+def few() -> pd.DataFrame:
+    """Return the scores of two runs on 12 items."""
+    rng = np.random.default_rng(15)
+    first = rng.normal(5, 1, 12)
+    return pd.DataFrame({"first": first.round(2), "last": (first + rng.normal(0.4, 0.6, 12)).round(2)})
+
+
+def advocates() -> pd.DataFrame:
+    """Return the scores that four advocates got on 60 items."""
+    rng = np.random.default_rng(16)
+    scores = rng.normal(6, 1, (60, 1)) + rng.normal(0, 1.2, (60, 4))
+    return pd.DataFrame(scores.round(2), columns=list("abcd"))
+
+
+def chains() -> pd.DataFrame:
+    """Return four chains of 500 correlated draws of one parameter, one chain on another level."""
+    rng = np.random.default_rng(18)
+    x = np.zeros((4, 500))
+    x[:, 0] = rng.normal(size=4)
+    for t in range(1, 500):
+        x[:, t] = 0.6 * x[:, t - 1] + 0.8 * rng.normal(size=4)
+    x[3] += 0.15
+    chain = np.repeat(np.arange(4), 500)
+    return pd.DataFrame({"chain": chain, "draw": np.tile(np.arange(500), 4), "x": np.exp(x.ravel() / 4)})
+
+
+def densities() -> pd.DataFrame:
+    """Return the log-likelihoods of 25 observations, one far off, under 4 chains of 500 draws of a normal law."""
+    rng = np.random.default_rng(19)
+    y = rng.normal(0, 1, 25)
+    y[0] = 4.0
+    mean = y.mean() + rng.normal(0, 1, 2000) / 5
+    sd = y.std(ddof=1) * np.sqrt(24 / rng.chisquare(24, 2000))
+    z = (y - mean[:, None]) / sd[:, None]
+    found = -0.5 * z**2 - np.log(sd)[:, None] - 0.5 * np.log(2 * np.pi)
+    return pd.DataFrame(found, columns=[f"y{i}" for i in range(25)])
+
+
 def p_values() -> pd.DataFrame:
     """Return the p-values of twelve tests."""
     return pd.DataFrame({"p": np.random.default_rng(6).uniform(0, 1, 12).round(3) ** 3})
@@ -149,7 +204,14 @@ MADE: dict[str, Callable[[], pd.DataFrame]] = {
     "raters": raters,
     "labelled": labelled,
     "counts": counts,
+    "verdicts": verdicts,
+    "orders": orders,
+    "few": few,
+    "advocates": advocates,
+    "chains": chains,
+    "densities": densities,
     "p_values": p_values,
+    "none": lambda: pd.DataFrame({"none": [0]}),
     **{name: (lambda name=name: crowd(name)) for name in ("duck", "face", "dog")},
 }
 """What makes each table, by its name. Any other name is a cell of the study of panels without right answers."""

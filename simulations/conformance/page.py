@@ -30,7 +30,20 @@ without imports and compilation. *Lines* counts the lines that a user types, imp
 
 The table `slm7` is the bundled log (first and last vote of 156 debates); `duck`, `face` and `dog` are public crowd data
 (`simulations/conformance/crowd/SOURCE.md`). Other names are seeded tables of `simulations/conformance/data.py`, and
-panels of the study [Panels without right answers](../simulations/panel_without_gold/findings.md).
+panels of the study [Panels without right answers](../simulations/panel_without_gold/findings.md). Rows with `none` need
+no table.
+
+d3stats calls ArviZ for its posteriors, so those rows show only that it passes the numbers on. The R packages posterior,
+loo and bayestestR compute them by code of their own.
+"""
+
+ABSENT = """\
+## Packages without a row
+
+- **exact2x2** (R). Exact McNemar tests and intervals of an odds ratio. Debian has no package of it. statsmodels,
+  truescore and errorbars give the exact p.
+- **irr** (R). Coefficients of agreement. Debian has no package of it. irrCAC, psych and krippendorff give the same
+  ones.
 """
 
 FEATURES = {
@@ -43,7 +56,10 @@ FEATURES = {
     "shares": "Shares",
     "mixtures": "Mixtures of counts",
     "correlation": "Correlations",
-    "monitoring": "Monitoring",
+    "power": "Sample sizes",
+    "bias": "Bias of a judge",
+    "sequential": "Tests at any time",
+    "posteriors": "Posteriors",
 }
 
 
@@ -127,10 +143,12 @@ def text(frame: pd.DataFrame, why: pd.DataFrame) -> str:
     parts.append("## Differences and their reasons\n")
     for row in why.itertuples():
         of = apart[apart["check"] == row.check]
-        names = "; ".join(
-            f"{peer}, {number}" for peer, number in dict.fromkeys(zip(of["peer"], of["number"], strict=True))
-        )
+        peers: dict[str, list[str]] = {}
+        for peer, number in dict.fromkeys(zip(of["peer"], of["number"], strict=True)):
+            peers.setdefault(number, []).append(peer)
+        names = "; ".join(f"{', '.join(found)}, {number}" for number, found in peers.items())
         parts.append(f"- **{names}.** {row.sentence}")
+    parts.append(f"\n{ABSENT}")
     parts.append("\n## Lines of both sides\n")
     for path in sorted((HERE / "rows").glob("*.toml")):
         peer = tomllib.loads(path.read_text(encoding="utf-8"))

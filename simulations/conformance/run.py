@@ -1,7 +1,8 @@
 """Does other software give the numbers that d3stats gives, on the same data?
 
 Run: python simulations/conformance/run.py [--only PEER ...], or make conformance. Each peer gets an environment of its
-own under ``.venv-peers``; one that cannot be installed is named and has a row with the reason.
+own under ``.venv-peers``; one that cannot be installed is named and has a row with the reason. Packages of R are those
+of this machine (on Debian: ``apt install r-cran-NAME`` with the name in small letters).
 """
 
 from __future__ import annotations

@@ -156,15 +156,22 @@ def alpha_of(sums: np.ndarray) -> float:
 def work(job: str, files: Sequence[str], config: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
     """Do one job; the result has the same bits wherever it runs."""
     import d3stats
-    from d3stats._parallel import run_tasks
 
     if job == "counts":
         return d3stats.count(*files, **how)
     function, more = (replayed, config["rules"]) if job == "replay" else (agreed, config["agents"])
-    total: Any = 0
-    for part in run_tasks(function, [(file, more) for file in files], ordered=True, **how):
-        total = total + part
-    return total
+    if "scheduler" in how:
+        from distributed import Client
+
+        with Client(how["scheduler"]) as client:
+            parts = client.gather(client.map(function, files, [more] * len(files), pure=False))
+    else:
+        from joblib import Parallel, delayed
+
+        parts = Parallel(n_jobs=how["workers"], return_as="generator")(
+            delayed(function)(f, more) for f in files
+        )
+    return sum(parts)
 
 
 def bits(result: Any) -> str:

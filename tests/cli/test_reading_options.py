@@ -17,7 +17,19 @@ from d3stats.cli.options import reading
 from d3stats.inference import as_run
 
 READS = (
-    *("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show", "calibrate"),
+    *(
+        "fit",
+        "count",
+        "replay",
+        "plan",
+        "compare",
+        "agreement",
+        "bias",
+        "power",
+        "doctor",
+        "show",
+        "calibrate",
+    ),
     *("rationales", "report", "scores", "abstain", "correct"),
 )
 

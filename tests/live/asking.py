@@ -34,8 +34,8 @@ EXPERTS = replace(OPEN, agent="a", act="assign", slot=Slot(listed=3, words=60))
 MODERATE = replace(OPEN, agent="m", act="moderate", slot=Slot(open_vote=True, may_pass=True))
 BOTH = replace(JUDGE, agent="evaluator", act="evaluate", slot=replace(JUDGE.slot, lead=False))
 
-QUICK: dict[str, Any] = {"backoff": 0.001, "timeout": 2.0, "seed": 7}
-"""Settings that do not keep a test waiting."""
+QUICK: dict[str, Any] = {"backoff": 0.001, "timeout": 60.0, "seed": 7}
+"""Settings that do not keep a test waiting; the time is for a busy machine."""
 
 
 def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:

@@ -50,7 +50,8 @@ def played(quirks: Quirks, mode: str, log: Path, n: int, **given: Any) -> RunRep
     items = [DebateItem(f"q{i}", f"question {i}?", ("this one", "that one")) for i in range(n)]
 
     async def run() -> RunReport:
-        async with LiveAgent("m", quirks.url(mode), **QUICK) as agent:
+        # A busy machine takes seconds over a huge reply.
+        async with LiveAgent("m", quirks.url(mode), **(QUICK | {"timeout": 600.0})) as agent:
             return await run_debates(protocol_from_text("majority:judges=3"), items, agent, log, **given)
 
     return asyncio.run(run())

@@ -150,3 +150,18 @@ def test_the_command_refuses_where_it_cannot_write_and_counts_on(
     found = counts.to_frame()
     assert found["votes"].sum() == (counts.rounds.keys[:, 2] * counts.rounds.weights).sum()
     assert (found["share"] == found["right"] / found["votes"]).all()
+
+
+def test_the_sheet_of_a_workbook_is_chosen_and_refused_elsewhere(tmp_path: Path) -> None:
+    log = pd.read_csv(some_log(tmp_path / "log.csv", 1))
+    with pd.ExcelWriter(tmp_path / "log.xlsx") as book:
+        log.head(20).to_excel(book, sheet_name="old", index=False)
+        log.to_excel(book, sheet_name="new", index=False)
+    assert count(tmp_path / "log.xlsx", sheet="new") == count(tmp_path / "log.csv")
+    assert count(tmp_path / "log.xlsx").n_turns == 20
+    with pytest.raises(
+        ValueError, match=r"sheet must be left out for files that are no workbooks; got 'new'"
+    ):
+        count(tmp_path / "log.csv", sheet="new")
+    with pytest.raises(ValueError, match=r"scorer must be left out for files that are no logs of Inspect"):
+        count(tmp_path / "log.csv", scorer="one")

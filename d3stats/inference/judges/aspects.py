@@ -182,6 +182,43 @@ class AspectCorrelations(EstimatesResult):
         return {"correlations": frame, "mean over aspects": means}
 
 
+def _responses(name: str, column: pd.Series) -> list[Any]:
+    """Return the names of the responses in the written form of all logs; each must have one row."""
+    names = canonical(column, names=True, missing_values=()).columns[0]
+    if any(missing := [each is None for each in names]):
+        raise ValueError(
+            f"{name} must name each response in {column.name!r}; got {counted(sum(missing), 'row')} without a name"
+        )
+    twice = pd.Index(names)[pd.Index(names).duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"{name} must have one row per response; got {twice[0]!r} again; average its rows, or choose another "
+            "column with on="
+        )
+    return list(names)
+
+
+def _shared_aspects(
+    table: pd.DataFrame, human: pd.DataFrame, on: str
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns of numbers in both tables, those that hold text in one, and those that one table lacks."""
+    shared = [n for n in table.columns if n in human.columns and n not in (*_ABOUT, "agents", on)]
+    aspects = [name for name in shared if all(_numeric(frame[name]) for frame in (table, human))]
+    texts = [str(name) for name in shared if name not in aspects]
+    alone = [
+        name
+        for frame, other in ((table, human), (human, table))
+        for name in frame.columns.difference([*other.columns, *_ABOUT, "agents", on], sort=False)
+        if _numeric(frame[name])
+    ]
+    if texts and not aspects:
+        raise ValueError(
+            f"an aspect must be a column of numbers in both tables; got text in {', '.join(texts)}; convert it with "
+            "pandas.to_numeric"
+        )
+    return aspects, texts, alone
+
+
 def aspect_correlations(
     scores: pd.DataFrame | LogSource,
     human: pd.DataFrame,
@@ -253,18 +290,7 @@ def aspect_correlations(
     for name, frame in (("scores", table), ("human", human)):
         if on not in frame.columns:
             raise ValueError(f"{name} must have the column {on!r}; got {', '.join(map(str, frame.columns))}")
-    named = [canonical(frame[on], names=True, missing_values=()).columns[0] for frame in (table, human)]
-    for name, names in zip(("scores", "human"), named, strict=True):
-        if any(missing := [each is None for each in names]):
-            raise ValueError(
-                f"{name} must name each response in {on!r}; got {counted(sum(missing), 'row')} without a name"
-            )
-        twice = pd.Index(names)[pd.Index(names).duplicated()]
-        if len(twice):
-            raise ValueError(
-                f"{name} must have one row per response; got {twice[0]!r} again; average its rows, or choose "
-                "another column with on="
-            )
+    named = [_responses("scores", table[on]), _responses("human", human[on])]
     table, human = (
         frame.astype(dict.fromkeys(frame.columns.drop(on), object)).infer_objects()
         for frame in (table, human)
@@ -272,20 +298,7 @@ def aspect_correlations(
     texts: list[str] = []
     alone: list[str] = []
     if aspects is None:
-        shared = [n for n in table.columns if n in human.columns and n not in (*_ABOUT, "agents", on)]
-        aspects = [name for name in shared if all(_numeric(frame[name]) for frame in (table, human))]
-        texts = [str(name) for name in shared if name not in aspects]
-        alone = [
-            name
-            for frame, other in ((table, human), (human, table))
-            for name in frame.columns.difference([*other.columns, *_ABOUT, "agents", on], sort=False)
-            if _numeric(frame[name])
-        ]
-        if texts and not aspects:
-            raise ValueError(
-                f"an aspect must be a column of numbers in both tables; got text in {', '.join(texts)}; "
-                "convert it with pandas.to_numeric"
-            )
+        aspects, texts, alone = _shared_aspects(table, human, on)
     if not aspects:
         raise ValueError(
             "scores and human must have an aspect in common; got "

@@ -248,7 +248,7 @@ def correct_rate(
         )
     elif kind is None or kind in get_args(CountsKind):
         n, x, n1, tp, n0, tn = map(int, rows.sum(axis=0))
-        found = correct_counts(x, n, tp, n1, tn, n0, kind=kind, level=level)  # type: ignore[arg-type]
+        found = correct_counts(x, n, tp, n1, tn, n0, kind=kind, level=level)  # type: ignore[arg-type]  # one of them
     else:
         found = _over_clusters(rows, kind, level, n_boot, rng, clustered=False)
     return replace(found, notes=notes + found.notes)

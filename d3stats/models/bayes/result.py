@@ -395,7 +395,7 @@ def read_priors(
             f"priors must be {kind.__name__}; got {type(given).__name__} with {wrong[0]}={given[wrong[0]]!r}. A dict "
             f"may hold numbers under {', '.join(numbers)} and PyMC distributions under {', '.join(variables)}"
         )
-    return replace(default, **plain), laws  # type: ignore[type-var]
+    return replace(default, **plain), laws  # type: ignore[type-var]  # likewise
 
 
 def variable(name: str, given: Mapping[str, Any], default: Callable[[], Any], shape: tuple[int, ...]) -> Any:

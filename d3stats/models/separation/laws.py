@@ -358,7 +358,7 @@ class _Smooth(ScoreLaw):
         return cuts
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{value:.10g}" for value in astuple(self))  # type: ignore[call-overload]
+        values = ", ".join(f"{value:.10g}" for value in astuple(self))  # type: ignore[call-overload]  # dataclasses all
         return f"{type(self).__name__.lstrip('_').lower()}({values})"
 
 

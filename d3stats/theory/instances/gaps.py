@@ -199,7 +199,7 @@ class Course:
         low, high = max(self.limit - self.eps, Fraction(0)), min(self.limit + self.eps, Fraction(1))
         alphas = [float(self.a0 + w) for w in self.successes]
         betas = [float(self.b0 + self.r - w) for w in self.successes]
-        return float(BetaGap(alphas, betas).prob_between(float(low), float(high)).mean())  # type: ignore[arg-type]
+        return float(BetaGap(alphas, betas).prob_between(float(low), float(high)).mean())  # type: ignore[arg-type]  # lists
 
     @property
     def guaranteed(self) -> Fraction:
