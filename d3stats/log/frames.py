@@ -61,6 +61,7 @@ class DebateLog:
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from d3stats.log import read_log
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
     >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,one,b,B,A\n")
     >>> log = read_log(path, strict=False)
