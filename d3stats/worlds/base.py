@@ -103,7 +103,9 @@ def simplex(read: Callable[[Any], tuple[float, ...]], write: Callable[[Any, Any]
 def vector(name: str, given: Any, size: int, per: str) -> tuple[float, ...]:
     """Return a list as one finite number per seat, component and the like; or empty."""
     if isinstance(given, (int, float, str)):
-        raise ValueError(f"{name} must be a list with one number per {per} ({size}); got {name}={shown(given)}")
+        raise ValueError(
+            f"{name} must be a list with one number per {per} ({size}); got {name}={shown(given)}"
+        )
     values = tuple(number(name, value) for value in given)
     if len(values) not in (0, size):
         raise ValueError(f"{name} must have one number per {per} ({size}); got {len(values)}")
