@@ -116,7 +116,8 @@ test-install:  ## build both archives; install each under every Python here with
 	done; \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
-bench: $(DEV)  ## measure speed (tests/benchmarks)
+bench: $(DEV)  ## measure speed: write docs/performance.md, then check limits of time and memory (tests/benchmarks)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python simulations/speed/run.py
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
 
 calibration: $(DEV)  ## measure coverage and size of every public interval and test; goes on where it was stopped

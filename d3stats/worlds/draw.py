@@ -283,7 +283,7 @@ def answers_from_correctness(
     label : ndarray of int32, shape (debates,)
     """
     label = rng.integers(0, 2, size=len(correct), dtype=np.int32)
-    votes = np.where(correct, label[:, None, None], 1 - label[:, None, None]).astype(np.int32)
+    votes = np.equal(correct, label.astype(np.bool_)[:, None, None], order="C").astype(np.int32)
     return votes, label
 
 

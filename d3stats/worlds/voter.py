@@ -134,11 +134,14 @@ class DirichletCompound(PanelWorld):
 def sample_voter(world: Voter, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw debates in which each agent copies the vote of a random seat."""
     ability = draw_ability(world, n_debates, rng)
-    correct = np.empty((n_debates, n_rounds, world.panel), dtype=bool)
-    correct[:, 0] = rng.random((n_debates, world.panel)) < ability[:, None]
+    right = np.empty((n_rounds, n_debates, world.panel), dtype=bool)
+    right[0] = rng.random((n_debates, world.panel)) < ability[:, None]
+    first_seat = np.arange(0, n_debates * world.panel, world.panel)[:, None]
     for t in range(1, n_rounds):
         whom = rng.integers(0, world.panel, size=(n_debates, world.panel))
-        correct[:, t] = np.take_along_axis(correct[:, t - 1], whom, axis=1)
+        whom += first_seat
+        right[t - 1].take(whom, out=right[t], mode="wrap")  # any mode but "raise" writes without a copy
+    correct = right.transpose(1, 0, 2)
     votes, label = answers_from_correctness(correct, rng)
     return Drawn(votes, label, ("A", "B"))
 

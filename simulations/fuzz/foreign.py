@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from d3stats.log.importers.topical_chat import ASPECTS
-
 __all__ = ["FILES"]
 
+ASPECTS = ("Understandable", "Natural", "Maintains Context", "Engaging", "Uses Knowledge", "Overall")
 MESSAGES = [{"role": "user", "content": "?"}, {"role": "assistant", "content": r"\boxed{5}"}]
 SOLUTION = {
     "solution": r"\boxed{5}",
