@@ -30,7 +30,7 @@ Each try plays eight debates, or a sweep of 40 chunks, until the fault; then the
 
 When the process ended or the disk was full, {flying} answered calls were in flight and in no file. They are made again
 and charged at their bound. The clocks jump by a day in both directions and forward by up to an hour. The second of two
-runs of one log is refused. [Faults of a run](../../simulations/run_faults/findings.md) has the kinds of damage one by one.
+runs of one log is refused. [Faults of a run](../../simulations/run_faults/findings.md) has each kind of damage.
 
 `python simulations/run_faults/run.py` makes the table again (about six minutes).
 
