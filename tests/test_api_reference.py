@@ -83,6 +83,9 @@ def test_what_the_documents_import_has_a_place() -> None:
                 continue
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
+                # The page of other software shows the lines that ran, and three of them are of modules.
+                if document.name == "conformance.md" and importlib.util.find_spec(full):
+                    continue
                 known = full in _api.CHAPTERS or f":: {full}\n" in "".join(pages().values())
                 if not known and _api.place(str(node.module), alias.name) is None:
                     lost.append(f"{document.relative_to(ROOT)}: {full}")

@@ -129,8 +129,8 @@ def _show_counts(
         "round": [str(r) for r in whole["round"]],
         "debates": [f"{n:,g}" for n in whole["debates"]],
         "votes right": [percent(x) for x in whole["mean"]],
-        "spread": [f"{x:.3f}" for x in whole["spread"]],
-        "KS": ["-" if pd.isna(x) else f"{x:.3f}" for x in whole["ks_pmf"]],
+        "spread": [f"{x:z.3f}" for x in whole["spread"]],
+        "KS": ["-" if pd.isna(x) else f"{x:z.3f}" for x in whole["ks_pmf"]],
     }
     table = {"Rounds": pd.DataFrame(shown)}
     if as_json:
