@@ -7,6 +7,7 @@ the argument, says what it must be, and shows what it was.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Annotated, Any
@@ -35,7 +36,7 @@ def shown(value: Any) -> str:
     >>> shown("seven"), len(shown("x" * 1000)), shown("x" * 1000)[-8:]
     ("'seven'", 206, 'xx [cut]')
     """
-    text = repr(value)
+    text = re.sub(r"\n\s*", " ", repr(value))
     return text if len(text) <= 200 else f"{text[:200]} [cut]"
 
 
@@ -165,6 +166,9 @@ def meant(name: Any, known: Iterable[str]) -> str:
     return "" if found is None else f"; did you mean {found!r}?"
 
 
+_TOO_LARGE = "9223372036854775808, which is 2^63"
+
+
 def whole_numbers(
     name: str, values: ArrayLike, *, minimum: int = 0, any_shape: bool = False
 ) -> NDArray[np.int64]:
@@ -176,13 +180,17 @@ def whole_numbers(
         array = np.asarray(values)
         floats = array if array.dtype.kind in "biu" else array.astype(np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
+        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {shown(values)}") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be below {_TOO_LARGE}; got {shown(values)}") from None
     if array.ndim != 1 and not any_shape:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
     if floats.dtype.kind == "f":
         refuse_first(
             name, "must be whole numbers", floats, ~np.isfinite(floats) | (floats != np.floor(floats))
         )
+    if floats.dtype.kind in "fu":
+        refuse_first(name, f"must be below {_TOO_LARGE}", floats, floats >= 2**63)
     result = floats.astype(np.int64)
     refuse_first(name, f"must be >= {minimum}", result, result < minimum)
     return result
@@ -200,7 +208,9 @@ def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDA
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers; got {values!r}") from None
+        raise TypeError(f"{name} must be numbers; got {shown(values)}") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be below 1e308; got {shown(values)}") from None
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
     if size is not None and array.size != size:

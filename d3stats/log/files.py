@@ -359,6 +359,8 @@ def read_toml(path: str | Path, name: str, example: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         with Path(path).open("rb") as handle:
             raise ValueError(f"{wanted}; got {_seems(handle.read(16))}; {example}") from None
+    except RecursionError:
+        raise ValueError(f"{wanted}; got lists that are nested too deeply; {example}") from None
     except tomllib.TOMLDecodeError as error:
         log = next((end for end in _SUFFIXES if Path(path).name.lower().endswith(end)), None)
         got = f"a name that ends in {log}" if log else str(error)

@@ -548,7 +548,7 @@ def _rules(rules: Sequence[Policy | str], batch: int | None) -> tuple[Policy, ..
 
 def _seeds(seeds: Sequence[int] | int) -> tuple[int, ...]:
     if not isinstance(seeds, Sequence):
-        return tuple(range(integer("seeds", seeds, minimum=1)))
+        return tuple(range(integer("seeds", seeds, minimum=1, maximum=1_000_000)))
     read = tuple(integer("seeds", seed, minimum=0) for seed in seeds)
     if not read or len(set(read)) < len(read):
         raise ValueError(f"seeds must be different and at least one; got {list(seeds)}")

@@ -24,6 +24,7 @@ from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.json_rows import flat_sheet
+from d3stats.log.problems import LONGEST, shortened
 from d3stats.log.reader import iter_records
 from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
@@ -420,7 +421,12 @@ def read_items(
     if limit is not None:
         integer("limit", limit, minimum=1)
 
-    found, read, unread = _found(source, format, ties, limit, columns, encoding)
+    try:
+        found, read, unread = _found(source, format, ties, limit, columns, encoding)
+    except ValueError as error:
+        if len(str(error)) <= LONGEST:
+            raise
+        raise ValueError(shortened(str(error))) from None
     if limit is not None:
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]

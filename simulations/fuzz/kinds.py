@@ -411,7 +411,7 @@ def counts_table(rng: Rng, folder: Path) -> Read:
     read = kind.from_frame(frame)
     if list(frame.columns) != ["round", "successes", "trials", "weight"]:
         return Read()
-    said = float(pd.to_numeric(frame["weight"]).sum())
+    said = float(frame["weight"].map(float).sum())
     made = float(read.to_frame()["weight"].sum())
     return Read(False, int(max(0.0, said - made)), int(max(0.0, made - said)))
 

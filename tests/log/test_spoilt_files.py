@@ -8,11 +8,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from d3stats.counts import Counts
 from d3stats.log import LogError, read_log
 from d3stats.log.transcript import read_transcript
 from d3stats.planning import read_study
+from d3stats.run import read_items
 from d3stats.worlds import PriceTable, Voter
 
 
@@ -94,6 +98,11 @@ def test_no_value_of_a_file_is_repeated_at_full_length(given: object, tmp_path: 
         with pytest.raises(ValueError, match=r"file\.toml") as caught:
             read(path)
         assert len(str(caught.value)) < 2000
+    pair = {"question": "q", "response_a": "x", "response_b": "y", "label": given}
+    for row in (pair, {"id": 1, str(given): "q"}):
+        with pytest.raises(ValueError, match=r"label must|must have the columns") as caught:
+            read_items(pd.DataFrame([row]).astype(str))
+        assert len(str(caught.value)) < 700
 
 
 def test_a_name_with_a_line_break_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -102,3 +111,28 @@ def test_a_name_with_a_line_break_is_refused_in_one_line(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"must be >= 0") as caught:
         PriceTable.read(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [10**400, 1e30, 2**63, np.uint64(2**63)])
+def test_counts_too_large_for_a_whole_number_are_refused(given: object) -> None:
+    cells = pd.DataFrame({"successes": [1], "trials": [3], "weight": [1.0]}).astype(object)
+    for name in ("successes", "trials"):
+        with pytest.raises(ValueError, match=f"{name} must be below") as caught:
+            Counts.from_frame(cells.assign(**{name: [given]}))
+        assert len(str(caught.value)) < 400
+    with pytest.raises(ValueError, match=r"weights? must be below"):
+        Counts.from_frame(cells.assign(weight=[10**400]))
+    with pytest.raises(TypeError, match="whole numbers") as refused:
+        Counts.from_frame(cells.assign(trials=["x" * 5000]))
+    assert len(str(refused.value)) < 400
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("seeds", ["1" + "0" * 400, "1000001", "[" * 2000 + "]" * 2000])
+def test_a_study_of_too_many_seeds_or_of_lists_in_lists_is_refused(seeds: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f'seeds = {seeds}\nrules = ["fixed:2"]\nn_rounds = 3\ndebates = 20\n[[worlds]]\nname = "voter"\n'
+    )
+    with pytest.raises(ValueError, match=r"study\.toml.*(seeds must be <= 1000000|nested too deeply)"):
+        read_study(path)
