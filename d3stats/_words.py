@@ -71,7 +71,9 @@ class Advised(str):
     step: str
 
     def __new__(cls, requirement: str, step: str = "", joint: str = "; ", *, got: str = "") -> Advised:
-        """Join the parts."""
+        """Join the parts; of what was got at most 600 characters are kept, in one line."""
+        got = visible(got, one_line=True)
+        got = got if len(got) <= 600 else f"{got[:600]} [cut]"
         wrong = f"{requirement}; got {got}" if got else requirement
         return cls._of_parts(f"{wrong}{joint}{step}" if step else wrong, requirement, got, step)
 

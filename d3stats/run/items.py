@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer
-from d3stats._words import cut, storable
+from d3stats._words import cut, storable, visible
 from d3stats.agent import Case
 from d3stats.log.column_names import ITEM_NAMES, nearest_name, plain, resolve, to_type
 from d3stats.log.files import find_files, no_file, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
 from d3stats.log.json_rows import flat_sheet
-from d3stats.log.problems import LONGEST, shortened
+from d3stats.log.problems import shortened
 from d3stats.log.reader import iter_records
 from d3stats.log.sheets import Sheet
 from d3stats.note import unread, warning
@@ -424,9 +424,10 @@ def read_items(
     try:
         found, read, unread = _found(source, format, ties, limit, columns, encoding)
     except ValueError as error:
-        if len(str(error)) <= LONGEST:
+        said = visible(shortened(str(error)), one_line=True)
+        if said == str(error):
             raise
-        raise ValueError(shortened(str(error))) from None
+        raise ValueError(said) from None
     if limit is not None:
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]

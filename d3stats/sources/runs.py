@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._arrays import Floats
-from d3stats._check import LARGEST
+from d3stats._check import LARGEST, shown
 from d3stats._words import counted, verb
 from d3stats.inputs.items import ItemIs
 from d3stats.inputs.labels import ItemStrata, NoSuchStrata, StrataOf
@@ -273,9 +273,8 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
     except (TypeError, ValueError):
         read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
         row = int(np.argmax(read & column.notna().to_numpy()))
-        got = (
-            f"{column.iloc[row]!r} {place_of(table, row)}, item {str(table['item'].iloc[row])!r} of {name!r}"
-        )
+        item = shown(str(table["item"].iloc[row]))
+        got = f"{shown(column.iloc[row])} {place_of(table, row)}, item {item} of {name!r}"
         raise TypeError(f"values of a run must be numbers; got {got}") from None
     if np.isinf(values).any():
         got = f"an infinite one {place_of(table, int(np.isinf(values).argmax()))} of {name!r}"

@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from d3stats._words import Advised
 from d3stats.counts import Counts
+from d3stats.inference import as_pairwise
 from d3stats.log import LogError, read_log
+from d3stats.log.importers._source import mapping, points
 from d3stats.log.transcript import read_transcript
 from d3stats.planning import read_study
 from d3stats.run import read_items
@@ -99,10 +102,11 @@ def test_no_value_of_a_file_is_repeated_at_full_length(given: object, tmp_path: 
             read(path)
         assert len(str(caught.value)) < 2000
     pair = {"question": "q", "response_a": "x", "response_b": "y", "label": given}
-    for row in (pair, {"id": 1, str(given): "q"}):
+    for row in (pair, {"id": 1, str(given): "q"}, {"id": 1, "a\nb": "q"}):
         with pytest.raises(ValueError, match=r"label must|must have the columns") as caught:
             read_items(pd.DataFrame([row]).astype(str))
         assert len(str(caught.value)) < 700
+        assert "\n" not in str(caught.value)
 
 
 def test_a_name_with_a_line_break_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -136,3 +140,25 @@ def test_a_study_of_too_many_seeds_or_of_lists_in_lists_is_refused(seeds: str, t
     )
     with pytest.raises(ValueError, match=r"study\.toml.*(seeds must be <= 1000000|nested too deeply)"):
         read_study(path)
+
+
+@pytest.mark.parametrize("value", [10**400, "x" * 5000, float("nan"), True, None])
+def test_a_number_of_an_imported_file_is_finite_or_refused_in_a_short_line(value: Any) -> None:
+    with pytest.raises(ValueError, match="file, line 1 must be a finite number") as caught:
+        points("file, line 1", value)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(ValueError, match="must have name") as caught:
+        mapping("file, line 1", {str(value): value}, ("name",))
+    assert len(str(caught.value)) < 400
+
+
+def test_what_was_got_is_repeated_in_one_line_of_at_most_600_characters() -> None:
+    refused = Advised("winner must be a contestant", "write its name", got="x\n" * 5000)
+    assert len(refused) < 700
+    assert "\n" not in refused
+    assert refused.startswith(r"winner must be a contestant; got x\nx")
+    assert refused.endswith("; write its name")
+    frame = pd.DataFrame({"item": [1], "first": ["x"], "second": ["y"], "winner": ["z" * 5000]})
+    with pytest.raises(ValueError, match="winner must be") as caught:
+        as_pairwise(frame)
+    assert len(str(caught.value)) < 800

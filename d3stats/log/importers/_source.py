@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from d3stats._check import shown
 from d3stats.log.files import no_file
 from d3stats.log.packed import gunzipped, refuse_larger
 
@@ -196,7 +197,7 @@ def points(where: str, value: Any) -> float:
     """Return `value`, a number or the text of one, when it is finite."""
     try:
         result = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         result = math.nan
     shape(where, "a finite number", math.isfinite(result), value)
     return result
@@ -208,7 +209,7 @@ def mapping(where: str, value: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
     absent = [key for key in keys if key not in value]
     if absent:
         raise ValueError(
-            f"{where} must have {', '.join(keys)}; got no {', '.join(absent)} among {sorted(value)[:8]}"
+            f"{where} must have {', '.join(keys)}; got no {', '.join(absent)} among {shown(sorted(value)[:8])}"
         )
     result: Mapping[str, Any] = value
     return result
@@ -249,7 +250,7 @@ def sheet(name: str, content: bytes) -> tuple[list[str], list[Sequence[Any]]]:
 
     try:
         book = load_workbook(BytesIO(content), read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException, KeyError, OSError) as error:
+    except (BadZipFile, InvalidFileException, KeyError, RuntimeError, OSError) as error:
         raise ValueError(f"{name} must be an Excel workbook; got {error}") from None
     cells = book.worksheets[0].iter_rows(values_only=True)
     rows = [tuple(row) for row in cells if any(cell is not None for cell in row)]

@@ -140,7 +140,7 @@ def _points_text(value: Any) -> str | None:
         return "correct" if value else "incorrect"
     if isinstance(value, str):
         return None if value == "N" else _GRADE_OF.get(value, value.strip() or None)
-    if isinstance(value, (int, float)) and math.isfinite(value):
+    if isinstance(value, (int, float)) and abs(value) < 1e308:
         return str(value).removesuffix(".0")
     return None
 
@@ -149,7 +149,7 @@ def _number(value: Any) -> float | None:
     """Return the value of a score as Inspect counts it, None where it is no number."""
     if isinstance(value, str):
         return _POINTS.get(value)
-    return float(value) if isinstance(value, (bool, int, float)) and math.isfinite(value) else None
+    return float(value) if isinstance(value, (bool, int, float)) and abs(value) < 1e308 else None
 
 
 def label_of(target: str | list[str]) -> str | None:
@@ -405,7 +405,7 @@ def load_inspect(path: str | os.PathLike[str]) -> InspectLog:
             head, samples = _unzipped(file)
     except TooLarge:
         raise
-    except (ValueError, KeyError, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+    except (ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         reason = "no zip archive" if isinstance(error, zipfile.BadZipFile) else type(error).__name__
         raise ValueError(f"path must be an Inspect log; got path={str(path)!r}, {reason}") from error
     if not samples:
