@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from d3stats._arrays import Ints
 from d3stats._words import counted, verb
-from d3stats.note import Note, Severity, severity_of
+from d3stats.note import Note, Severity, severity_of, warning
 from d3stats.values import stated_answer, statement_in
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "several_of",
     "two_scales",
     "warnings_of",
+    "word_signs",
 ]
 
 MUCH_MISSING = 0.2
@@ -810,6 +811,49 @@ def like_missing(text: str) -> bool:
     (True, False)
     """
     return _LIKE_MISSING.fullmatch(_bare(text)) is not None
+
+
+def word_signs(votes: Iterable[str], labels: Iterable[str]) -> list[Note]:
+    """Say of each vote that equals no right answer whether it rather states one, or looks like a missing value.
+
+    Nothing depends on how often a vote occurs, so parts of a log give the signs of the whole.
+
+    Parameters
+    ----------
+    votes, labels : iterable of str
+        The different votes and right answers; of more than 26 right answers nothing is told.
+
+    Returns
+    -------
+    list of Note
+        A warning for each such vote.
+
+    Examples
+    --------
+    >>> [note.examples[0] for note in word_signs(["A", "B", "C", "ERROR", "The answer is B."], ["A", "B"])]
+    ['ERROR', 'The answer is B.']
+    """
+    known = set(labels)
+    if not 0 < len(known) <= _CLOSED:
+        return []
+    found = []
+    for text in sorted(set(votes) - known):
+        failed = _is_number(text) and float(text) < 0 and not any(map(_is_number, known))
+        kind = "votes like missing values"
+        if failed or like_missing(text):
+            said = (
+                "looks like a missing value but counts as wrong; list all such words, NA too: missing_values="
+            )
+            said += " (--missing-values)"
+        elif (answer := stated_answer(text, known, anywhere=_all_short(known))) is not None:
+            kind = "votes that state an answer"
+            said = f"states {answer!r} but counts as wrong; d3stats fit and replay take read='answer' (--read answer)"
+        else:
+            continue
+        found.append(
+            warning(f"votes say {statement_in(text, 60)!r}, which {said}", kind=kind, examples=(text,))
+        )
+    return found
 
 
 def _bare(text: str) -> str:

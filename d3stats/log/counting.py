@@ -30,6 +30,8 @@ from d3stats.log.files import LogFile, files_note, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.reader import line_blocks, read_checked, read_file
 from d3stats.log.table_reader import parquet_blocks
+from d3stats.note import Note
+from d3stats.plausibility import word_signs
 from d3stats.result import Result
 from d3stats.values import missing_words
 
@@ -315,10 +317,12 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     n_rounds = int(played.max(initial=0)) + 1
     key = debate * n_rounds + played
     if checked.coding == "answers":
-        (vote, label), _ = unified(turns.coded("vote"), items.coded("label"))
+        (vote, label), answers = unified(turns.coded("vote"), items.coded("label"))
         voted, right = vote >= 0, (vote == label[debate]) & (vote >= 0)
         known = label >= 0
+        odd = _odd_words(vote, label, answers)
     else:
+        odd = []
         voted, right = turns.numbers("correct") >= 0, turns.numbers("correct") == 1
         known = np.ones(len(items), dtype=np.bool_)
     role = turns.coded("role")
@@ -353,8 +357,23 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
         len(turns),
         len(items),
         missing=missing,
-        notes=tuple(dict.fromkeys(checked.notes)),
+        notes=tuple(dict.fromkeys([*odd, *checked.notes])),
     )
+
+
+def _odd_words(vote: NDArray[Any], label: NDArray[Any], answers: Sequence[str]) -> list[Note]:
+    """Return the signs that votes are no answers; most logs have no vote that is no label, and nothing to look for."""
+    cast, right = (np.bincount(x[x >= 0], minlength=len(answers)) > 0 for x in (vote, label))
+    strange = np.flatnonzero(cast & ~right)
+    if len(strange) > MOST_STRANGE:
+        return []
+    return word_signs(
+        [answers[k] for k in strange.tolist()], [answers[k] for k in np.flatnonzero(right).tolist()]
+    )
+
+
+MOST_STRANGE = 1_000
+"""Where more different votes than this are no right answer, answers are free text, and none is looked at."""
 
 
 def _sums(each: NDArray[np.bool_], begins: Ints, size: Ints) -> Ints:

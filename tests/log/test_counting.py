@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -273,3 +274,24 @@ def test_counting_file_by_file_reads_own_columns_words_and_encodings_as_counting
     for workers in (1, 2):
         apart = count(tmp_path / "*.csv", workers=workers, **options)
         assert (apart.rounds, apart.transitions) == (whole.rounds, whole.transitions)
+
+
+@pytest.mark.parametrize("word", ["The answer is B.", "ERROR", "-1", "[invalid]", "answer: a"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_a_vote_that_is_no_answer_but_a_word_is_warned_of(word: str, form: str, tmp_path: Path) -> None:
+    rows = [
+        (f"d{d}", r, agent, "AB"[d % 2], "AB"[d % 2]) for d in range(20) for r in (1, 2) for agent in "xyz"
+    ]
+    frame = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    path = tmp_path / f"log.{form}"
+    write = {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "parquet": lambda: frame.to_parquet(path),
+        "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+    }[form]
+    write()
+    assert not any(note.startswith("WARNING") for note in count(path).notes)
+    frame.loc[7, "vote"] = word
+    write()
+    (told,) = [note for note in count(path).notes if note.startswith("WARNING")]
+    assert repr(word) in told
